@@ -1,0 +1,132 @@
+//! What I/O to issue, in fio's own words. A job says nothing about where: that is the target.
+
+use serde::{Deserialize, Serialize};
+
+/// fio's `rw`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rw {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+    /// Sequential mix of reads and writes (fio's `rw` and `readwrite`).
+    #[serde(alias = "readwrite")]
+    Rw,
+    /// Random mix of reads and writes.
+    RandRw,
+}
+
+impl Rw {
+    /// Whether any write is issued.
+    pub fn writes(self) -> bool {
+        !matches!(self, Rw::Read | Rw::RandRead)
+    }
+
+    /// Whether any read is issued.
+    pub fn reads(self) -> bool {
+        !matches!(self, Rw::Write | Rw::RandWrite)
+    }
+
+    /// Whether offsets are random by default.
+    pub fn random(self) -> bool {
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw)
+    }
+
+    /// fio's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Rw::Read => "read",
+            Rw::Write => "write",
+            Rw::RandRead => "randread",
+            Rw::RandWrite => "randwrite",
+            Rw::Rw => "rw",
+            Rw::RandRw => "randrw",
+        }
+    }
+}
+
+/// One fio job: `numjobs` threads, each with `iodepth` I/Os in flight on the same region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Section name of the job file, or a made-up one.
+    pub name: String,
+    /// Direction and order.
+    pub rw: Rw,
+    /// Percentage of reads in a mix, 0..=100.
+    pub rwmixread: u8,
+    /// Block size in bytes.
+    pub bs: u64,
+    /// I/Os in flight a thread.
+    pub iodepth: u32,
+    /// Threads.
+    pub numjobs: u32,
+    /// First byte of the region.
+    pub offset: u64,
+    /// Bytes of the region; `None` up to the end of the target.
+    pub size: Option<u64>,
+    /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential).
+    pub percentage_random: u8,
+    /// fsync after so many writes; 0 never.
+    pub fsync: u32,
+    /// fdatasync after so many writes; 0 never.
+    pub fdatasync: u32,
+    /// fsync when the slice ends, within its durable time.
+    pub end_fsync: bool,
+    /// O_DIRECT.
+    pub direct: bool,
+    /// Open loop: I/Os a second a thread; `None` closed loop.
+    pub rate_iops: Option<u64>,
+    /// How compressible write data are, 0 (incompressible, the default) ..=100.
+    pub buffer_compress_percentage: u8,
+    /// Seed of offsets, mix and buffers; thread i uses seed and i.
+    pub randseed: u64,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Job {
+            name: "4k-randread".into(),
+            rw: Rw::RandRead,
+            rwmixread: 50,
+            bs: 4096,
+            iodepth: 1,
+            numjobs: 1,
+            offset: 0,
+            size: None,
+            percentage_random: 100,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            direct: true,
+            rate_iops: None,
+            buffer_compress_percentage: 0,
+            randseed: 1,
+        }
+    }
+}
+
+/// How long a completion is held back before it counts and its slot is used again:
+/// the `delay` layer, a stack of known cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Nanoseconds added to each completion.
+    pub ns: u64,
+    /// Parts per million of the I/O's own cycle (from the slot's last release, or the slice's
+    /// start, to this completion) added on top. At depth 1 the cost is then exactly
+    /// p / (1 + p) of the throughput, however the device drifts.
+    pub share_ppm: u32,
+}
+
+impl Hold {
+    /// Whether nothing is held.
+    pub fn is_none(self) -> bool {
+        self == Hold::default()
+    }
+}

@@ -1,0 +1,15 @@
+//! The load generator: resident workers that issue I/O in slices and record every latency.
+//!
+//! A [`worker::Worker`] is prepared once on a target (file or block device), then runs slices
+//! with rests between them; its threads, memory, queue and file stay as they are. It refuses
+//! targets it was not told to write. All `unsafe` of the generator lives in this crate.
+
+pub mod engine;
+pub mod histogram;
+pub mod job;
+pub mod worker;
+
+pub use engine::{Chosen, EngineName};
+pub use histogram::Histogram;
+pub use job::{Hold, Job, Rw};
+pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

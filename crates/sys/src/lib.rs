@@ -1,0 +1,1 @@
+//! System interfaces that need `unsafe` and are not load generation: the KVM probe.

@@ -1,0 +1,16 @@
+//! What this machine is (facts) and what it lacks (needs).
+
+pub mod facts;
+
+use serde::{Deserialize, Serialize};
+
+/// Something a stack needs and this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What is lacking: `qemu-system-x86_64`.
+    pub what: String,
+    /// What for, a clause: `to boot a guest`.
+    pub why: String,
+    /// The command that supplies it, or the act: `apt-get install qemu-system-x86`.
+    pub command: String,
+}

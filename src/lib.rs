@@ -1,0 +1,17 @@
+//! iotax: what every layer of a storage stack charges. See ARCHITECTURE.md for the way of the data.
+//!
+//! The library exists for the binary and its tests; it promises no stable interface.
+
+pub mod bill;
+pub mod cli;
+pub mod exit;
+pub mod guard;
+pub mod host;
+pub mod layer;
+pub mod measure;
+pub mod report;
+pub mod scenario;
+pub mod stats;
+pub mod step;
+pub mod store;
+pub mod units;

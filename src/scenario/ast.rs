@@ -1,0 +1,64 @@
+//! What the one-line grammar (docs/stack-grammar.md) says, before any meaning is checked.
+
+use std::ops::Range;
+
+/// `BASE | LAYER | LAYER xN`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackExpr {
+    /// What lies at the bottom.
+    pub base: BaseExpr,
+    /// From the bottom up.
+    pub layers: Vec<LayerExpr>,
+}
+
+/// The bottom.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BaseExpr {
+    /// One medium.
+    One(MediumExpr),
+    /// `[a,b]`.
+    Many(Vec<MediumExpr>),
+    /// `each([a,b])`.
+    Each(Vec<MediumExpr>),
+}
+
+/// `/dev/x`, `file:/x,size=4GiB`, `ssh:host:/dev/x`, or the name of a device in TOML.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediumExpr {
+    /// `file`, `ssh`, ...; `None` for a path or a name.
+    pub scheme: Option<String>,
+    /// What follows the scheme, without options.
+    pub body: String,
+    /// `key=value` after commas.
+    pub options: Vec<OptionExpr>,
+    /// `@PLACE`.
+    pub place: Option<String>,
+    /// Bytes of the source text.
+    pub span: Range<usize>,
+}
+
+/// `name(key=value, ...) @place>place xN`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerExpr {
+    /// Its name.
+    pub name: String,
+    /// In the order written.
+    pub options: Vec<OptionExpr>,
+    /// `@PLACE`, and for a fabric `@A>B`.
+    pub place: Option<(String, Option<String>)>,
+    /// `xN`.
+    pub fanout: Option<u32>,
+    /// Bytes of the source text.
+    pub span: Range<usize>,
+}
+
+/// `key=value`, `key=[a,b]`, or a lone word such as the `xfs` in `fs(xfs)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionExpr {
+    /// `None` for a lone word.
+    pub key: Option<String>,
+    /// One value, or several for a grid.
+    pub values: Vec<String>,
+    /// Bytes of the source text.
+    pub span: Range<usize>,
+}

@@ -1,0 +1,191 @@
+//! What the user asked for: the one-line stack grammar, TOML scenarios and fio job files, all
+//! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
+
+pub mod ast;
+
+use iotax_load::{EngineName, Job};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A checked scenario: every name resolves, every unit is known, every layer exists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Where it came from, for messages: a path or `command line`.
+    pub source: String,
+    /// The compared stacks; with `bill`, every prefix of the one stack given, baseline first.
+    pub stacks: Vec<Stack>,
+    /// Index of the baseline in `stacks`.
+    pub baseline: usize,
+    /// Whether the stacks are the prefixes of one, and lines per layer are wanted.
+    pub bill: bool,
+    /// What load each stack gets, one after the other.
+    pub workloads: Vec<Workload>,
+    /// How it is measured.
+    pub measure: MeasureSpec,
+    /// `--destroy`: the devices that may be written.
+    pub consent: Vec<Consent>,
+    /// `max_written`: no drive is written more bytes than this.
+    pub max_written: Option<u64>,
+}
+
+/// A stack from its medium up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Short unique name used in tables: the last layer, or the name given in TOML.
+    pub name: String,
+    /// Its canonical one-line form.
+    pub text: String,
+    /// What lies at the bottom.
+    pub medium: Medium,
+    /// The layers from the bottom up.
+    pub layers: Vec<LayerSpec>,
+    /// `own = true`: no prefix is shared with another stack.
+    pub own: bool,
+}
+
+/// The bottom of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "medium", rename_all = "lowercase")]
+pub enum Medium {
+    /// `file:/srv/x.img,size=4GiB`: created new, or reused with our marker in it.
+    File {
+        /// Absolute path.
+        path: PathBuf,
+        /// Bytes; `None`: the existing file's own size.
+        size: Option<u64>,
+        /// `keep=true`: not removed after the run.
+        keep: bool,
+    },
+    /// `/dev/nvme1n1` on this host.
+    Device {
+        /// Absolute path.
+        path: PathBuf,
+    },
+    /// `ssh:host1:/dev/vdb`: something on another machine, set up by somebody else.
+    Remote {
+        /// Destination as given to ssh (`user@host`, an alias of ssh's config).
+        host: String,
+        /// Absolute path there, a device or a file.
+        path: PathBuf,
+        /// Bytes used when the path is a file to be created; `None`: it must exist.
+        size: Option<u64>,
+    },
+    /// `[a,b,c]`: several media for a layer that joins them.
+    Many {
+        /// At least one.
+        members: Vec<Medium>,
+    },
+}
+
+/// A layer with its checked options as words, ready for the layer's own `build`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerSpec {
+    /// Its name in `layer::ALL`.
+    pub name: String,
+    /// Options by name; the layer's table of options says which exist and of what kind.
+    pub options: BTreeMap<String, String>,
+    /// `@PLACE`; `None`: where the layer below lives.
+    pub place: Option<String>,
+    /// File, line and key, or the position in the one-line stack, for messages.
+    pub origin: String,
+}
+
+/// Jobs that run at the same time on one stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique; from the job file's section, or made of its words (`4k-randread-qd32`).
+    pub name: String,
+    /// All run at once.
+    pub jobs: Vec<Job>,
+    /// `engine = "..."`: null, sync, uring or fio; `None`: chosen by what the target does.
+    pub engine: Option<Engine>,
+}
+
+impl Workload {
+    /// Whether any job writes.
+    pub fn writes(&self) -> bool {
+        self.jobs.iter().any(|job| job.rw.writes())
+    }
+
+    /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
+    pub fn subject(&self) -> String {
+        self.jobs.iter().map(job_subject).collect::<Vec<_>>().join(" with ")
+    }
+}
+
+fn job_subject(job: &Job) -> String {
+    let kind = match job.rw.word() {
+        "read" => "sequential reads".to_owned(),
+        "write" => "sequential writes".to_owned(),
+        "randread" => "random reads".to_owned(),
+        "randwrite" => "random writes".to_owned(),
+        "rw" => format!("sequential {}/{} mix", job.rwmixread, 100 - job.rwmixread),
+        _ => format!("random {}/{} mix", job.rwmixread, 100 - job.rwmixread),
+    };
+    let bs = block_size_word(job.bs);
+    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
+    format!("{bs} {kind} at iodepth {}{jobs}", job.iodepth)
+}
+
+/// fio's short form: 4096 is `4k`, 1 MiB is `1M`.
+pub fn block_size_word(bytes: u64) -> String {
+    match bytes {
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{}k", b >> 10),
+        b => format!("{b}B"),
+    }
+}
+
+/// The generator: one of our engines, or fio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// The installed fio.
+    Fio,
+    /// One of crates/load.
+    #[serde(untagged)]
+    Native(EngineName),
+}
+
+/// How long and how finely.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasureSpec {
+    /// Length of a slice's window in nanoseconds.
+    pub slice_ns: u64,
+    /// Wished half-width of the interval, a fraction (0.01).
+    pub precision: f64,
+    /// Zone within which "no difference" may be said, a fraction (0.02).
+    pub equivalence: f64,
+    /// Not before so many nanoseconds of measuring a workload.
+    pub min_time_ns: u64,
+    /// At the latest after so many nanoseconds of measuring a workload.
+    pub budget_ns: u64,
+    /// Visits where stacks cannot be up together (at least 4 for a verdict).
+    pub visits: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> Self {
+        MeasureSpec {
+            slice_ns: 100_000_000,
+            precision: 0.01,
+            equivalence: 0.02,
+            min_time_ns: 10_000_000_000,
+            budget_ns: 300_000_000_000,
+            visits: 6,
+            seed: 1,
+        }
+    }
+}
+
+/// `--destroy serial=X,wipe=gpt`: the user's explicit word for one device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// Serial or WWN.
+    pub serial: String,
+    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`, `data`).
+    pub wipe: Vec<String>,
+}

@@ -1,0 +1,210 @@
+//! What a run records (docs/result-format.md). Every line of the index is one of these.
+
+use crate::host::facts::Facts;
+use crate::scenario::Scenario;
+use iotax_load::Chosen;
+use serde::{Deserialize, Serialize};
+
+/// One line of `index.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// First line of a run.
+    Run(RunStart),
+    /// Facts of a place, when it is first reached.
+    Place(PlaceFacts),
+    /// A worker was prepared on a stack.
+    Worker(WorkerUp),
+    /// A stretch of load on one stack.
+    Slice(Slice),
+    /// Something a reader must know.
+    Warning(Warning),
+    /// The run went on after a kill or a reboot.
+    Resumed {
+        /// RFC 3339.
+        at: String,
+    },
+    /// Why measuring a workload ended.
+    WorkloadEnd {
+        /// Its name.
+        workload: String,
+        /// `precision`, `budget`, `interrupted`, or the words of a failure.
+        reason: String,
+    },
+    /// Last line of a run that ended in order.
+    End {
+        /// RFC 3339.
+        at: String,
+        /// `complete`, `interrupted`, or the words of a failure.
+        outcome: String,
+    },
+}
+
+/// What was asked for, and by which program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStart {
+    /// The run's id, also the name of its folder.
+    pub id: String,
+    /// RFC 3339.
+    pub at: String,
+    /// Version of iotax.
+    pub iotax: String,
+    /// The command line, word by word.
+    pub argv: Vec<String>,
+    /// Checked, in full.
+    pub scenario: Scenario,
+    /// Boot id of the host.
+    pub boot_id: String,
+}
+
+/// Facts of one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceFacts {
+    /// `host`, a guest's name, `ssh:HOST`.
+    pub place: String,
+    /// What it is.
+    pub facts: Facts,
+    /// Emulated CPU (TCG, or a KVM that emulates): figures are not representative.
+    pub emulated: Option<String>,
+    /// Exact command lines that made it, if we did (QEMU's).
+    pub commands: Vec<Vec<String>>,
+}
+
+/// A worker on a stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerUp {
+    /// Visit number, from 0.
+    pub visit: u32,
+    /// Name of the stack.
+    pub stack: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Where the load runs.
+    pub place: String,
+    /// Path that is read and written there.
+    pub target: String,
+    /// Bytes of it in use.
+    pub bytes: u64,
+    /// `null`, `sync`, `uring` or `fio 3.33`.
+    pub engine: String,
+    /// Why that one.
+    pub why: String,
+}
+
+impl WorkerUp {
+    /// Sets the engine from what the load generator chose.
+    pub fn engine_of(chosen: &Chosen) -> (String, String) {
+        (format!("{:?}", chosen.name).to_lowercase(), chosen.why.clone())
+    }
+}
+
+/// Ids, window, samples of one slice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Visit, from 0: one set-up of stacks that can be up together.
+    pub visit: u32,
+    /// Round, from 0 within the run and workload.
+    pub round: u32,
+    /// Position within the round, from 0.
+    pub slice: u32,
+    /// Name of the stack.
+    pub stack: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Start of the window on the host's CLOCK_MONOTONIC.
+    pub start_ns: u64,
+    /// Clock of the place minus clock of the host.
+    pub clock_offset_ns: i64,
+    /// Length of the window: acknowledged time.
+    pub window_ns: u64,
+    /// Discarded start.
+    pub discarded_ns: u64,
+    /// Completions outside the window.
+    pub discarded_ios: u64,
+    /// Time until the queue was empty.
+    pub drain_ns: u64,
+    /// I/Os that failed or came back short.
+    pub errors: u64,
+    /// Metric by metric.
+    pub samples: Vec<Sample>,
+    /// CPU time of the place during the slice.
+    pub cpu: Option<CpuTimes>,
+    /// What the quiesce gate saw before the slice.
+    pub gate: Option<Gate>,
+}
+
+/// (metric, unit, direction, value or histogram): IOPS is one metric among others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
+    /// `cpu.system` (the generator's own).
+    pub metric: String,
+    /// `1`, `B`, `ns`.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The figure.
+    #[serde(flatten)]
+    pub value: Value,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// A figure, or a place in the histogram segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// One number.
+    Value(f64),
+    /// Byte offset of a frame in `histograms.seg`.
+    Histogram(u64),
+    /// Tried and failed; never zero.
+    Failed(String),
+    /// Not there, and why.
+    Missing(String),
+}
+
+/// Deltas of /proc/stat of the place, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// user + nice.
+    pub user_ns: u64,
+    /// system + irq + softirq.
+    pub system_ns: u64,
+    /// steal.
+    pub steal_ns: u64,
+    /// idle + iowait.
+    pub idle_ns: u64,
+}
+
+/// The quiesce gate: a clean stack, or what was still owed when it gave up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Nanoseconds waited.
+    pub waited_ns: u64,
+    /// Dirty and Writeback bytes left (system-wide, /proc/meminfo).
+    pub dirty_bytes: u64,
+    /// I/Os in flight on the lower devices.
+    pub in_flight: u64,
+    /// Whether the gate gave up.
+    pub gave_up: bool,
+}
+
+/// A warning as typed data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable word: `emulated`, `io_errors`, `gate_gave_up`, `level_shift`, `busy_generator`, ...
+    pub kind: String,
+    /// What it is about: a stack, a workload, a place.
+    pub subject: String,
+    /// The sentence for people.
+    pub text: String,
+}
