@@ -1,8 +1,111 @@
-//! The command line: one file a command.
+//! The command line: one file a command. Parsing and dispatch here; what a command does is the
+//! library's.
 
+mod agent;
+mod asked;
+mod clean;
+mod demo;
+mod doctor;
+mod list;
+mod plan;
+mod progress;
+mod report;
+mod resume;
+mod run;
+
+use crate::exit::{self, DONE};
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "iotax", version, about = "Tells what every layer of your storage stack charges", after_help = EXIT_CODES)]
+struct Cli {
+    /// Folder of the runs [default: $IOTAX_RUNS, else ~/.local/state/iotax/runs]
+    #[arg(long, global = true, value_name = "DIR")]
+    runs: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 a finding or a regression; 2 bad input; 3 a need of this machine is unmet; \
+     4 a measurement failed; 5 an undo is incomplete.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure stacks against each other: a scenario, a fio job file, or stacks on the command line
+    Run(run::Args),
+    /// Say what `run` would do, and touch nothing
+    Plan(plan::Args),
+    /// Go on with a run after a kill or a reboot
+    Resume(resume::Args),
+    /// Take down what a killed run left
+    Clean(clean::Args),
+    /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
+    Report(report::Args),
+    /// List the stored runs
+    List(list::Args),
+    /// What this machine can measure, and what it lacks with the command that supplies it
+    Doctor(doctor::Args),
+    /// The main job on what this machine has, told in four short parts
+    #[command(hide = true)]
+    Demo(demo::Args),
+    /// The end of the wire in a guest or on another host; not for people
+    #[command(hide = true)]
+    Agent(agent::Args),
+}
 
 /// Parses the command line, runs the command, turns its error into an exit code.
 pub fn main() -> ExitCode {
-    ExitCode::from(crate::exit::DONE)
+    if let Some(code) = agent::init_if_pid_1() {
+        return code;
+    }
+    let cli = Cli::parse();
+    match dispatch(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(exit::code_of(&error))
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<u8> {
+    let runs = || cli.runs.clone().map_or_else(crate::store::default_runs_dir, Ok);
+    match cli.command {
+        Command::Run(args) => run::run(&args, &runs()?),
+        Command::Plan(args) => plan::run(&args),
+        Command::Resume(args) => resume::run(&args, &runs()?),
+        Command::Clean(args) => clean::run(&args, &runs()?),
+        Command::Report(args) => report::run(&args, &runs()?),
+        Command::List(args) => list::run(&args, &runs()?),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Demo(args) => demo::run(&args, &runs()?),
+        Command::Agent(args) => agent::run(&args).map(|()| DONE),
+    }
+}
+
+/// The chain of causes on standard error, one sentence.
+fn complain(error: &anyhow::Error) {
+    // A closed standard error cannot be told anything.
+    let _ = writeln!(std::io::stderr(), "iotax: {error:#}");
+}
+
+/// Prints to standard output; a reader that went away (`| head`) ends the program quietly.
+///
+/// # Errors
+/// When standard output cannot be written for another reason: a full disk behind a redirection.
+pub fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(DONE.into()),
+        other => Ok(other.map_err(|error| exit::Failed::measurement(format!("cannot write to standard output: {error}")))?),
+    }
+}
+
+/// Columns of the terminal; 80 when it is none.
+pub fn columns() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }

@@ -1,1 +1,138 @@
-//! layer
+//! The family of layers: one file and one entry in [`ALL`] each. A layer does no I/O: it says
+//! what it needs, how it uses what is below, and which steps would make it.
+
+pub mod catalog;
+pub mod guest;
+pub mod known;
+pub mod medium;
+pub mod volume;
+
+use crate::scenario::LayerSpec;
+use crate::step::op::Op;
+use crate::step::{HOST, PathRef, RunTag, Step, StepId};
+use anyhow::Result;
+use iotax_load::Hold;
+
+/// Every layer that a stack can name.
+pub const ALL: &[&dyn Layer] =
+    &[&known::Null, &known::Delay, &volume::Loop, &volume::FileSystem, &guest::VirtualMachine];
+
+/// How a layer uses what is below it while it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Reads pass through; others may read beside it.
+    SharedRead,
+    /// Reads leave copies in a cache of this machine: nobody else may read the same data.
+    Caches,
+    /// It writes of its own (a file system's metadata): one such user, raw reads beside it are fine.
+    Writes,
+}
+
+/// What a layer shows to the one above it, or to the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exposed {
+    /// File or block device.
+    pub path: PathRef,
+    /// Bytes that may be used, from the start.
+    pub bytes: u64,
+    /// Block device or file.
+    pub block: bool,
+    /// Where it is visible.
+    pub place: String,
+    /// Completions held back on the way.
+    pub hold: Hold,
+    /// Whether writes pass.
+    pub writable: bool,
+}
+
+/// A member of the family.
+pub trait Layer: Sync {
+    /// Its name in stacks; help, options and example are in `catalog::ALL` under the same name.
+    fn name(&self) -> &'static str;
+
+    /// Ids of `host::needs` that must be met.
+    fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// How it uses what is below.
+    fn claim(&self, _spec: &LayerSpec) -> Claim {
+        Claim::SharedRead
+    }
+
+    /// Whether it writes to what is below even when the load only reads.
+    fn writes_below(&self) -> bool {
+        false
+    }
+
+    /// Adds its steps and says what it shows.
+    ///
+    /// # Errors
+    /// When it cannot stand on what is below: which, why, and what would do.
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed>;
+}
+
+/// The layer with that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
+    ALL.iter().copied().find(|layer| layer.name() == name)
+}
+
+/// Where layers add their steps.
+pub struct PlanContext {
+    /// The run that the steps belong to.
+    pub tag: RunTag,
+    /// What guests are made of on this machine.
+    pub guest_parts: Option<guest::Parts>,
+    /// Whether the layer being planned must let writes pass: the load writes, or a layer above does.
+    pub writable: bool,
+    /// Seed of file contents.
+    pub seed: u64,
+    /// So far.
+    pub steps: Vec<Step>,
+    /// Guests that the steps start, for the measuring side to connect to.
+    pub guests: Vec<guest::GuestPlan>,
+    instances: u32,
+}
+
+impl PlanContext {
+    /// An empty plan.
+    pub fn new(tag: RunTag, guest_parts: Option<guest::Parts>, seed: u64) -> PlanContext {
+        PlanContext { tag, guest_parts, writable: false, seed, steps: Vec::new(), guests: Vec::new(), instances: 0 }
+    }
+
+    /// Adds a step on this host and gives its number.
+    pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
+        let id = self.steps.len() as StepId;
+        self.steps.push(Step { id, place: HOST.into(), why: why.into(), op });
+        id
+    }
+
+    /// A name for something that this plan makes, unique within it: `fs0`, `vm1`.
+    pub fn instance(&mut self, kind: &str) -> String {
+        let name = format!("{kind}{}", self.instances);
+        self.instances += 1;
+        name
+    }
+}
+
+/// An option's word, where the scenario gave one (checked and defaulted already).
+pub fn option<'a>(spec: &'a LayerSpec, name: &str) -> Option<&'a str> {
+    spec.options.get(name).map(String::as_str)
+}
+
+/// A flag that is on unless the word is `false`.
+pub fn flag(spec: &LayerSpec, name: &str) -> bool {
+    option(spec, name).is_none_or(|word| !matches!(word, "false" | "off" | "no"))
+}
+
+/// A count.
+///
+/// # Errors
+/// When the word is not a number (the scenario's check comes first, so this is for callers
+/// that build specs by hand).
+pub fn count(spec: &LayerSpec, name: &str, default: u64) -> Result<u64> {
+    match option(spec, name) {
+        None => Ok(default),
+        Some(word) => word.parse().map_err(|_| anyhow::anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin)),
+    }
+}

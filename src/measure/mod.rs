@@ -1,1 +1,13 @@
-//! measure
+//! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
+//! until the answer is sure, everything taken down. It writes the record and prints nothing.
+
+pub mod engine;
+pub mod handler;
+pub mod observer;
+pub mod places;
+pub mod plan;
+pub mod rounds;
+pub mod session;
+pub mod sets;
+pub mod survey;
+pub mod wire;

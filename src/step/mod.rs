@@ -1,18 +1,25 @@
 //! Steps as data: what changes the machine is written down before it is done, and undone from
-//! what was written down. Layers make steps; only the executor here performs them.
+//! what was written down. Layers make steps; only the executor here performs them, through a
+//! [`system::System`], which has a simulated twin for tests. Nothing here decides what to build.
 
-pub mod op;
+pub mod clean;
+pub mod executor;
 pub mod journal;
-pub mod place;
+pub mod op;
+pub mod simulated;
+pub mod system;
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Number of a step in its plan.
 pub type StepId = u32;
 
+/// The name of this machine as a place.
+pub const HOST: &str = "host";
+
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's
-/// number is not known beforehand).
+/// number is not known beforehand), or a disk that a guest knows by its serial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathRef {
@@ -20,6 +27,32 @@ pub enum PathRef {
     Path(PathBuf),
     /// Yielded by that step.
     Yield(StepId),
+    /// The disk with this serial, asked of the place where the load runs.
+    Serial(String),
+}
+
+impl PathRef {
+    /// The path itself, once resolved.
+    ///
+    /// # Errors
+    /// When an earlier step has not yielded it yet, or only a guest can know it.
+    pub fn path(&self) -> anyhow::Result<&Path> {
+        match self {
+            PathRef::Path(path) => Ok(path),
+            PathRef::Yield(step) => anyhow::bail!("the path that step {step} yields is not known yet"),
+            PathRef::Serial(serial) => anyhow::bail!("the disk with serial {serial} is only known in its guest"),
+        }
+    }
+}
+
+impl std::fmt::Display for PathRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PathRef::Path(path) => write!(f, "{}", path.display()),
+            PathRef::Yield(step) => write!(f, "<what step {step} yields>"),
+            PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
+        }
+    }
 }
 
 /// One change of a machine.
@@ -44,6 +77,12 @@ pub struct Yield {
     /// Inode of a file that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
+    /// Bytes of a file that was made: with the inode, its identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// It was there before and is ours from an earlier run: not undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
     /// A process that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
@@ -57,3 +96,15 @@ pub struct ProcessId {
     /// Field 22 of /proc/PID/stat, clock ticks since boot.
     pub start_time: u64,
 }
+
+/// What a run is told about itself when its steps are performed.
+#[derive(Clone, Debug)]
+pub struct RunTag {
+    /// The run's id; every name that a step makes carries it.
+    pub run_id: String,
+    /// The run's folder.
+    pub run_dir: PathBuf,
+}
+
+#[cfg(test)]
+mod tests;

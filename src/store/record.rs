@@ -24,6 +24,15 @@ pub enum Record {
         /// RFC 3339.
         at: String,
     },
+    /// A visit of a set was measured to its end with a workload.
+    VisitEnd {
+        /// The visit.
+        visit: u32,
+        /// The set.
+        set: u32,
+        /// The workload.
+        workload: String,
+    },
     /// Why measuring a workload ended.
     WorkloadEnd {
         /// Its name.
@@ -89,6 +98,9 @@ pub struct WorkerUp {
     pub engine: String,
     /// Why that one.
     pub why: String,
+    /// The exact command of a slice, for engines that are programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
 }
 
 impl WorkerUp {
@@ -103,6 +115,9 @@ impl WorkerUp {
 pub struct Slice {
     /// Visit, from 0: one set-up of stacks that can be up together.
     pub visit: u32,
+    /// The set of stacks that were up together, from 0; only stacks of one set are paired by rounds.
+    #[serde(default)]
+    pub set: u32,
     /// Round, from 0 within the run and workload.
     pub round: u32,
     /// Position within the round, from 0.

@@ -1,10 +1,133 @@
-//! ops
+//! The family of operations: one file and one entry each. An operation is typed data; it says
+//! what it does, does it through a [`System`], finds again what an interrupted attempt made, and
+//! undoes it.
+
+mod directory;
+mod file;
+mod filesystem;
+mod loopdev;
+mod process;
+mod scratch;
+
+pub use directory::MakeDirectory;
+pub use file::{FillFile, MakeFile};
+pub use filesystem::{MakeFilesystem, Mount};
+pub use loopdev::AttachLoop;
+pub use process::{RemoteAgent, Spawn};
+pub use scratch::BuildInitramfs;
+
+use super::system::System;
+use super::{PathRef, RunTag, StepId, Yield};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One typed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Op {
-    /// Nothing.
-    Nothing,
+    /// A directory of the run.
+    MakeDirectory(MakeDirectory),
+    /// A file of ours.
+    MakeFile(MakeFile),
+    /// Its content.
+    FillFile(FillFile),
+    /// A loop device.
+    AttachLoop(AttachLoop),
+    /// A file system.
+    MakeFilesystem(MakeFilesystem),
+    /// A mount.
+    Mount(Mount),
+    /// The initramfs of a guest.
+    BuildInitramfs(BuildInitramfs),
+    /// A process that lives as long as the stack: QEMU.
+    Spawn(Spawn),
+    /// Our binary on a host over SSH.
+    RemoteAgent(RemoteAgent),
+}
+
+/// What each operation says of itself.
+pub trait Operation {
+    /// The exact act, for `plan` and the journal's reader.
+    fn describe(&self) -> String;
+
+    /// What cannot be brought back, if anything.
+    fn irreversible(&self) -> Option<String> {
+        None
+    }
+
+    /// Paths that earlier steps yield.
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        Vec::new()
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// With what could not be done and why; what was half done is found again by `find`.
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield>;
+
+    /// What an interrupted attempt of this run made, found by its name or tag.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn find(&self, system: &dyn System, tag: &RunTag) -> Result<Option<Yield>>;
+
+    /// Undoes it; done already is fine.
+    ///
+    /// # Errors
+    /// When something of it is still there.
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()>;
+
+    /// The command that a person would type to undo it, when `undo` failed.
+    fn undo_by_hand(&self, made: &Yield) -> Option<String>;
+
+    /// Whether it is still there after a reboot (a file is, a mount is not).
+    fn survives_reboot(&self) -> bool;
+}
+
+impl Op {
+    /// The operation itself.
+    pub fn operation(&self) -> &dyn Operation {
+        match self {
+            Op::MakeDirectory(op) => op,
+            Op::MakeFile(op) => op,
+            Op::FillFile(op) => op,
+            Op::AttachLoop(op) => op,
+            Op::MakeFilesystem(op) => op,
+            Op::Mount(op) => op,
+            Op::BuildInitramfs(op) => op,
+            Op::Spawn(op) => op,
+            Op::RemoteAgent(op) => op,
+        }
+    }
+
+    fn operation_mut(&mut self) -> &mut dyn Operation {
+        match self {
+            Op::MakeDirectory(op) => op,
+            Op::MakeFile(op) => op,
+            Op::FillFile(op) => op,
+            Op::AttachLoop(op) => op,
+            Op::MakeFilesystem(op) => op,
+            Op::Mount(op) => op,
+            Op::BuildInitramfs(op) => op,
+            Op::Spawn(op) => op,
+            Op::RemoteAgent(op) => op,
+        }
+    }
+
+    /// The same operation with every yielded path filled in.
+    ///
+    /// # Errors
+    /// When a step that it builds on has yielded no path.
+    pub fn resolved(&self, yields: &BTreeMap<StepId, Yield>) -> Result<Op> {
+        let mut op = self.clone();
+        for input in op.operation_mut().inputs() {
+            if let PathRef::Yield(step) = input {
+                let path = yields.get(step).and_then(|made| made.path.clone());
+                *input = PathRef::Path(path.with_context(|| format!("step {step} has yielded no path"))?);
+            }
+        }
+        Ok(op)
+    }
 }

@@ -1,0 +1,76 @@
+//! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
+
+use super::say;
+use crate::exit::{DONE, Failed};
+use crate::step::executor::report_left;
+use crate::step::system::RealSystem;
+use crate::step::{clean, clean::Cleaned};
+use crate::store;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `clean`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Runs to clean [default: all that ended out of order]
+    #[arg(value_name = "RUN")]
+    run: Vec<String>,
+    /// Say what would be taken down, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 5 when something could not be taken down.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let mut left = Vec::new();
+    let mut cleaned_any = false;
+    for dir in chosen(args, runs)? {
+        let steps = clean::pending(&dir)?;
+        if steps.is_empty() {
+            continue;
+        }
+        cleaned_any = true;
+        let id = store::run_id_of(&dir);
+        if args.dry_run {
+            say(&format!("{id}: would be taken down\n"))?;
+            steps.iter().try_for_each(|step| say(&format!("  {}\n", step.op.operation().describe())))?;
+            continue;
+        }
+        let Some(_lock) = lock_of(&dir, &id, args)? else { continue };
+        let cleaned = clean::clean(&dir, &id, &mut RealSystem::default())?;
+        tell(&id, &cleaned)?;
+        left.extend(cleaned.left);
+    }
+    if !cleaned_any {
+        say("nothing to clean: every run was taken down\n")?;
+    }
+    report_left(&left)?;
+    Ok(DONE)
+}
+
+fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
+    match args.run.is_empty() {
+        true => Ok(store::list(runs)?.into_iter().map(|listed| listed.dir).collect()),
+        false => args.run.iter().map(|name| store::find(runs, name)).collect(),
+    }
+}
+
+/// A run that is going holds its lock: skipped among all, refused when it was named.
+fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> {
+    match store::RunLock::take(dir)? {
+        Some(lock) => Ok(Some(lock)),
+        None if args.run.is_empty() => {
+            say(&format!("{id}: still running, left alone\n"))?;
+            Ok(None)
+        }
+        None => Err(Failed::input(format!("run {id} is still running; hint: end it with Ctrl-C first")).into()),
+    }
+}
+
+fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
+    say(&format!("{id}: {} undone\n", cleaned.undone.len()))?;
+    cleaned.undone.iter().try_for_each(|what| say(&format!("  undone: {what}\n")))
+}

@@ -1,0 +1,31 @@
+//! `iotax list`: the stored runs, newest last.
+
+use super::say;
+use crate::exit::DONE;
+use crate::store;
+use anyhow::Result;
+use std::path::Path;
+
+/// Arguments of `list`.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the folder of the runs cannot be read.
+pub fn run(_: &Args, runs: &Path) -> Result<u8> {
+    let listed = store::list(runs)?;
+    if listed.is_empty() {
+        say(&format!("no runs in {}\n", runs.display()))?;
+    }
+    for run in listed {
+        let outcome = match (&run.outcome, store::RunLock::take(&run.dir)) {
+            (Some(outcome), _) => outcome.lines().next().unwrap_or("").to_owned(),
+            (None, Ok(None)) => "running".to_owned(),
+            (None, _) => "killed (iotax clean, then iotax resume)".to_owned(),
+        };
+        say(&format!("{}  {}  {}\n", run.id, run.title, outcome))?;
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,100 @@
+//! Live progress on standard error: a bar with the interval as it narrows on a terminal, plain
+//! lines elsewhere. Standard output stays for the report.
+
+use crate::measure::observer::{Event, Live, LiveComparison, Observer};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// How often a log file is told.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The observer for people.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    said: Instant,
+    budget_s: f64,
+}
+
+impl Progress {
+    /// A bar when standard error is a terminal.
+    pub fn new() -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Progress { bar, said: Instant::now(), budget_s: 0.0 }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            // A closed standard error cannot be told anything.
+            None => drop(writeln!(std::io::stderr(), "{text}")),
+        }
+    }
+
+    fn status(&mut self, text: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+        } else if self.said.elapsed() > PLAIN_INTERVAL {
+            self.said = Instant::now();
+            self.line(&text);
+        }
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress::new()
+    }
+}
+
+impl Observer for Progress {
+    fn tell(&mut self, event: Event) {
+        match event {
+            Event::Step { why } => self.status(format!("setting up: {why}")),
+            Event::Filling { bytes } => self.status(format!("filling with incompressible data: {} MiB", bytes >> 20)),
+            Event::Reaching { place } => self.status(format!("waiting for {place}")),
+            Event::Workload { subject, budget_s } => {
+                self.budget_s = budget_s;
+                self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
+            }
+            Event::Round(live) => {
+                let text = show_live(&live, self.budget_s);
+                self.status(text);
+            }
+            Event::Warning { text } => self.line(&format!("warning: {text}")),
+            Event::WorkloadEnd { reason } => self.line(&format!("  ended: {reason}")),
+            Event::TakingDown => self.status("taking down".into()),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn show_live(live: &Live, budget_s: f64) -> String {
+    let left = match live.left_s {
+        Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
+        None => "too early to tell".to_owned(),
+    };
+    let comparisons: Vec<String> = live.comparisons.iter().map(show_comparison).collect();
+    format!("round {} {:.0} s, {left}: {}", live.round, live.elapsed_s, comparisons.join(", "))
+}
+
+fn show_comparison(live: &LiveComparison) -> String {
+    let half_width = match live.half_width {
+        Some(half_width) => format!(" +- {:.1}", half_width * 100.0),
+        None => " +- ?".to_owned(),
+    };
+    format!("{} {:+.1}{half_width} %", live.stack, live.cost * 100.0)
+}

@@ -1,0 +1,151 @@
+//! `iotax run`: checks the scenario, asks guard and needs, measures, prints the report.
+
+use super::asked::Asked;
+use super::progress::Progress;
+use super::{columns, report, say};
+use crate::exit::{DONE, Failed};
+use crate::layer::guest;
+use crate::measure::rounds;
+use crate::measure::session::{Outcome, Session, now};
+use crate::measure::sets::layout;
+use crate::measure::survey;
+use crate::scenario::Scenario;
+use crate::step::RunTag;
+use crate::step::executor::Executor;
+use crate::step::journal::Journal;
+use crate::step::system::{RealSystem, boot_id};
+use crate::store::record::{Record, RunStart};
+use crate::store::{RunLock, Store, Writer};
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Arguments of `run`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    output: report::Output,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// By their exit codes: 2 bad input, 3 unmet need, 4 failed measurement, 5 incomplete undo.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let scenario = args.asked.scenario()?;
+    let (dir, result) = measure(&scenario, runs)?;
+    finish(&dir, result, &args.output)
+}
+
+/// Prints what was measured, even of a run that failed, then gives the failure.
+///
+/// # Errors
+/// The run's own.
+pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
+    let printed = report::print(&[dir.to_owned()], output, columns());
+    let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
+    printed?;
+    if outcome == Outcome::Interrupted {
+        say(&format!("interrupted; to go on: iotax resume {}\n", crate::store::run_id_of(dir)))?;
+    }
+    Ok(DONE)
+}
+
+/// Measures a scenario as a new run and gives its folder and how it ended.
+///
+/// # Errors
+/// What is wrong before anything is made; later failures are in the result beside the folder.
+pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
+    survey::check_needs(scenario)?;
+    let layout = layout(scenario);
+    let survey = survey::look(scenario, &layout)?;
+    let guest_parts = guest_parts(scenario)?;
+    let mut store = Store::create(runs)?;
+    let dir = store.dir().to_owned();
+    let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;
+    let id = crate::store::run_id_of(&dir);
+    store.append(&Record::Run(RunStart {
+        id: id.clone(),
+        at: now(),
+        iotax: env!("CARGO_PKG_VERSION").to_owned(),
+        argv: std::env::args().collect(),
+        scenario: scenario.clone(),
+        boot_id: boot_id()?,
+    }))?;
+    let result = session(scenario, store, &dir, &id, guest_parts, survey, Before::default());
+    Ok((dir, result))
+}
+
+/// What earlier parts of a resumed run left.
+#[derive(Default)]
+pub struct Before {
+    /// Measured so far, by workload.
+    pub progress: BTreeMap<String, rounds::Progress>,
+    /// Visits that ended.
+    pub ended: BTreeSet<(u32, u32, String)>,
+    /// The first visit to be made.
+    pub first_visit: u32,
+    /// Workloads that ended.
+    pub workloads_done: BTreeSet<String>,
+}
+
+/// Drives the session of a new or a resumed run.
+///
+/// # Errors
+/// How it failed.
+pub fn session(
+    scenario: &Scenario,
+    store: Writer,
+    dir: &Path,
+    id: &str,
+    guest_parts: Option<guest::Parts>,
+    survey: survey::Survey,
+    before: Before,
+) -> Result<Outcome> {
+    let stop = stop_flag()?;
+    let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
+    let fill_stop = Arc::clone(&stop);
+    let told = move |_bytes: u64| match fill_stop.load(Ordering::Relaxed) {
+        true => std::ops::ControlFlow::Break(()),
+        false => std::ops::ControlFlow::Continue(()),
+    };
+    let system = RealSystem { on_fill: Some(Box::new(told)), ..RealSystem::default() };
+    let mut observer = Progress::new();
+    let mut session = Session {
+        scenario,
+        survey,
+        guest_parts,
+        executor: Executor::new(Box::new(system), Journal::open(dir)?, tag),
+        store,
+        observer: &mut observer,
+        stop: &stop,
+        progress: before.progress,
+        ended: before.ended,
+        first_visit: before.first_visit,
+        workloads_done: before.workloads_done,
+    };
+    session.run()
+}
+
+/// What guests are made of, if the scenario has any.
+///
+/// # Errors
+/// An unmet need: no QEMU, no kernel.
+pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
+    let accel = scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm").map(guest::wanted_accel);
+    accel.map(guest::Parts::obtain).transpose()
+}
+
+/// Set by the first Ctrl-C (or a hang-up, or SIGTERM); the run then ends in order.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
+    }
+    Ok(stop)
+}

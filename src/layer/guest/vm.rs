@@ -1,0 +1,251 @@
+//! `vm(...)`: a guest of our own with one virtio-blk disk over what is below. The options are QEMU's;
+//! the guest is QEMU with a kernel found or fetched, and this very binary as its PID 1.
+
+use super::boot::{self, BootError, Limits, Requested};
+use super::kernel::{self, Kernel, Source};
+use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
+use super::{Group, initramfs};
+use crate::exit::Failed;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
+use crate::measure::wire::{Link, Peer};
+use crate::scenario::{LayerSpec, Scenario};
+use crate::step::op::{BuildInitramfs, Op, Spawn};
+use crate::step::system::process_of_tag;
+use crate::step::{HOST, PathRef};
+use anyhow::{Context, Result, anyhow, ensure};
+use iotax_sys::kvm::probe_kvm;
+use std::path::{Path, PathBuf};
+
+/// Stands in QEMU's command line for a device that only a step will know.
+pub const BELOW: &str = "@below@";
+
+/// What guests are made of on this machine.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The kernel and its modules.
+    pub kernel: Kernel,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note that every output carries when figures are not representative.
+    pub emulated: Option<String>,
+    /// Whether the user demanded this accelerator.
+    pub demanded: bool,
+}
+
+/// A guest that the steps of a plan start.
+#[derive(Clone, Debug)]
+pub struct GuestPlan {
+    /// Its name as a place.
+    pub place: String,
+    /// Its sockets and logs.
+    pub files: GuestFiles,
+    /// The word of its command line that no other process has.
+    pub tag: String,
+    /// The whole command line.
+    pub command: Vec<String>,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note on its figures.
+    pub emulated: Option<String>,
+}
+
+impl Parts {
+    /// Finds or fetches the kernel, probes KVM.
+    ///
+    /// # Errors
+    /// An unmet need with its command.
+    pub fn obtain(requested: Requested) -> Result<Parts> {
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
+        Ok(Parts { kernel: kernel::obtain()?, accel, emulated, demanded: requested == Requested::Kvm })
+    }
+
+    /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
+    pub fn for_plan(scenario: &Scenario) -> Option<Parts> {
+        let requested = wanted_accel(scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm")?);
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm()).ok()?;
+        let kernel = match kernel::look() {
+            Ok(Source::Ready(kernel)) => kernel,
+            Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
+            Err(missing) => to_be_fetched(&missing.what),
+        };
+        Some(Parts { kernel, accel, emulated, demanded: requested == Requested::Kvm })
+    }
+
+    /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
+    pub fn fall_back_to_tcg(&mut self) -> bool {
+        if self.accel == Accel::Tcg || self.demanded {
+            return false;
+        }
+        self.accel = Accel::Tcg;
+        self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
+        true
+    }
+}
+
+fn to_be_fetched(package: &str) -> Kernel {
+    let folder = PathBuf::from("CACHE").join(package);
+    Kernel { version: package.to_owned(), image: folder.join("vmlinuz"), modules: folder.join("modules"), origin: kernel::Origin::Cached }
+}
+
+/// What a layer's `accel` asks for.
+pub fn wanted_accel(spec: &LayerSpec) -> Requested {
+    match option(spec, "accel") {
+        Some("kvm") => Requested::Kvm,
+        Some("tcg") => Requested::Tcg,
+        _ => Requested::Auto,
+    }
+}
+
+/// Whether a failure is KVM's that does not run guests here.
+pub fn is_dead_kvm(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<BootError>().is_some_and(BootError::blames_kvm))
+}
+
+/// The initramfs of a guest on this kernel's modules.
+///
+/// # Errors
+/// When this binary or a module cannot be read.
+pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
+    let program = std::env::current_exe().context("cannot find this binary")?;
+    let kernel = Kernel {
+        version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        image: PathBuf::new(),
+        modules: modules.to_owned(),
+        origin: kernel::Origin::Installed,
+    };
+    initramfs::build(&program, &kernel, &[Group::Boot])
+}
+
+/// Waits for the guest that was started a moment ago and connects to its agent.
+///
+/// # Errors
+/// [`BootError`] with the tail of its console and QEMU's last words.
+pub fn reach(plan: &GuestPlan) -> Result<(Peer, Option<String>)> {
+    let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
+        Failed::measurement(format!("QEMU of guest {} ended at once{}", plan.place, boot::last_words(&plan.files)))
+    })?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, plan.emulated.clone(), Limits::of(plan.accel))?;
+    let files = plan.files.clone();
+    let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
+    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
+    Ok((peer, plan.emulated.clone()))
+}
+
+/// The layer.
+pub struct VirtualMachine;
+
+impl Layer for VirtualMachine {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["qemu", "guest-kernel"]
+    }
+
+    fn claim(&self, spec: &LayerSpec) -> Claim {
+        match cache_of(spec) {
+            Ok(cache) if !cache.direct() => Claim::Caches,
+            _ => Claim::SharedRead,
+        }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        ensure!(below.place == HOST, "{}: a guest can stand on this host only, not on {}", spec.origin, below.place);
+        let parts = context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        let name = context.instance("vm");
+        let initrd = context.tag.run_dir.join(format!("{name}.initramfs"));
+        let serial = format!("iotax-{name}");
+        let guest = guest_spec(spec, below, context, &parts, &name, &initrd, &serial)?;
+        let build = BuildInitramfs { path: initrd, modules: parts.kernel.modules.clone() };
+        context.add("write the guest's initramfs", Op::BuildInitramfs(build));
+        let files = GuestFiles::new(&context.tag.run_dir, &name)?;
+        let spawn = spawn(&guest, &files, below)?;
+        context.guests.push(GuestPlan {
+            place: name.clone(),
+            files,
+            tag: spawn.tag.clone(),
+            command: spawn.argv.clone(),
+            accel: parts.accel,
+            emulated: parts.emulated.clone(),
+        });
+        context.add("start the guest", Op::Spawn(spawn));
+        Ok(Exposed { path: PathRef::Serial(serial), block: true, place: name, writable: context.writable, ..below.clone() })
+    }
+}
+
+fn spawn(guest: &GuestSpec, files: &GuestFiles, below: &Exposed) -> Result<Spawn> {
+    let mut argv = vec![qemu::PROGRAM.to_owned()];
+    for word in qemu::command_line(guest)? {
+        argv.push(word.into_string().map_err(|word| anyhow!("{} is not UTF-8", word.to_string_lossy()))?);
+    }
+    Ok(Spawn {
+        tag: guest_word(&argv)?,
+        argv,
+        below: matches!(below.path, PathRef::Yield(_)).then(|| below.path.clone()),
+        log: files.stderr.clone(),
+        makes: vec![files.qmp.clone(), files.port.clone()],
+    })
+}
+
+/// The word behind `-name`: it carries the run's id and the guest's name.
+fn guest_word(argv: &[String]) -> Result<String> {
+    let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
+    argv.get(at + 1).cloned().context("a guest without a name")
+}
+
+fn guest_spec(
+    spec: &LayerSpec,
+    below: &Exposed,
+    context: &PlanContext,
+    parts: &Parts,
+    name: &str,
+    initrd: &Path,
+    serial: &str,
+) -> Result<GuestSpec> {
+    let path = match &below.path {
+        PathRef::Path(path) => path.clone(),
+        _ => PathBuf::from(format!("/{BELOW}")),
+    };
+    let disk = DiskSpec {
+        path,
+        backend: if below.block { Backend::HostDevice } else { Backend::File },
+        bytes: Some(below.bytes),
+        cache: cache_of(spec)?,
+        aio: aio_of(spec)?,
+        iothread: flag(spec, "iothread"),
+        num_queues: option(spec, "num-queues").map(|_| count(spec, "num-queues", 1)).transpose()?.map(|n| n as u16),
+        serial: serial.to_owned(),
+        read_only: !context.writable,
+        share_read: !context.writable,
+    };
+    let memory = option(spec, "memory").map_or(Ok(512 << 20), crate::units::parse_bytes);
+    Ok(GuestSpec {
+        name: name.to_owned(),
+        run_tag: context.tag.run_id.clone(),
+        vcpus: count(spec, "vcpus", 2)? as u32,
+        memory_bytes: memory.map_err(|why| anyhow!("{}: memory: {why}", spec.origin))?,
+        accel: parts.accel,
+        disks: vec![disk],
+        kernel: parts.kernel.image.clone(),
+        initrd: initrd.to_owned(),
+        kernel_args: Vec::new(),
+        directory: context.tag.run_dir.clone(),
+    })
+}
+
+fn cache_of(spec: &LayerSpec) -> Result<Cache> {
+    word_of(spec, "cache", "none", Cache::ALL)
+}
+
+/// aio=native needs O_DIRECT; without it threads are what QEMU itself would take.
+fn aio_of(spec: &LayerSpec) -> Result<Aio> {
+    let default = if cache_of(spec)?.direct() { "native" } else { "threads" };
+    word_of(spec, "aio", default, Aio::ALL)
+}
+
+fn word_of<T: Copy>(spec: &LayerSpec, name: &str, default: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = option(spec, name).unwrap_or(default);
+    let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
+    found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
+}

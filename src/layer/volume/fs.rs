@@ -1,0 +1,79 @@
+//! `fs(xfs)`, `fs(ext4)`: a file system made on a block device of ours, mounted, with one file on
+//! it that is filled before it is measured.
+
+use crate::layer::{Claim, Exposed, Layer, PlanContext, option};
+use crate::scenario::LayerSpec;
+use crate::step::op::{FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op};
+use crate::step::{HOST, PathRef};
+use crate::units::{MIB, show_bytes};
+use anyhow::{Result, ensure};
+
+/// mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave room for the file.
+const LEAST_BYTES: u64 = 512 * MIB;
+
+/// mkfs, mount, one file.
+pub struct FileSystem;
+
+impl Layer for FileSystem {
+    fn name(&self) -> &'static str {
+        "fs"
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        match kind_of(spec) {
+            "ext4" => vec!["root", "mkfs.ext4"],
+            _ => vec!["root", "mkfs.xfs"],
+        }
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Writes
+    }
+
+    fn writes_below(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let kind = kind_of(spec);
+        ensure!(below.place == HOST, "{}: fs can stand on this host only, not on {}", spec.origin, below.place);
+        ensure!(below.block, "{}: fs({kind}) needs a block device below it; hint: put loop between", spec.origin);
+        ensure!(
+            below.bytes >= LEAST_BYTES,
+            "{}: fs({kind}) needs at least {} below it, there are {}",
+            spec.origin,
+            show_bytes(LEAST_BYTES),
+            show_bytes(below.bytes)
+        );
+        let name = context.instance("fs");
+        let directory = context.tag.run_dir.join(&name);
+        let label = label_of(&context.tag.run_id);
+        let make = MakeFilesystem { kind: kind.into(), device: below.path.clone(), label };
+        context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
+        context.add("make the mount point", Op::MakeDirectory(MakeDirectory { path: directory.clone() }));
+        let mount = Mount { device: below.path.clone(), directory: directory.clone(), kind: kind.into() };
+        context.add("mount the file system", Op::Mount(mount));
+        let bytes = file_bytes(below.bytes);
+        let path = directory.join("iotax.data");
+        let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
+        context.add("create the file on it", Op::MakeFile(file));
+        let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.seed };
+        context.add("fill the file on it", Op::FillFile(fill));
+        Ok(Exposed { path: PathRef::Path(path), bytes, block: false, writable: context.writable, ..below.clone() })
+    }
+}
+
+fn kind_of(spec: &LayerSpec) -> &str {
+    option(spec, "type").unwrap_or("xfs")
+}
+
+/// Three quarters: log and metadata need some, and a tenth stays free (guard::marker).
+fn file_bytes(below: u64) -> u64 {
+    below / 4 * 3 / MIB * MIB
+}
+
+/// xfs takes 12 bytes.
+fn label_of(run_id: &str) -> String {
+    let tail: String = run_id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
+    format!("iotax-{tail}")
+}

@@ -1,0 +1,36 @@
+//! `loop`: a block device over a file, by losetup.
+
+use crate::layer::{Claim, Exposed, Layer, PlanContext, flag};
+use crate::scenario::LayerSpec;
+use crate::step::op::{AttachLoop, Op};
+use crate::step::{HOST, PathRef};
+use anyhow::{Result, ensure};
+
+/// The loop driver.
+pub struct Loop;
+
+impl Layer for Loop {
+    fn name(&self) -> &'static str {
+        "loop"
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "loop"]
+    }
+
+    fn claim(&self, spec: &LayerSpec) -> Claim {
+        if flag(spec, "direct-io") { Claim::SharedRead } else { Claim::Caches }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        ensure!(below.place == HOST, "{}: loop can stand on this host only, not on {}", spec.origin, below.place);
+        let attach = AttachLoop {
+            backing: below.path.clone(),
+            bytes: below.bytes,
+            direct_io: flag(spec, "direct-io"),
+            read_only: !context.writable,
+        };
+        let step = context.add("attach a loop device", Op::AttachLoop(attach));
+        Ok(Exposed { path: PathRef::Yield(step), block: true, writable: context.writable, ..below.clone() })
+    }
+}

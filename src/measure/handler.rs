@@ -1,0 +1,109 @@
+//! What the agent's end of the wire can do, in any place: the machine's facts, its steps, the
+//! guard's look at a path, the quiesce gate.
+
+use super::wire::Handler;
+use crate::guard::inspect;
+use crate::guard::judge::{self, Intent};
+use crate::guard::marker;
+use crate::host::facts::{self, Facts};
+use crate::host::{gauges, probe::Probe};
+use crate::layer::guest::disk;
+use crate::scenario::Consent;
+use crate::step::op::Op;
+use crate::step::system::{RealSystem, System};
+use crate::step::{RunTag, Yield};
+use crate::store::record::{CpuTimes, Gate};
+use anyhow::{Context, Result, bail};
+use iotax_load::TargetSpec;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A step, or its undo, for another place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RemoteStep {
+    /// The run.
+    pub run_id: String,
+    /// Its folder, on the host that drives it.
+    pub run_dir: PathBuf,
+    /// What.
+    pub op: Op,
+    /// `None`: perform; else what it made, to be undone.
+    pub undo: Option<Yield>,
+}
+
+/// What may be written in a place; sent before the first worker is prepared there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Allowed {
+    /// `--destroy`, by serial or WWN.
+    pub consent: Vec<Consent>,
+    /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
+    pub made: Vec<PathBuf>,
+}
+
+/// The handler for this machine. Until it is told otherwise nothing may be written.
+#[derive(Default)]
+pub struct Machine {
+    system: RealSystem,
+    allowed: Allowed,
+}
+
+impl Handler for Machine {
+    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
+        Ok(facts::gather(devices))
+    }
+
+    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        let step: RemoteStep = serde_json::from_value(payload).context("cannot understand the step")?;
+        let tag = RunTag { run_id: step.run_id, run_dir: step.run_dir };
+        let operation = step.op.operation();
+        let made = match &step.undo {
+            None => operation.perform(&mut self.system as &mut dyn System, &tag)?,
+            Some(made) => operation.undo(&mut self.system, &tag, made).map(|()| Yield::default())?,
+        };
+        self.allowed.made.extend(made.path.clone());
+        Ok(serde_json::to_value(made)?)
+    }
+
+    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
+        Ok(serde_json::to_value(inspect::inspect(path)?)?)
+    }
+
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
+        Ok(serde_json::Value::Null)
+    }
+
+    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+        if !target.writable {
+            bail!("{} may not be written in this run", target.path.display());
+        }
+        // A loop device of the run, a file of ours: made under the journal a moment ago.
+        if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
+            return Ok(());
+        }
+        let found = inspect::inspect(&target.path)?;
+        judge::judge(&found, Intent::Write, &self.allowed.consent).map_err(crate::exit::Failed::from)?;
+        Ok(())
+    }
+
+    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
+        // The disk may appear a moment after the agent.
+        let start = Instant::now();
+        loop {
+            match disk::disk_by_serial(serial) {
+                Some(path) => return Ok(path),
+                None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has serial {serial}"),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {
+        gauges::wait_until_quiet(paths, limit)
+    }
+
+    fn cpu_times(&mut self) -> Result<CpuTimes> {
+        gauges::cpu_times(&Probe::default())
+    }
+}

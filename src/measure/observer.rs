@@ -1,0 +1,79 @@
+//! What measuring tells while it goes on. Measuring itself prints nothing.
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A step is about to be performed.
+    Step {
+        /// What it is for.
+        why: String,
+    },
+    /// A file is being filled.
+    Filling {
+        /// Bytes done.
+        bytes: u64,
+    },
+    /// A guest boots, a host is reached.
+    Reaching {
+        /// The place.
+        place: String,
+    },
+    /// A workload begins.
+    Workload {
+        /// Its subject.
+        subject: String,
+        /// How it will end at the latest, seconds.
+        budget_s: f64,
+    },
+    /// A round is over.
+    Round(Live),
+    /// A reader must know.
+    Warning {
+        /// The sentence.
+        text: String,
+    },
+    /// A workload is over.
+    WorkloadEnd {
+        /// `precision`, `budget`, `interrupted`.
+        reason: String,
+    },
+    /// Everything is being taken down.
+    TakingDown,
+}
+
+/// The state after a round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Live {
+    /// Rounds so far.
+    pub round: usize,
+    /// Measured time so far, seconds.
+    pub elapsed_s: f64,
+    /// Estimated time left, seconds; `None` before there is an interval.
+    pub left_s: Option<f64>,
+    /// A line a comparison.
+    pub comparisons: Vec<LiveComparison>,
+}
+
+/// One comparison while it narrows. The interval is the confidence sequence: it may be watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveComparison {
+    /// Name of the stack.
+    pub stack: String,
+    /// Cost so far, a fraction (negative: it gains).
+    pub cost: f64,
+    /// Half-width of the interval, a fraction; `None` before there are enough rounds.
+    pub half_width: Option<f64>,
+}
+
+/// Whoever shows it.
+pub trait Observer {
+    /// Takes note.
+    fn tell(&mut self, event: Event);
+}
+
+/// Nobody.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn tell(&mut self, _: Event) {}
+}

@@ -1,0 +1,149 @@
+//! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
+//! over SSH. A place is reached once a visit and told what may be written there.
+
+use super::handler::{Allowed, Machine};
+use super::wire::message::{Request, Response};
+use super::wire::peer::{Peer, QUICK_LIMIT};
+use super::wire::ssh;
+use crate::host::facts::Facts;
+use crate::layer::Exposed;
+use crate::layer::guest::{self, GuestPlan};
+use crate::scenario::Consent;
+use crate::step::{HOST, PathRef};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// ssh may have to copy the binary over a slow line.
+const SSH_LIMIT: Duration = Duration::from_secs(90);
+
+/// Places that are reached.
+#[derive(Default)]
+pub struct Places {
+    reached: BTreeMap<String, Place>,
+}
+
+/// A place and the peer in it.
+pub struct Place {
+    /// The agent's other end.
+    pub peer: Peer,
+    /// Clock of the place minus clock of the host.
+    pub clock_offset_ns: i64,
+    /// Why its figures are not representative, if they are not.
+    pub emulated: Option<String>,
+}
+
+impl Places {
+    /// This host, in process.
+    ///
+    /// # Errors
+    /// When no socket pair can be made.
+    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Place> {
+        let peer = Peer::in_process("this host", Box::new(Machine::default())).context("cannot start the worker's end")?;
+        self.add(HOST, peer, run_id, None, QUICK_LIMIT)
+    }
+
+    /// A guest whose QEMU was started a moment ago.
+    ///
+    /// # Errors
+    /// With the tail of its console and QEMU's last words.
+    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str) -> Result<&mut Place> {
+        let (peer, emulated) = guest::reach(plan)?;
+        self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)
+    }
+
+    /// A host over SSH. The caller has journaled that our binary goes there.
+    ///
+    /// # Errors
+    /// With the last words of ssh.
+    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
+        let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env()).map_err(crate::exit::Failed::from)?;
+        self.add(&format!("ssh:{host}"), peer, run_id, None, SSH_LIMIT)
+    }
+
+    fn add(&mut self, name: &str, mut peer: Peer, run_id: &str, emulated: Option<String>, limit: Duration) -> Result<&mut Place> {
+        peer.hello(run_id, limit).map_err(crate::exit::Failed::from)?;
+        let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
+        let place = Place { peer, clock_offset_ns, emulated };
+        self.reached.insert(name.to_owned(), place);
+        self.get(name)
+    }
+
+    /// A place that was reached.
+    ///
+    /// # Errors
+    /// When it was not.
+    pub fn get(&mut self, name: &str) -> Result<&mut Place> {
+        self.reached.get_mut(name).with_context(|| format!("{name} was not reached"))
+    }
+
+    /// Whether it was reached.
+    pub fn has(&self, name: &str) -> bool {
+        self.reached.contains_key(name)
+    }
+
+    /// Says goodbye to a place; a peer that is gone already is fine, its clean-up comes next.
+    pub fn leave(&mut self, name: &str) {
+        if let Some(place) = self.reached.remove(name) {
+            drop(place.peer.bye());
+        }
+    }
+
+    /// Names of all places.
+    pub fn names(&self) -> Vec<String> {
+        self.reached.keys().cloned().collect()
+    }
+}
+
+impl Place {
+    /// Its facts, with those of the devices in use.
+    ///
+    /// # Errors
+    /// When the place does not answer.
+    pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
+        match self.ask(Request::Facts { devices: devices.to_vec() }, QUICK_LIMIT)? {
+            Response::Facts { facts } => Ok(facts),
+            other => Err(crate::exit::Failed::from(self.peer.unexpected("facts", &other)).into()),
+        }
+    }
+
+    /// Tells the guard there what may be written.
+    ///
+    /// # Errors
+    /// When the place does not answer.
+    pub fn allow(&mut self, consent: &[Consent], made: &[PathBuf]) -> Result<()> {
+        let allowed = Allowed { consent: consent.to_vec(), made: made.to_vec() };
+        self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, QUICK_LIMIT).map(drop)
+    }
+
+    /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
+    ///
+    /// # Errors
+    /// Those.
+    pub fn ask(&mut self, request: Request, limit: Duration) -> Result<Response> {
+        Ok(self.peer.call(request, limit).map_err(crate::exit::Failed::from)?)
+    }
+
+    /// Where a target is in this place.
+    ///
+    /// # Errors
+    /// When a guest does not have the disk.
+    pub fn locate(&mut self, exposed: &Exposed, yields: &dyn Fn(&PathRef) -> Result<PathBuf>) -> Result<PathBuf> {
+        let PathRef::Serial(serial) = &exposed.path else { return yields(&exposed.path) };
+        match self.ask(Request::DiskBySerial { serial: serial.clone() }, QUICK_LIMIT)? {
+            Response::Disk { path } => Ok(path),
+            other => Err(crate::exit::Failed::from(self.peer.unexpected("disk_by_serial", &other)).into()),
+        }
+    }
+}
+
+/// The host behind a place's name, if it is one over SSH.
+pub fn ssh_host(place: &str) -> Option<&str> {
+    place.strip_prefix("ssh:")
+}
+
+/// The device whose facts matter for a path: itself, or for a file the file.
+pub fn devices_of(path: &Path) -> Vec<PathBuf> {
+    vec![path.to_owned()]
+}

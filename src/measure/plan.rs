@@ -1,0 +1,159 @@
+//! From a checked scenario to steps: the files under test first (they stay up for the whole run),
+//! then for each set of stacks what is brought up and taken down with every visit. An identical
+//! prefix is one instance. Nothing is performed here.
+
+use super::sets::{Layout, Set};
+use crate::exit::Failed;
+use crate::layer::medium::{self, Found};
+use crate::layer::{Exposed, PlanContext, by_name, guest};
+use crate::scenario::{LayerSpec, Scenario, Stack};
+use crate::step::{RunTag, Step};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+
+/// What is known of the run when it is planned.
+pub struct Ground<'a> {
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// Who can be up with whom.
+    pub layout: &'a Layout,
+    /// What each stack's medium is (same order as the stacks).
+    pub found: &'a [Found],
+    /// What guests are made of here; `None` when no stack has one.
+    pub guest_parts: Option<guest::Parts>,
+    /// The run.
+    pub tag: RunTag,
+}
+
+/// The steps of one set, and what its stacks show to the load.
+pub struct SetPlan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// Guests among them.
+    pub guests: Vec<guest::GuestPlan>,
+    /// (index of the stack, what the load works on).
+    pub targets: Vec<(usize, Exposed)>,
+}
+
+impl Ground<'_> {
+    /// Makes and fills the files under test.
+    ///
+    /// # Errors
+    /// When a medium is of a kind that nothing here joins.
+    pub fn media(&self) -> Result<Vec<Step>> {
+        let mut context = self.context();
+        let mut seen = Vec::new();
+        for (index, stack) in self.scenario.stacks.iter().enumerate() {
+            let key = (stack.medium.clone(), self.layout.sibling[index]);
+            if seen.contains(&key) {
+                continue;
+            }
+            medium::plan(&stack.medium, &self.found[index], self.layout.sibling[index], &mut context)
+                .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+            seen.push(key);
+        }
+        Ok(context.steps)
+    }
+
+    /// Brings one set up; `visit` swaps equal siblings between the stacks.
+    ///
+    /// # Errors
+    /// Bad input when a layer cannot stand on what is below it.
+    pub fn set(&self, set: &Set, visit: u32) -> Result<SetPlan> {
+        let mut context = self.context();
+        let mut made: BTreeMap<String, Exposed> = BTreeMap::new();
+        let mut targets = Vec::new();
+        for index in &set.stacks {
+            let exposed = self.stack(*index, visit, &mut context, &mut made)?;
+            targets.push((*index, exposed));
+        }
+        Ok(SetPlan { steps: context.steps, guests: context.guests, targets })
+    }
+
+    /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
+    ///
+    /// # Errors
+    /// As [`Ground::set`].
+    pub fn region(&self) -> Result<u64> {
+        let mut least = u64::MAX;
+        for set in &self.layout.sets {
+            for (_, exposed) in self.set(set, 0)?.targets {
+                least = least.min(exposed.bytes);
+            }
+        }
+        Ok(least)
+    }
+
+    fn stack(
+        &self,
+        index: usize,
+        visit: u32,
+        context: &mut PlanContext,
+        made: &mut BTreeMap<String, Exposed>,
+    ) -> Result<Exposed> {
+        let stack = &self.scenario.stacks[index];
+        let sibling = self.sibling(index, visit);
+        let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
+        context.writable = self.must_write(index, 0);
+        // The files themselves are up already: only what they show is wanted here.
+        let mut exposed = self.bottom(stack, index, sibling, context)?;
+        for (depth, spec) in stack.layers.iter().enumerate() {
+            key = format!("{key} | {}", canonical(spec));
+            exposed = match made.get(&key) {
+                Some(exposed) => exposed.clone(),
+                None => self.layer(spec, &exposed, index, depth, context)?,
+            };
+            made.insert(key.clone(), exposed.clone());
+        }
+        Ok(exposed)
+    }
+
+    fn bottom(&self, stack: &Stack, index: usize, sibling: Option<usize>, context: &mut PlanContext) -> Result<Exposed> {
+        let there = Found { exists: true, ..self.found[index].clone() };
+        medium::plan(&stack.medium, &there, sibling, context)
+            .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
+    }
+
+    fn layer(&self, spec: &LayerSpec, below: &Exposed, index: usize, depth: usize, context: &mut PlanContext) -> Result<Exposed> {
+        let layer = by_name(&spec.name).with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+        context.writable = self.must_write_any(index, depth + 1);
+        layer.plan(spec, below, context).map_err(|error| Failed::input(format!("{error:#}")).into())
+    }
+
+    /// Whether writes must pass the first `depth` layers of a stack, for it or for any stack that
+    /// shares that prefix.
+    fn must_write_any(&self, index: usize, depth: usize) -> bool {
+        let stacks = &self.scenario.stacks;
+        let prefix = &stacks[index].layers[..depth];
+        (0..stacks.len()).any(|other| {
+            let same = stacks[other].medium == stacks[index].medium
+                && stacks[other].layers.len() >= depth
+                && prefix.iter().zip(&stacks[other].layers).all(|(a, b)| canonical(a) == canonical(b));
+            same && self.must_write(other, depth)
+        })
+    }
+
+    /// Whether the load, or a layer above the first `depth`, writes.
+    fn must_write(&self, index: usize, depth: usize) -> bool {
+        let above = &self.scenario.stacks[index].layers[depth..];
+        self.scenario.workloads.iter().any(|workload| workload.writes())
+            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()))
+    }
+
+    fn sibling(&self, index: usize, visit: u32) -> Option<usize> {
+        let of = |stack: usize| &self.scenario.stacks[stack].medium;
+        let number = self.layout.sibling[index]?;
+        let equal = (0..self.scenario.stacks.len())
+            .filter(|other| of(*other) == of(index) && self.layout.sibling[*other].is_some())
+            .count();
+        Some((number + visit as usize) % equal)
+    }
+
+    fn context(&self) -> PlanContext {
+        PlanContext::new(self.tag.clone(), self.guest_parts.clone(), self.scenario.measure.seed)
+    }
+}
+
+fn canonical(spec: &LayerSpec) -> String {
+    format!("{}{:?}{:?}", spec.name, spec.options, spec.place)
+}

@@ -1,0 +1,462 @@
+//! A run from its first step to its last: files under test, then visit by visit the sets of stacks
+//! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
+//! taken down and what was measured is kept.
+
+use super::observer::{Event, Observer};
+use super::places::{Places, ssh_host};
+use super::plan::{Ground, SetPlan};
+use super::rounds::{Ended, Progress, Ready, Until, Visit};
+use super::sets::{Layout, layout};
+use super::survey::Survey;
+use crate::exit::Failed;
+use crate::layer::guest;
+use crate::scenario::{Medium, Scenario};
+use crate::stats::schedule::Schedule;
+use crate::stats::stop::StopSpec;
+use crate::step::executor::Executor;
+use crate::step::op::{Op, RemoteAgent};
+use crate::step::{HOST, PathRef, Step, StepId};
+use crate::store::Writer;
+use crate::store::record::{PlaceFacts, Record, Warning};
+use anyhow::{Context, Result};
+use iotax_load::TargetSpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every workload to its end.
+    Complete,
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The word of the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Complete => "complete",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Everything that a run has.
+pub struct Session<'a> {
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// What is there.
+    pub survey: Survey,
+    /// What guests are made of.
+    pub guest_parts: Option<guest::Parts>,
+    /// Performs steps under the journal.
+    pub executor: Executor,
+    /// The record.
+    pub store: Writer,
+    /// Who is told.
+    pub observer: &'a mut dyn Observer,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+    /// What earlier parts of a resumed run have measured, by workload.
+    pub progress: BTreeMap<String, Progress>,
+    /// Visits that earlier parts have ended: (visit, set, workload).
+    pub ended: BTreeSet<(u32, u32, String)>,
+    /// The first visit that is still to be made.
+    pub first_visit: u32,
+    /// Workloads that earlier parts have ended.
+    pub workloads_done: BTreeSet<String>,
+}
+
+/// One visit as it is planned.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    number: u32,
+    set: usize,
+}
+
+impl Session<'_> {
+    /// Carries the run out.
+    ///
+    /// # Errors
+    /// The first failure; what could not be taken down afterwards comes with it.
+    pub fn run(&mut self) -> Result<Outcome> {
+        let layout = layout(self.scenario);
+        let result = self.carry_out(&layout);
+        self.observer.tell(Event::TakingDown);
+        let taken_down = self.executor.undo_to(0);
+        let outcome = match (&result, &taken_down) {
+            (Ok(outcome), Ok(())) => outcome.word().to_owned(),
+            (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
+        };
+        self.store.append(&Record::End { at: now(), outcome })?;
+        self.store.sync()?;
+        match (result, taken_down) {
+            (Ok(outcome), Ok(())) => Ok(outcome),
+            (Err(error), Ok(())) | (Ok(_), Err(error)) => Err(error),
+            (Err(first), Err(second)) => Err(second.context(format!("{first:#}"))),
+        }
+    }
+
+    fn carry_out(&mut self, layout: &Layout) -> Result<Outcome> {
+        for text in self.survey.warnings.clone() {
+            self.warn("target", "", text)?;
+        }
+        let mut places = Places::default();
+        self.reach_remotes(&mut places)?;
+        if self.needs_host() {
+            let run_id = self.run_id();
+            places.reach_host(&run_id)?;
+            self.record_place(&mut places, HOST, Vec::new())?;
+        }
+        for step in self.ground(layout).media()? {
+            self.perform(&step)?;
+        }
+        let outcome = self.visits(layout, &mut places);
+        for name in places.names() {
+            places.leave(&name);
+        }
+        outcome
+    }
+
+    fn visits(&mut self, layout: &Layout, places: &mut Places) -> Result<Outcome> {
+        let region = self.ground(layout).region()?;
+        self.check_fit(region)?;
+        for planned in self.planned_visits(layout) {
+            if self.visit(layout, places, planned, region)? == Outcome::Interrupted {
+                return self.interrupted();
+            }
+        }
+        for workload in self.scenario.workloads.clone() {
+            let ends = self.workloads_done.insert(workload.name.clone());
+            if ends && !self.ended.is_empty() {
+                self.end_workload(&workload.name, "visits")?;
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+
+    fn interrupted(&mut self) -> Result<Outcome> {
+        for workload in self.scenario.workloads.clone() {
+            if self.progress.contains_key(&workload.name) && !self.workloads_done.contains(&workload.name) {
+                self.end_workload(&workload.name, "interrupted")?;
+            }
+        }
+        Ok(Outcome::Interrupted)
+    }
+
+    /// One visit for stacks that can be up together; two where equal siblings are swapped at half
+    /// time; several in random order where sets take turns.
+    fn planned_visits(&self, layout: &Layout) -> Vec<Planned> {
+        if layout.sets.len() == 1 {
+            let last = if layout.siblings() > 1 { self.first_visit.max(1) } else { self.first_visit };
+            return (self.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
+        }
+        let mut made = vec![0; layout.sets.len()];
+        let mut schedule = Schedule::new(self.scenario.measure.seed, u64::MAX);
+        schedule
+            .visits(layout.sets.len(), self.scenario.measure.visits as usize)
+            .into_iter()
+            .map(|set| {
+                made[set] += 1;
+                Planned { number: made[set] - 1, set }
+            })
+            .collect()
+    }
+
+    /// Brings a set up, measures every workload on it, takes it down.
+    fn visit(&mut self, layout: &Layout, places: &mut Places, planned: Planned, region: u64) -> Result<Outcome> {
+        let set = planned.set as u32;
+        let todo: Vec<usize> = (0..self.scenario.workloads.len())
+            .filter(|index| {
+                let name = &self.scenario.workloads[*index].name;
+                !self.workloads_done.contains(name) && !self.ended.contains(&(planned.number, set, name.clone()))
+            })
+            .collect();
+        if todo.is_empty() {
+            return Ok(Outcome::Complete);
+        }
+        let mark = self.executor.mark();
+        let up = self.bring_up(layout, places, planned)?;
+        let ready = self.ready(places, &up, region)?;
+        let mut outcome = Outcome::Complete;
+        for index in todo {
+            if self.measure(layout, places, planned, &ready, index)? == Ended::Interrupted {
+                outcome = Outcome::Interrupted;
+                break;
+            }
+        }
+        for guest in &up.guests {
+            places.leave(&guest.place);
+        }
+        self.executor.undo_to(mark)?;
+        Ok(outcome)
+    }
+
+    fn measure(&mut self, layout: &Layout, places: &mut Places, planned: Planned, ready: &[Ready], index: usize) -> Result<Ended> {
+        let workload = &self.scenario.workloads[index];
+        let until = self.until(layout, planned, workload.name.as_str());
+        let budget_s = match until {
+            Until::Precise(spec) => spec.budget_s,
+            Until::Time(seconds) => seconds,
+            Until::Rounds(_) => self.seconds().budget_s / 2.0,
+        };
+        self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
+        let mut progress = self.progress.remove(&workload.name).unwrap_or_default();
+        // A stream of its own for every visit: a resumed run must not draw the same orders again.
+        let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
+        let mut schedule = Schedule::new(self.scenario.measure.seed, stream);
+        let mut visit = Visit {
+            number: planned.number,
+            set: planned.set as u32,
+            ready,
+            baseline: self.scenario.baseline,
+            stacks: self.scenario.stacks.len(),
+            workload,
+            measure: &self.scenario.measure,
+            places,
+            store: &mut self.store,
+            observer: self.observer,
+            stop: self.stop,
+        };
+        let ended = visit.measure(&mut progress, &mut schedule, until);
+        self.progress.insert(workload.name.clone(), progress);
+        match ended {
+            Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),
+            Err(error) => {
+                self.end_workload(&workload.name.clone(), &format!("{error:#}"))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn after_visit(&mut self, layout: &Layout, planned: Planned, workload: &str, ended: Ended) -> Result<Ended> {
+        if ended == Ended::Interrupted {
+            return Ok(ended);
+        }
+        let set = planned.set as u32;
+        self.store.append(&Record::VisitEnd { visit: planned.number, set, workload: workload.to_owned() })?;
+        if layout.sets.len() > 1 {
+            self.ended.insert((planned.number, set, workload.to_owned()));
+            return Ok(ended);
+        }
+        let swapping_goes_on = layout.siblings() > 1 && planned.number == 0;
+        if !swapping_goes_on {
+            let reason = match ended {
+                Ended::Precision => "precision",
+                Ended::Budget => "budget",
+                _ => "visits",
+            };
+            self.workloads_done.insert(workload.to_owned());
+            self.end_workload(workload, reason)?;
+        }
+        Ok(ended)
+    }
+
+    fn until(&self, layout: &Layout, planned: Planned, workload: &str) -> Until {
+        let spec = self.seconds();
+        let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
+        match (layout.sets.len(), layout.siblings()) {
+            (1, 1) if self.scenario.stacks.len() == 1 => Until::Time(spec.min_time_s),
+            (1, 1) => Until::Precise(spec),
+            // Half the time for each way round; the second half as long as the first.
+            (1, _) if planned.number == 0 => Until::Precise(StopSpec {
+                precision: spec.precision * std::f64::consts::SQRT_2,
+                min_time_s: spec.min_time_s / 2.0,
+                budget_s: spec.budget_s / 2.0,
+            }),
+            (1, _) => Until::Rounds(self.progress.get(workload).map_or(1, |progress| progress.rounds.len().max(1))),
+            _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
+        }
+    }
+
+    fn seconds(&self) -> StopSpec {
+        let measure = &self.scenario.measure;
+        StopSpec {
+            precision: measure.precision,
+            min_time_s: measure.min_time_ns as f64 / 1e9,
+            budget_s: measure.budget_ns as f64 / 1e9,
+        }
+    }
+
+    /// Performs the steps of a set and reaches its guests. A KVM that turns out to emulate is left
+    /// for TCG.
+    fn bring_up(&mut self, layout: &Layout, places: &mut Places, planned: Planned) -> Result<SetPlan> {
+        loop {
+            let mark = self.executor.mark();
+            let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
+            for step in &plan.steps {
+                self.perform(step)?;
+            }
+            match self.reach_guests(places, &plan) {
+                Ok(()) => return Ok(plan),
+                Err(error) if self.fall_back_to_tcg(&error) => {
+                    self.warn("accelerator", "", format!("KVM shows no sign of life, TCG is used instead: {error:#}"))?;
+                    plan.guests.iter().for_each(|guest| places.leave(&guest.place));
+                    self.executor.undo_to(mark)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn fall_back_to_tcg(&mut self, error: &anyhow::Error) -> bool {
+        match &mut self.guest_parts {
+            Some(parts) if guest::is_dead_kvm(error) => parts.fall_back_to_tcg(),
+            _ => false,
+        }
+    }
+
+    fn reach_guests(&mut self, places: &mut Places, plan: &SetPlan) -> Result<()> {
+        let run_id = self.run_id();
+        for guest in &plan.guests {
+            self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
+            places.reach_guest(guest, &run_id)?;
+            self.record_place(places, &guest.place, vec![guest.command.clone()])?;
+        }
+        Ok(())
+    }
+
+    /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
+    /// needed, and what fails there fails early.
+    fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
+        let run_id = self.run_id();
+        for index in 0..self.scenario.stacks.len() {
+            let Medium::Remote { host, path, .. } = self.scenario.stacks[index].medium.clone() else { continue };
+            let name = format!("ssh:{host}");
+            if !places.has(&name) {
+                self.observer.tell(Event::Reaching { place: name.clone() });
+                let op = Op::RemoteAgent(RemoteAgent { host: host.clone() });
+                // Numbers of plans begin at 0; this one is no plan's.
+                let id = StepId::MAX - index as StepId;
+                self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
+                places.reach_ssh(&host, &run_id)?;
+                self.record_place(places, &name, Vec::new())?;
+            }
+            let place = places.get(&name)?;
+            let found = super::survey::remote(place, &path, self.scenario, &self.scenario.stacks[index])?;
+            self.survey.found[index] = found.0;
+            for text in found.1 {
+                self.warn("target", &name, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record_place(&mut self, places: &mut Places, name: &str, commands: Vec<Vec<String>>) -> Result<()> {
+        let devices = self.devices_in(name);
+        let place = places.get(name)?;
+        let facts = place.facts(&devices)?;
+        let emulated = place.emulated.clone();
+        if let Some(why) = &emulated {
+            self.observer.tell(Event::Warning { text: format!("{name} is emulated ({why}): its figures are not representative") });
+        }
+        self.store.append(&Record::Place(PlaceFacts { place: name.to_owned(), facts, emulated, commands }))
+    }
+
+    fn devices_in(&self, place: &str) -> Vec<PathBuf> {
+        let of = |medium: &Medium| match medium {
+            // A file that is not there yet is known by its folder's file system.
+            Medium::File { path, .. } if place == HOST && path.exists() => Some(path.clone()),
+            Medium::File { path, .. } if place == HOST => path.parent().map(PathBuf::from),
+            Medium::Device { path } if place == HOST => Some(path.clone()),
+            Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
+            _ => None,
+        };
+        let mut devices: Vec<PathBuf> = self.scenario.stacks.iter().filter_map(|stack| of(&stack.medium)).collect();
+        devices.dedup();
+        devices
+    }
+
+    /// Where each stack of the set is for the load, after the guard there was told what may be written.
+    fn ready(&mut self, places: &mut Places, up: &SetPlan, region: u64) -> Result<Vec<Ready>> {
+        let mut ready = Vec::new();
+        let mut made: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for (index, exposed) in &up.targets {
+            let executor = &self.executor;
+            let resolve = |path: &PathRef| executor.path_of(path);
+            let path = places.get(&exposed.place)?.locate(exposed, &resolve)?;
+            if !matches!(exposed.path, PathRef::Path(_)) {
+                made.entry(exposed.place.clone()).or_default().push(path.clone());
+            }
+            ready.push(Ready {
+                index: *index,
+                stack: self.scenario.stacks[*index].name.clone(),
+                place: exposed.place.clone(),
+                target: TargetSpec { path, bytes: Some(region), writable: exposed.writable && self.writes(), hold: exposed.hold },
+                owed: self.devices_in(HOST),
+            });
+        }
+        let names: BTreeSet<String> = ready.iter().map(|ready| ready.place.clone()).collect();
+        for name in names {
+            let made = made.get(&name).cloned().unwrap_or_default();
+            places.get(&name)?.allow(&self.scenario.consent, &made)?;
+        }
+        Ok(ready)
+    }
+
+    fn writes(&self) -> bool {
+        self.scenario.workloads.iter().any(|workload| workload.writes())
+    }
+
+    fn needs_host(&self) -> bool {
+        self.scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }))
+    }
+
+    /// A job's region must fit the smallest stack: all are measured on the same bytes.
+    fn check_fit(&self, region: u64) -> Result<()> {
+        for job in self.scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
+            let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
+            if wanted > region {
+                return Err(Failed::input(format!(
+                    "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
+                    job.name,
+                    crate::units::show_bytes(wanted),
+                    crate::units::show_bytes(region)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, step: &Step) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failed::measurement("interrupted while setting up").into());
+        }
+        self.observer.tell(Event::Step { why: step.why.clone() });
+        self.executor.perform(step).map(drop)
+    }
+
+    fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
+        self.observer.tell(Event::Warning { text: text.clone() });
+        let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
+        self.store.append(&Record::Warning(warning)).context("cannot store a warning")
+    }
+
+    fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
+        self.observer.tell(Event::WorkloadEnd { reason: reason.to_owned() });
+        self.store.append(&Record::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
+        self.store.sync()
+    }
+
+    fn ground<'b>(&'b self, layout: &'b Layout) -> Ground<'b> {
+        Ground {
+            scenario: self.scenario,
+            layout,
+            found: &self.survey.found,
+            guest_parts: self.guest_parts.clone(),
+            tag: self.executor.tag().clone(),
+        }
+    }
+
+    fn run_id(&self) -> String {
+        self.executor.tag().run_id.clone()
+    }
+}
+
+/// The present, RFC 3339.
+pub fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}

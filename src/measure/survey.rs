@@ -1,0 +1,167 @@
+//! What is there before anything is planned: needs, the bottom of every stack, and the guard's
+//! word on it. It reads only. All that is missing is named at once.
+
+use super::places::Place;
+use super::sets::Layout;
+use super::wire::message::{Request, Response};
+use crate::exit::Failed;
+use crate::guard::inspect::{self, Inspection, Kind};
+use crate::guard::judge::{self, Intent};
+use crate::host::needs;
+use crate::layer::by_name;
+use crate::layer::medium::{Found, sibling_path};
+use crate::scenario::{Engine, Medium, Scenario, Stack};
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// A thousand random blocks of a slow disk.
+const INSPECT_LIMIT: Duration = Duration::from_secs(60);
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The bottom of each stack.
+    pub found: Vec<Found>,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// Unmet needs of a scenario, each with the command that supplies it.
+///
+/// # Errors
+/// Exit code 3 naming every one of them.
+pub fn check_needs(scenario: &Scenario) -> Result<()> {
+    let ids = needs_of(scenario);
+    let missing = needs::missing(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> =
+        missing.iter().map(|missing| format!("  {}: {}; hint: {}", missing.what, missing.why, missing.command)).collect();
+    Err(Failed::need(format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n"))).into())
+}
+
+fn needs_of(scenario: &Scenario) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for stack in &scenario.stacks {
+        for spec in &stack.layers {
+            let needs = by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default();
+            ids.extend(needs.into_iter().map(str::to_owned));
+        }
+        if matches!(stack.medium, Medium::Remote { .. }) {
+            ids.insert("ssh".into());
+        }
+    }
+    let local = scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }));
+    if local && scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio)) {
+        ids.insert("fio".into());
+    }
+    ids
+}
+
+/// Looks at the bottom of every stack and asks the guard about it.
+///
+/// # Errors
+/// Bad input when a target does not exist or may not be used as meant.
+pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
+    let mut survey = Survey::default();
+    for (index, stack) in scenario.stacks.iter().enumerate() {
+        let found = match &stack.medium {
+            Medium::File { path, size, .. } => {
+                file(&sibling_path(path, layout.sibling[index]), *size, scenario, stack, &mut survey.warnings)?
+            }
+            Medium::Device { path } => existing(path, scenario, stack, &mut survey.warnings)?,
+            // Its size is asked of the agent there, when it is reached.
+            Medium::Remote { path, .. } => Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true },
+            Medium::Many { members } => {
+                return Err(Failed::input(format!("{}: nothing here joins {} devices into one", stack.text, members.len())).into());
+            }
+        };
+        survey.found.push(found);
+    }
+    survey.warnings.dedup();
+    Ok(survey)
+}
+
+/// A file that is made when it is not there, or reused when it is ours.
+fn file(path: &Path, size: Option<u64>, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<String>) -> Result<Found> {
+    let Some(bytes) = size else { return existing(path, scenario, stack, warnings) };
+    check_parent(path, stack)?;
+    if std::fs::symlink_metadata(path).is_ok() {
+        let found = inspected(path, stack)?;
+        judge::judge(&found, Intent::Write, &scenario.consent).map_err(Failed::from)?;
+        let ours = found.marker.as_ref().map(|marker| marker.bytes);
+        if ours.is_some_and(|ours| ours != bytes) {
+            return Err(Failed::input(format!(
+                "{}: {} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
+                stack.text,
+                path.display(),
+                crate::units::show_bytes(ours.unwrap_or(0)),
+                crate::units::show_bytes(bytes)
+            ))
+            .into());
+        }
+    }
+    Ok(Found { bytes, block: false, exists: false })
+}
+
+fn check_parent(path: &Path, stack: &Stack) -> Result<()> {
+    match path.parent() {
+        Some(parent) if parent.is_dir() => Ok(()),
+        _ => Err(Failed::input(format!(
+            "{}: the folder of {} does not exist; hint: mkdir -p {}",
+            stack.text,
+            path.display(),
+            path.parent().unwrap_or(Path::new("/")).display()
+        ))
+        .into()),
+    }
+}
+
+/// Somebody's device or file: read, or written by explicit consent.
+fn existing(path: &Path, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<String>) -> Result<Found> {
+    if std::fs::metadata(path).is_err() {
+        return Err(Failed::input(format!(
+            "{}: {} does not exist; hint: name a path that does, or add size=4GiB to have the file made",
+            stack.text,
+            path.display()
+        ))
+        .into());
+    }
+    let found = inspected(path, stack)?;
+    let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
+    warnings.extend(permit.warnings);
+    Ok(found_of(&found))
+}
+
+/// The bottom of a stack on another host, asked of the agent there.
+///
+/// # Errors
+/// Bad input when it does not exist or may not be used as meant.
+pub fn remote(place: &mut Place, path: &Path, scenario: &Scenario, stack: &Stack) -> Result<(Found, Vec<String>)> {
+    let payload = match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
+        Response::Inspect { payload } => payload,
+        other => return Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
+    };
+    let found: Inspection = serde_json::from_value(payload).context("cannot understand what the agent saw")?;
+    let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
+    Ok((found_of(&found), permit.warnings))
+}
+
+fn found_of(found: &Inspection) -> Found {
+    let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
+    Found { bytes, block: found.kind != Kind::File, exists: true }
+}
+
+fn inspected(path: &Path, stack: &Stack) -> Result<Inspection> {
+    inspect::inspect(path).map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
+}
+
+/// Whether the load, or a layer of the stack, writes to the medium.
+fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
+    let load = scenario.workloads.iter().any(|workload| workload.writes());
+    let layers = stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
+    if load || layers { Intent::Write } else { Intent::Read }
+}

@@ -1,0 +1,158 @@
+//! The one executor: intent on disk, the step, what it yielded on disk; and back again in
+//! reverse order. A failed step is taken back at once; a failed undo reports both causes and the
+//! command left to run.
+
+use super::journal::{Journal, Open};
+use super::system::System;
+use super::{PathRef, RunTag, Step, StepId, Yield};
+use crate::exit::{Failed, UNDO_INCOMPLETE};
+use anyhow::{Context, Result, anyhow};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Performs steps and remembers what is up.
+pub struct Executor {
+    system: Box<dyn System + Send>,
+    journal: Journal,
+    tag: RunTag,
+    up: Vec<Open>,
+    yields: BTreeMap<StepId, Yield>,
+}
+
+/// What could not be undone.
+#[derive(Debug)]
+pub struct Left {
+    /// What was done.
+    pub what: String,
+    /// Why it could not be undone.
+    pub cause: anyhow::Error,
+    /// The command that a person would type.
+    pub by_hand: Option<String>,
+}
+
+impl Executor {
+    /// An executor with nothing up.
+    pub fn new(system: Box<dyn System + Send>, journal: Journal, tag: RunTag) -> Executor {
+        Executor { system, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
+    }
+
+    /// The run that the steps belong to.
+    pub fn tag(&self) -> &RunTag {
+        &self.tag
+    }
+
+    /// Performs one step. On failure what it half made is taken back.
+    ///
+    /// # Errors
+    /// What could not be done and why; exit code 5 when it could not be taken back either.
+    pub fn perform(&mut self, step: &Step) -> Result<Yield> {
+        let resolved = Step { op: step.op.resolved(&self.yields)?, ..step.clone() };
+        let boot_id = self.system.boot_id()?;
+        let seq = self.journal.intent(&boot_id, &resolved)?;
+        self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
+        match resolved.op.operation().perform(self.system.as_mut(), &self.tag) {
+            Ok(made) => {
+                self.journal.done(seq, &made)?;
+                self.yields.insert(step.id, made.clone());
+                if let Some(open) = self.up.last_mut() {
+                    open.made = Some(made.clone());
+                }
+                Ok(made)
+            }
+            Err(cause) => Err(self.take_back(cause, &step.why)),
+        }
+    }
+
+    /// The path behind a reference.
+    ///
+    /// # Errors
+    /// When the step that yields it has not been performed, or only a guest knows it.
+    pub fn path_of(&self, path: &PathRef) -> Result<PathBuf> {
+        if let PathRef::Yield(step) = path {
+            let made = self.yields.get(step).and_then(|made| made.path.clone());
+            return made.with_context(|| format!("step {step} has yielded no path"));
+        }
+        path.path().map(Path::to_owned)
+    }
+
+    /// How many steps are up: a mark for `undo_to`.
+    pub fn mark(&self) -> usize {
+        self.up.len()
+    }
+
+    /// Undoes in reverse order down to a mark, going on past failures.
+    ///
+    /// # Errors
+    /// Exit code 5 with everything that is left.
+    pub fn undo_to(&mut self, mark: usize) -> Result<()> {
+        let mut left = Vec::new();
+        while self.up.len() > mark {
+            let Some(open) = self.up.pop() else { break };
+            if let Err(failure) = undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open) {
+                left.push(failure);
+            }
+        }
+        report_left(&left)
+    }
+
+    fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
+        let cause = cause.context(format!("cannot {why}"));
+        let Some(open) = self.up.pop() else { return cause };
+        match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open) {
+            Ok(()) => cause,
+            Err(left) => {
+                let undo = report_left(&[left]).err().unwrap_or_else(|| anyhow!("it is left"));
+                undo.context(format!("{cause:#}; and taking it back failed too"))
+            }
+        }
+    }
+}
+
+/// Undoes one open step: by what it yielded, else by what is found of it.
+///
+/// # Errors
+/// What is left, with its cause and the command to run.
+pub fn undo_one(
+    system: &mut dyn System,
+    journal: &mut Journal,
+    tag: &RunTag,
+    open: &Open,
+) -> Result<(), Left> {
+    let operation = open.step.op.operation();
+    let mut made = open.made.clone();
+    let result = (|| {
+        let gone = system.boot_id()? != open.boot_id && !operation.survives_reboot();
+        if made.is_none() && !gone {
+            made = operation.find(system, tag)?;
+        }
+        if let (Some(made), false) = (&made, gone) {
+            operation.undo(system, tag, made)?;
+        }
+        journal.undone(open.seq).context("it is undone, but the journal could not say so")
+    })();
+    result.map_err(|cause| Left {
+        what: operation.describe(),
+        cause,
+        by_hand: made.as_ref().and_then(|made| operation.undo_by_hand(made)),
+    })
+}
+
+/// Turns what is left into an error with exit code 5.
+///
+/// # Errors
+/// When anything is left.
+pub fn report_left(left: &[Left]) -> Result<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = left.iter().map(show_left).collect();
+    Err(Failed { code: UNDO_INCOMPLETE, message: format!("not everything was taken down:\n{}", lines.join("\n")) }.into())
+}
+
+fn show_left(left: &Left) -> String {
+    let hint = match &left.by_hand {
+        Some(command) => format!("\n    to finish by hand: {command}"),
+        None => String::new(),
+    };
+    format!("  {}\n    failed: {:#}{hint}", left.what, left.cause)
+}

@@ -1,0 +1,92 @@
+//! Files of ours: made new with our marker behind their data, filled with incompressible data.
+//! Another's file is never written or removed (guard::marker).
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A preallocated file with our marker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Bytes of data; the marker lies behind them.
+    pub bytes: u64,
+    /// Left in place after the run, for the next one.
+    pub keep: bool,
+    /// It lies on a file system that the run mounts, and goes with it.
+    pub inside_mount: bool,
+}
+
+impl Operation for MakeFile {
+    fn describe(&self) -> String {
+        let keep = if self.keep { ", kept after the run" } else { "" };
+        format!("create {} ({}{keep})", self.path.display(), crate::units::show_bytes(self.bytes))
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_file(&self.path, self.bytes, &tag.run_id)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag) -> Result<Option<Yield>> {
+        system.find_file(&self.path, &tag.run_id)
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        if self.keep || made.reused {
+            return Ok(());
+        }
+        system.remove_file(&self.path, made)
+    }
+
+    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+        Some(format!("rm {}", self.path.display()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        !self.inside_mount
+    }
+}
+
+/// Incompressible data into a file of ours, so that no layer can serve holes or zeroes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FillFile {
+    /// The file.
+    pub file: PathRef,
+    /// Bytes, for the plan.
+    pub bytes: u64,
+    /// Seed of the data.
+    pub seed: u64,
+}
+
+impl Operation for FillFile {
+    fn describe(&self) -> String {
+        format!("fill {} with {} of incompressible data", self.file, crate::units::show_bytes(self.bytes))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.file]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.fill_file(self.file.path()?, self.seed)?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(None)
+    }
+
+    fn undo(&self, _: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
+        Ok(())
+    }
+
+    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+        None
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,64 @@
+//! A loop device over a file. Its number is not known beforehand, so an interrupted attach is
+//! found again by its backing file, which is this run's.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::system::LoopRequest;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// `losetup`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachLoop {
+    /// File or device below.
+    pub backing: PathRef,
+    /// Bytes of it that the loop device shows.
+    pub bytes: u64,
+    /// Direct I/O below.
+    pub direct_io: bool,
+    /// No write passes.
+    pub read_only: bool,
+}
+
+impl Operation for AttachLoop {
+    fn describe(&self) -> String {
+        format!(
+            "losetup --find --show --sizelimit {} --direct-io={}{} {}",
+            self.bytes,
+            if self.direct_io { "on" } else { "off" },
+            if self.read_only { " --read-only" } else { "" },
+            self.backing
+        )
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.backing]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        let device = system.attach_loop(&LoopRequest {
+            backing: self.backing.path()?,
+            bytes: self.bytes,
+            direct_io: self.direct_io,
+            read_only: self.read_only,
+        })?;
+        Ok(Yield { path: Some(device), ..Yield::default() })
+    }
+
+    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+        let devices = system.loops_on(self.backing.path()?)?;
+        Ok(devices.into_iter().next().map(|path| Yield { path: Some(path), ..Yield::default() }))
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        let device = made.path.as_ref().context("no loop device was recorded")?;
+        system.detach_loop(device, self.backing.path()?)
+    }
+
+    fn undo_by_hand(&self, made: &Yield) -> Option<String> {
+        made.path.as_ref().map(|device| format!("losetup --detach {}", device.display()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,175 @@
+//! The simulated twin of a machine: enough of files, loops, mounts and processes to test that a
+//! plan is undone from any prefix, without root. It refuses what the real one refuses: removing a
+//! device in use, unmounting what is not mounted, making what exists.
+
+use super::system::{LoopRequest, System};
+use super::{ProcessId, Yield};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A machine in memory. Two that are equal hold the same things.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimulatedSystem {
+    /// Files with the run that made them (`None`: another's).
+    pub files: BTreeMap<PathBuf, Option<String>>,
+    /// Loop devices and their backing files.
+    pub loops: BTreeMap<PathBuf, PathBuf>,
+    /// Directories.
+    pub directories: BTreeSet<PathBuf>,
+    /// Mount points and their devices.
+    pub mounts: BTreeMap<PathBuf, PathBuf>,
+    /// Processes and their tags.
+    pub processes: BTreeMap<u32, String>,
+    /// This boot.
+    pub boot: u32,
+    /// The operation with this number (from 0) does its work and then reports a failure.
+    pub fail_at: Option<u32>,
+    /// Changes so far.
+    pub changes: u32,
+}
+
+impl SimulatedSystem {
+    fn changed(&mut self) -> Result<()> {
+        let now = self.changes;
+        self.changes += 1;
+        ensure!(self.fail_at != Some(now), "simulated failure of change {now}");
+        Ok(())
+    }
+
+    /// A reboot: what lives in the kernel is gone, files stay.
+    pub fn reboot(&mut self) {
+        let lost: Vec<PathBuf> = self.mounts.keys().cloned().collect();
+        self.files.retain(|path, _| !lost.iter().any(|mount| path.starts_with(mount)));
+        self.loops.clear();
+        self.mounts.clear();
+        self.processes.clear();
+        self.boot += 1;
+    }
+
+    /// The same without what only tests and counts need.
+    pub fn state(&self) -> SimulatedSystem {
+        SimulatedSystem { fail_at: None, changes: 0, boot: 0, ..self.clone() }
+    }
+}
+
+impl System for SimulatedSystem {
+    fn boot_id(&self) -> Result<String> {
+        Ok(format!("boot-{}", self.boot))
+    }
+
+    fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
+        let reused = match self.files.get(path) {
+            Some(None) => bail!("{} is not ours", path.display()),
+            Some(Some(_)) => true,
+            None => false,
+        };
+        if !reused {
+            self.files.insert(path.to_owned(), Some(run_id.to_owned()));
+        }
+        self.changed()?;
+        Ok(Yield { path: Some(path.to_owned()), inode: Some(1), bytes: Some(bytes), reused, process: None })
+    }
+
+    fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
+        let ours = self.files.get(path).is_some_and(|maker| maker.as_deref() == Some(run_id));
+        Ok(ours.then(|| Yield { path: Some(path.to_owned()), inode: Some(1), ..Yield::default() }))
+    }
+
+    fn remove_file(&mut self, path: &Path, _: &Yield) -> Result<()> {
+        ensure!(!self.loops.values().any(|backing| backing == path), "{} backs a loop device", path.display());
+        self.files.remove(path);
+        Ok(())
+    }
+
+    fn fill_file(&mut self, path: &Path, _: u64) -> Result<()> {
+        ensure!(self.files.contains_key(path), "{} does not exist", path.display());
+        self.changed()
+    }
+
+    fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
+        let device = (0..).map(|n| PathBuf::from(format!("/dev/loop{n}"))).find(|d| !self.loops.contains_key(d));
+        let device = device.context("no loop device is free")?;
+        self.loops.insert(device.clone(), request.backing.to_owned());
+        self.changed()?;
+        Ok(device)
+    }
+
+    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
+        Ok(self.loops.iter().filter(|(_, file)| *file == backing).map(|(device, _)| device.clone()).collect())
+    }
+
+    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
+        ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+        match self.loops.get(device) {
+            Some(file) if file == backing => drop(self.loops.remove(device)),
+            Some(_) => bail!("{} is on another file", device.display()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn make_filesystem(&mut self, _: &str, device: &Path, _: &str) -> Result<()> {
+        ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+        self.changed()
+    }
+
+    fn make_directory(&mut self, path: &Path) -> Result<()> {
+        ensure!(self.directories.insert(path.to_owned()), "{} exists", path.display());
+        self.changed()
+    }
+
+    fn remove_directory(&mut self, path: &Path) -> Result<()> {
+        ensure!(!self.mounts.contains_key(path), "{} is a mount point", path.display());
+        self.directories.remove(path);
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.directories.contains(path) || self.files.contains_key(path)
+    }
+
+    fn mount(&mut self, device: &Path, directory: &Path, _: &str) -> Result<()> {
+        ensure!(self.directories.contains(directory), "{} does not exist", directory.display());
+        ensure!(!self.mounts.contains_key(directory), "{} is mounted", directory.display());
+        self.mounts.insert(directory.to_owned(), device.to_owned());
+        self.changed()
+    }
+
+    fn mounted(&self, directory: &Path) -> Result<bool> {
+        Ok(self.mounts.contains_key(directory))
+    }
+
+    fn unmount(&mut self, directory: &Path) -> Result<()> {
+        ensure!(self.mounts.remove(directory).is_some(), "{} is not mounted", directory.display());
+        self.files.retain(|path, _| !path.starts_with(directory));
+        Ok(())
+    }
+
+    fn spawn(&mut self, _: &[String], tag: &str, _: &Path) -> Result<ProcessId> {
+        let pid = self.processes.keys().max().map_or(100, |pid| pid + 1);
+        self.processes.insert(pid, tag.to_owned());
+        self.changed()?;
+        Ok(ProcessId { pid, start_time: 1 })
+    }
+
+    fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
+        let found = self.processes.iter().find(|(_, carried)| *carried == tag);
+        Ok(found.map(|(pid, _)| ProcessId { pid: *pid, start_time: 1 }))
+    }
+
+    fn end_process(&mut self, process: &ProcessId) -> Result<()> {
+        self.processes.remove(&process.pid);
+        Ok(())
+    }
+
+    fn write_file(&mut self, path: &Path, _: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        self.files.insert(path.to_owned(), Some("scratch".into()));
+        self.changed()
+    }
+
+    fn remove_plain(&mut self, path: &Path) -> Result<()> {
+        self.files.remove(path);
+        Ok(())
+    }
+}

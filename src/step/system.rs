@@ -1,0 +1,393 @@
+//! What operations may do to a machine, as a trait with two members: the real one here, and the
+//! simulated twin that tests undo from every prefix of a plan.
+//!
+//! Every undo checks that the thing is still the one that was made, and refuses otherwise.
+
+use super::{ProcessId, Yield};
+use crate::guard::marker;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A loop device to attach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopRequest<'a> {
+    /// File or block device below.
+    pub backing: &'a Path,
+    /// Bytes of it that the loop device shows (our marker lies behind them).
+    pub bytes: u64,
+    /// Direct I/O to the backing file.
+    pub direct_io: bool,
+    /// No write passes.
+    pub read_only: bool,
+}
+
+/// What an operation may do. Errors say what could not be done and why.
+pub trait System {
+    /// Identity of the present boot.
+    fn boot_id(&self) -> Result<String>;
+    /// Makes a file of ours, or reuses one that carries our marker.
+    fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
+    /// A file that this run made, wherever its making was interrupted.
+    fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>>;
+    /// Removes a file that is ours and still the same.
+    fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
+    /// Fills it with incompressible data, unless its marker says that it is.
+    fn fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
+    /// Attaches a loop device.
+    fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
+    /// Loop devices on a backing file.
+    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>>;
+    /// Detaches it, if it is still on that backing file.
+    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
+    /// Makes a file system, without discarding what is below.
+    fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+    /// Makes a directory with mode 0700.
+    fn make_directory(&mut self, path: &Path) -> Result<()>;
+    /// Removes an empty directory.
+    fn remove_directory(&mut self, path: &Path) -> Result<()>;
+    /// Whether a path is there.
+    fn exists(&self, path: &Path) -> bool;
+    /// Mounts a device.
+    fn mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
+    /// Whether something is mounted there.
+    fn mounted(&self, directory: &Path) -> Result<bool>;
+    /// Unmounts it.
+    fn unmount(&mut self, directory: &Path) -> Result<()>;
+    /// Starts a process whose command line carries `tag`, output into `log`.
+    fn spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
+    /// A process whose command line carries `tag`.
+    fn find_process(&self, tag: &str) -> Result<Option<ProcessId>>;
+    /// Ends it, if it is still that process.
+    fn end_process(&mut self, process: &ProcessId) -> Result<()>;
+    /// Writes a plain file of the run directory.
+    fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
+    /// Removes a plain file of the run directory; one that is gone is fine.
+    fn remove_plain(&mut self, path: &Path) -> Result<()>;
+}
+
+/// This machine.
+#[derive(Default)]
+pub struct RealSystem {
+    children: Vec<Child>,
+    /// Called while a file is filled, with the bytes done; `Break` stops with an error.
+    pub on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+}
+
+impl System for RealSystem {
+    fn boot_id(&self) -> Result<String> {
+        boot_id()
+    }
+
+    fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
+        if let Some(marker) = reusable(path, bytes)? {
+            return Ok(Yield { reused: true, ..yield_of(path, &marker) });
+        }
+        let marker = marker::create(path, bytes, run_id)?;
+        Ok(yield_of(path, &marker))
+    }
+
+    fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
+        marker::remove_unfinished(path, run_id)?;
+        let Some(marker) = marker::read(path)? else { return Ok(None) };
+        Ok((marker.run_id == run_id).then(|| yield_of(path, &marker)))
+    }
+
+    fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()> {
+        let inode = made.inode.context("no inode was recorded")?;
+        match marker::remove_if_ours(path, inode)? {
+            marker::Removal::Refused(why) => bail!("did not remove {}: {why}", path.display()),
+            _ => Ok(()),
+        }
+    }
+
+    fn fill_file(&mut self, path: &Path, seed: u64) -> Result<()> {
+        let Some(marker) = marker::read(path)? else {
+            bail!("{} is not a file of ours: it is not filled", path.display());
+        };
+        if marker.filled {
+            return Ok(());
+        }
+        let mut nothing = |_| std::ops::ControlFlow::Continue(());
+        match &mut self.on_fill {
+            Some(told) => marker::fill(path, seed, told.as_mut()),
+            None => marker::fill(path, seed, &mut nothing),
+        }
+    }
+
+    fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
+        let mut command = Command::new("losetup");
+        command.arg("--find").arg("--show").arg("--sizelimit").arg(request.bytes.to_string());
+        command.arg(format!("--direct-io={}", if request.direct_io { "on" } else { "off" }));
+        if request.read_only {
+            command.arg("--read-only");
+        }
+        let device = PathBuf::from(run(command.arg(request.backing))?.trim());
+        if request.direct_io && !loop_is_direct(&device) {
+            let detached = self.detach_loop(&device, request.backing);
+            let left = detached.err().map(|e| format!("; and {e:#}")).unwrap_or_default();
+            bail!(
+                "{} does not do direct I/O on {}: its file system refuses O_DIRECT{left}; \
+                 hint: put the file on ext4 or xfs, or say loop(direct-io=false)",
+                device.display(),
+                request.backing.display()
+            );
+        }
+        Ok(device)
+    }
+
+    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/sys/block").context("cannot read /sys/block")? {
+            let entry = entry?;
+            if loop_backing(&entry.path()).is_some_and(|path| path == backing) {
+                found.push(Path::new("/dev").join(entry.file_name()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
+        let name = device.file_name().context("a loop device without a name")?;
+        match loop_backing(&Path::new("/sys/block").join(name)) {
+            None => Ok(()),
+            Some(path) if path == backing => {
+                run(Command::new("losetup").arg("--detach").arg(device))?;
+                wait_until(Duration::from_secs(10), || {
+                    loop_backing(&Path::new("/sys/block").join(name)).is_none()
+                })
+                .with_context(|| format!("{} is still attached: something holds it", device.display()))
+            }
+            Some(path) => bail!(
+                "{} is now on {}, not on {}: not detached",
+                device.display(),
+                path.display(),
+                backing.display()
+            ),
+        }
+    }
+
+    fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()> {
+        run(mkfs_command(kind, device, label)?.stdin(Stdio::null())).map(drop)
+    }
+
+    fn make_directory(&mut self, path: &Path) -> Result<()> {
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(path)
+            .with_context(|| format!("cannot make directory {}", path.display()))
+    }
+
+    fn remove_directory(&mut self, path: &Path) -> Result<()> {
+        gone_is_fine(fs::remove_dir(path)).with_context(|| format!("cannot remove directory {}", path.display()))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
+    fn mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()> {
+        // noatime: reading must not write, or the file system would pay for the measuring.
+        let flags = rustix::mount::MountFlags::NOATIME
+            | rustix::mount::MountFlags::NOSUID
+            | rustix::mount::MountFlags::NODEV;
+        rustix::mount::mount(device, directory, kind, flags, None).with_context(|| {
+            format!("cannot mount {} ({kind}) at {}", device.display(), directory.display())
+        })
+    }
+
+    fn mounted(&self, directory: &Path) -> Result<bool> {
+        let Ok(inside) = fs::metadata(directory) else { return Ok(false) };
+        let parent = directory.parent().context("a mount point without a parent")?;
+        Ok(fs::metadata(parent)?.dev() != inside.dev())
+    }
+
+    fn unmount(&mut self, directory: &Path) -> Result<()> {
+        let mut last = None;
+        for _ in 0..50 {
+            match rustix::mount::unmount(directory, rustix::mount::UnmountFlags::NOFOLLOW) {
+                Ok(()) => return Ok(()),
+                // Something of ours may still be closing a file there.
+                Err(error @ rustix::io::Errno::BUSY) => last = Some(error),
+                Err(error) => return Err(error).with_context(|| format!("cannot unmount {}", directory.display())),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from))
+            .with_context(|| format!("cannot unmount {}: a process has a file open there", directory.display()))
+    }
+
+    fn spawn(&mut self, argv: &[String], _tag: &str, log: &Path) -> Result<ProcessId> {
+        let out = fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let child = Command::new(&argv[0])
+            .args(&argv[1..])
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            // Its own group: Ctrl-C is for iotax, which takes the guest down in order.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", argv[0]))?;
+        let process = process_id(child.id()).context("the process ended at once")?;
+        self.children.push(child);
+        Ok(process)
+    }
+
+    fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
+        process_of_tag(tag)
+    }
+
+    fn end_process(&mut self, process: &ProcessId) -> Result<()> {
+        for signal in [rustix::process::Signal::TERM, rustix::process::Signal::KILL] {
+            if !self.alive(process) {
+                return Ok(());
+            }
+            if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
+                // It may have ended in between: the check below tells.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+            if wait_until(Duration::from_secs(5), || !self.alive(process)).is_ok() {
+                return Ok(());
+            }
+        }
+        bail!("process {} does not end, even by SIGKILL", process.pid)
+    }
+
+    fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
+        fs::write(path, make()?).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn remove_plain(&mut self, path: &Path) -> Result<()> {
+        gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
+    }
+}
+
+impl RealSystem {
+    /// Whether that very process runs; an ended child of ours is reaped on the way.
+    fn alive(&mut self, process: &ProcessId) -> bool {
+        self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+        process_id(process.pid).is_some_and(|now| now == *process) && !zombie(process.pid)
+    }
+}
+
+/// The kernel's random id of this boot.
+///
+/// # Errors
+/// When /proc is not there.
+pub fn boot_id() -> Result<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").context("cannot read the boot id")?;
+    Ok(text.trim().to_owned())
+}
+
+/// The process whose command line carries `tag` as a word.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
+    let me = std::process::id();
+    for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
+        if pid != me && command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes()) {
+            return Ok(process_id(pid));
+        }
+    }
+    Ok(None)
+}
+
+fn reusable(path: &Path, bytes: u64) -> Result<Option<marker::Marker>> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(None);
+    }
+    match marker::read(path)? {
+        Some(marker) if marker.bytes == bytes => Ok(Some(marker)),
+        Some(marker) => bail!(
+            "{} is ours but holds {}, not {}; hint: remove it, or name its size",
+            path.display(),
+            crate::units::show_bytes(marker.bytes),
+            crate::units::show_bytes(bytes)
+        ),
+        None => bail!("{} exists and is not a file of ours; hint: name a file that does not exist", path.display()),
+    }
+}
+
+fn yield_of(path: &Path, marker: &marker::Marker) -> Yield {
+    Yield {
+        path: Some(path.to_owned()),
+        inode: Some(marker.inode),
+        bytes: Some(marker.bytes),
+        ..Yield::default()
+    }
+}
+
+fn loop_backing(sysfs: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(sysfs.join("loop/backing_file")).ok()?;
+    Some(PathBuf::from(text.trim_end_matches('\n')))
+}
+
+fn loop_is_direct(device: &Path) -> bool {
+    let Some(name) = device.file_name() else { return false };
+    let path = Path::new("/sys/block").join(name).join("loop/dio");
+    fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
+}
+
+/// mkfs would discard the whole device first: the loop driver turns that into holes in the
+/// backing file, and later reads would measure nothing.
+fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
+    let mut command = Command::new(format!("mkfs.{kind}"));
+    match kind {
+        "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
+        // Lazy initialisation would write in the background while slices are measured.
+        "ext4" => command.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-L", label]),
+        other => bail!("unknown file system \"{other}\""),
+    };
+    command.arg(device);
+    Ok(command)
+}
+
+/// Pid and start time of a process that exists.
+pub fn process_id(pid: u32) -> Option<ProcessId> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let start_time = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    Some(ProcessId { pid, start_time })
+}
+
+fn zombie(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .ok()
+        .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
+        .unwrap_or(false)
+}
+
+/// Runs a command to its end and gives its standard output.
+fn run(command: &mut Command) -> Result<String> {
+    let shown = format!("{command:?}");
+    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{shown} failed ({}): {}", output.status, words.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
+    let start = Instant::now();
+    while !done() {
+        if start.elapsed() > limit {
+            bail!("waited {} s", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! The laws of undoing, on the simulated twin: from any prefix of a plan, with or without the
+//! done record, after a failure, after a reboot.
+
+use super::clean::clean;
+use super::executor::Executor;
+use super::journal::{self, Journal};
+use super::op::{AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, Spawn};
+use super::simulated::SimulatedSystem;
+use super::system::{LoopRequest, System};
+use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
+use anyhow::Result;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A machine that outlives the executor that worked on it, as a real one does.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<SimulatedSystem>>);
+
+macro_rules! forward {
+    ($($name:ident(&mut self $(, $arg:ident: $kind:ty)*) -> $out:ty;)*) => {
+        $(fn $name(&mut self $(, $arg: $kind)*) -> $out { self.0.lock().unwrap().$name($($arg),*) })*
+    };
+}
+
+impl System for Shared {
+    fn boot_id(&self) -> Result<String> {
+        self.0.lock().unwrap().boot_id()
+    }
+    fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
+        self.0.lock().unwrap().find_file(path, run_id)
+    }
+    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
+        self.0.lock().unwrap().loops_on(backing)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.0.lock().unwrap().exists(path)
+    }
+    fn mounted(&self, directory: &Path) -> Result<bool> {
+        self.0.lock().unwrap().mounted(directory)
+    }
+    fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
+        self.0.lock().unwrap().find_process(tag)
+    }
+    forward! {
+        make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
+        remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
+        fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
+        attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
+        detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
+        make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+        make_directory(&mut self, path: &Path) -> Result<()>;
+        remove_directory(&mut self, path: &Path) -> Result<()>;
+        mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
+        unmount(&mut self, directory: &Path) -> Result<()>;
+        spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
+        end_process(&mut self, process: &ProcessId) -> Result<()>;
+        write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
+        remove_plain(&mut self, path: &Path) -> Result<()>;
+    }
+}
+
+/// file | loop | fs with its file, and a guest beside it.
+fn plan() -> Vec<Step> {
+    let path = |text: &str| PathRef::Path(text.into());
+    let ops = vec![
+        Op::MakeFile(MakeFile { path: "/srv/x.img".into(), bytes: 1 << 30, keep: false, inside_mount: false }),
+        Op::FillFile(FillFile { file: path("/srv/x.img"), bytes: 1 << 30, seed: 1 }),
+        Op::AttachLoop(AttachLoop { backing: path("/srv/x.img"), bytes: 1 << 30, direct_io: true, read_only: false }),
+        Op::MakeFilesystem(MakeFilesystem { kind: "xfs".into(), device: PathRef::Yield(2), label: "iotax".into() }),
+        Op::MakeDirectory(MakeDirectory { path: "/run/r/fs0".into() }),
+        Op::Mount(Mount { device: PathRef::Yield(2), directory: "/run/r/fs0".into(), kind: "xfs".into() }),
+        Op::MakeFile(MakeFile { path: "/run/r/fs0/data".into(), bytes: 1 << 29, keep: false, inside_mount: true }),
+        Op::Spawn(Spawn {
+            argv: vec!["qemu".into(), "iotax-r-vm0".into()],
+            tag: "iotax-r-vm0".into(),
+            log: "/run/r/vm0.log".into(),
+            below: None,
+            makes: vec!["/run/r/vm0.qmp".into()],
+        }),
+    ];
+    ops.into_iter().enumerate().map(|(id, op)| Step { id: id as u32, place: HOST.into(), why: "do it".into(), op }).collect()
+}
+
+fn tag(run_dir: &Path) -> RunTag {
+    RunTag { run_id: "r".into(), run_dir: run_dir.to_owned() }
+}
+
+/// Others' things that must be the same afterwards.
+fn machine() -> Shared {
+    let mut system = SimulatedSystem::default();
+    system.files.insert("/srv/theirs.img".into(), None);
+    system.loops.insert("/dev/loop0".into(), "/srv/theirs.img".into());
+    system.processes.insert(7, "theirs".into());
+    Shared(Arc::new(Mutex::new(system)))
+}
+
+fn state(machine: &Shared) -> SimulatedSystem {
+    machine.0.lock().unwrap().state()
+}
+
+/// What iotax does up to the moment it is killed: `done` steps whole, then one whose done record
+/// is not written, performed or not.
+fn killed_after(machine: &Shared, run_dir: &Path, done: usize, performed: bool) {
+    let mut journal = Journal::open(run_dir).unwrap();
+    let mut yields = BTreeMap::new();
+    let mut system = machine.clone();
+    for (number, step) in plan().iter().take(done + 1).enumerate() {
+        let resolved = Step { op: step.op.resolved(&yields).unwrap(), ..step.clone() };
+        let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
+        if number == done && !performed {
+            return;
+        }
+        let made = resolved.op.operation().perform(&mut system, &tag(run_dir)).unwrap();
+        if number < done {
+            journal.done(seq, &made).unwrap();
+            yields.insert(step.id, made);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn clean_restores_the_machine_from_any_kill(done in 0usize..8, performed: bool, reboot: bool) {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        let before = state(&machine);
+        killed_after(&machine, folder.path(), done, performed);
+        let mut expected = before.clone();
+        if reboot {
+            machine.0.lock().unwrap().reboot();
+            expected.loops.clear();
+            expected.processes.clear();
+        }
+        let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+        prop_assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
+        prop_assert_eq!(state(&machine), expected);
+        prop_assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
+        // A second cleaning finds nothing to do.
+        prop_assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().undone.is_empty());
+    }
+
+    #[test]
+    fn a_failing_step_is_taken_back_with_all_before_it(fail_at in 0u32..8) {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        let before = state(&machine);
+        machine.0.lock().unwrap().fail_at = Some(fail_at);
+        let journal = Journal::open(folder.path()).unwrap();
+        let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+        let failed = plan().iter().find_map(|step| executor.perform(step).err());
+        let message = format!("{:#}", failed.expect("one step fails"));
+        prop_assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{}", message);
+        executor.undo_to(0).unwrap();
+        prop_assert_eq!(state(&machine), before);
+    }
+
+    #[test]
+    fn a_torn_journal_loses_its_last_line_only(cut in 1usize..200) {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        killed_after(&machine, folder.path(), 3, true);
+        let path = folder.path().join(journal::FILE);
+        let whole = std::fs::read(&path).unwrap();
+        let lines = journal::read(folder.path()).unwrap().len();
+        let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let keep = (whole.len() - 1).saturating_sub(cut).max(last);
+        std::fs::write(&path, &whole[..keep]).unwrap();
+        prop_assert_eq!(journal::read(folder.path()).unwrap().len(), lines - 1);
+        Journal::open(folder.path()).unwrap().undone(0).unwrap();
+        prop_assert_eq!(journal::read(folder.path()).unwrap().len(), lines);
+    }
+}
+
+#[test]
+fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    killed_after(&machine, folder.path(), 3, true);
+    // Somebody mounted our loop device meanwhile.
+    machine.0.lock().unwrap().mounts.insert("/mnt".into(), "/dev/loop1".into());
+    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let left: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.clone().unwrap()).collect();
+    assert_eq!(left, ["losetup --detach /dev/loop1", "rm /srv/x.img"]);
+    let error = super::executor::report_left(&cleaned.left).unwrap_err();
+    assert_eq!(crate::exit::code_of(&error), crate::exit::UNDO_INCOMPLETE);
+    // Once it is free, cleaning again finishes.
+    machine.0.lock().unwrap().mounts.clear();
+    assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
+    assert_eq!(state(&machine), state(&self::machine()));
+}
+
+#[test]
+fn a_reused_or_kept_file_stays() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    machine.0.lock().unwrap().files.insert("/srv/x.img".into(), Some("an earlier run".into()));
+    let journal = Journal::open(folder.path()).unwrap();
+    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    executor.perform(&plan()[0]).unwrap();
+    executor.undo_to(0).unwrap();
+    assert!(state(&machine).files.contains_key(Path::new("/srv/x.img")));
+}
