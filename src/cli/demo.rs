@@ -1,0 +1,176 @@
+//! `iotax demo`: the main job on what this machine has, told in four short parts. Every figure in it
+//! is measured here and now; the hidden delay is drawn anew each time.
+
+use super::{columns, doctor, report, run, say};
+use crate::bill::findings::{Comparison, Figure};
+use crate::exit::{DONE, Failed};
+use crate::guard::marker;
+use crate::host::needs;
+use crate::scenario::Scenario;
+use crate::units::{GIB, MIB, show_bytes};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `demo`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder for the file under test, on the disk to be measured
+    #[arg(long, default_value = "/var/tmp")]
+    dir: PathBuf,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As `run`.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let demo = Demo::new(&args.dir, runs)?;
+    let told = demo.tell();
+    let removed = demo.remove_file();
+    told.and_then(|()| removed)?;
+    Ok(DONE)
+}
+
+struct Demo<'a> {
+    file: PathBuf,
+    bytes: u64,
+    runs: &'a Path,
+}
+
+impl Demo<'_> {
+    fn new<'a>(dir: &Path, runs: &'a Path) -> Result<Demo<'a>> {
+        let file = dir.join(format!("iotax-demo-{}.img", std::process::id()));
+        Ok(Demo { file, bytes: GIB, runs })
+    }
+
+    fn tell(&self) -> Result<()> {
+        say(&format!(
+            "iotax tells what every layer of a storage stack charges. This demo measures a file of {} in {}.\n",
+            show_bytes(self.bytes),
+            self.file.parent().unwrap_or(Path::new("/")).display()
+        ))?;
+        let mut dirs = Vec::new();
+        self.one_after_the_other(&mut dirs)?;
+        self.hidden_delay(&mut dirs)?;
+        self.guest(&mut dirs)?;
+        say("\n(d) What this machine would need for more\n")?;
+        say(&doctor::missing_lines()?)?;
+        let page = dirs.last().context("nothing was measured")?.join("report.html");
+        std::fs::write(&page, report::page(&dirs)?).with_context(|| format!("cannot write {}", page.display()))?;
+        say(&format!("\nThe report: {}\n", page.display()))
+    }
+
+    /// (a) Two runs of the same file, and iotax on the same pair.
+    fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
+        say("\n(a) The same file twice, 10 s each, one after the other, as people do it by hand\n")?;
+        let alone = self.scenario(&[""], &[("slice", "5s"), ("min_time", "10s")])?;
+        let mut rates = Vec::new();
+        for number in 1..=2 {
+            let dir = self.measure(&alone)?;
+            let rate = report::findings(&dir)?.workloads[0].rows[0].iops.value().context("the run gave no rate")?;
+            say(&format!("    run {number}: {rate:.0} IOPS\n"))?;
+            rates.push(rate);
+        }
+        let apart = (rates[1] / rates[0] - 1.0) * 100.0;
+        say(&format!("    They land {:.1} % apart, with nothing changed. iotax on the same pair, in slices:\n", apart.abs()))?;
+        let pair = self.scenario(&["", " | null"], &[("precision", "1%"), ("min_time", "10s"), ("budget", "30s")])?;
+        let dir = self.measure(&pair)?;
+        self.tell_verdicts(&dir)?;
+        dirs.push(dir);
+        Ok(())
+    }
+
+    /// (b) A bill with a delay in it that nobody was told.
+    fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
+        let lacking = needs::missing(&["root", "loop", "mkfs.xfs"]);
+        let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
+        say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
+        for missing in &lacking {
+            say(&format!("    without loop and xfs: {} {} ({})\n", missing.what, missing.why, missing.command))?;
+        }
+        let hidden_us = hidden_delay_us()?;
+        let stack = format!("{layers} | delay(us={hidden_us})");
+        let mut scenario = self.scenario(&[&stack], &[("min_time", "10s"), ("budget", "60s")])?;
+        scenario.expand_bill();
+        let dir = self.measure(&scenario)?;
+        say(&report::bill_text(&dir, columns())?)?;
+        self.tell_hidden(&dir, hidden_us)?;
+        dirs.push(dir);
+        Ok(())
+    }
+
+    fn tell_hidden(&self, dir: &Path, hidden_us: u64) -> Result<()> {
+        let findings = report::findings(dir)?;
+        let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
+        let line = bill.lines.last().context("the bill has no line")?;
+        let Some((value, (low, high))) = known(&line.added_ns) else {
+            return say("    The delay's line has no interval: the machine was too noisy for the time given.\n");
+        };
+        let (value, low, high) = (value / 1e3, low / 1e3, high / 1e3);
+        let inside = (low..=high).contains(&(hidden_us as f64));
+        let word = if inside { "inside" } else { "outside (one interval in twenty is)" };
+        say(&format!("    Hidden were {hidden_us} us an I/O; found {value:.1} us [{low:.1}, {high:.1}]: {word} its interval.\n"))
+    }
+
+    /// (c) A guest over the file; no headline where its processor is emulated.
+    fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
+        say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
+        let lacking = needs::missing(&["qemu", "guest-kernel"]);
+        if !lacking.is_empty() {
+            return lacking
+                .iter()
+                .try_for_each(|missing| say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command)));
+        }
+        let scenario = self.scenario(&["", " | vm(memory=256MiB)"], &[("min_time", "10s"), ("budget", "25s")])?;
+        let dir = self.measure(&scenario)?;
+        self.tell_verdicts(&dir)?;
+        dirs.push(dir);
+        Ok(())
+    }
+
+    fn tell_verdicts(&self, dir: &Path) -> Result<()> {
+        for comparison in &report::findings(dir)?.workloads[0].comparisons {
+            say(&format!("    {}\n", sentence(comparison)))?;
+        }
+        Ok(())
+    }
+
+    fn scenario(&self, layers: &[&str], settings: &[(&str, &str)]) -> Result<Scenario> {
+        let medium = format!("file:{},size={}MiB,keep=true", self.file.display(), self.bytes / MIB);
+        let stacks: Vec<String> = layers.iter().map(|layers| format!("{medium}{layers}")).collect();
+        Ok(super::asked::Asked::of(&stacks, settings).scenario()?)
+    }
+
+    fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
+        let (dir, result) = run::measure(scenario, self.runs)?;
+        match result? {
+            crate::measure::session::Outcome::Complete => Ok(dir),
+            crate::measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
+        }
+    }
+
+    fn remove_file(&self) -> Result<()> {
+        if let Some(marker) = marker::read(&self.file)? {
+            marker::remove_if_ours(&self.file, marker.inode)?;
+        }
+        Ok(())
+    }
+}
+
+fn sentence(comparison: &Comparison) -> String {
+    match &comparison.emulated {
+        Some(why) => format!("{} [{why}]", comparison.sentence),
+        None => comparison.sentence.clone(),
+    }
+}
+
+fn known(figure: &Figure) -> Option<(f64, (f64, f64))> {
+    Some((figure.value()?, figure.bounds()?))
+}
+
+/// 10 to 40 us, from the kernel's random numbers.
+fn hidden_delay_us() -> Result<u64> {
+    let mut byte = [0u8; 1];
+    rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty())?;
+    Ok(10 + u64::from(byte[0]) % 31)
+}
