@@ -1,0 +1,67 @@
+//! Which processes have a file or a device open.
+
+use super::inspect::{Finding, Use};
+use super::mounts::{beyond_pid_namespace, pids};
+use crate::host::probe::Probe;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A file by its file system and inode, whatever name it was opened by.
+    File {
+        /// st_dev.
+        device: u64,
+        /// st_ino.
+        inode: u64,
+    },
+    /// Block devices by number and name.
+    Device(Vec<(String, String)>),
+}
+
+impl Target {
+    /// The name under which this file is the target; `None` when it is another.
+    pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
+        match self {
+            Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
+            Target::Device(numbers) if meta.file_type().is_block_device() => {
+                let number = super::block::devnum(meta.rdev());
+                numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
+            }
+            Target::Device(_) => None,
+        }
+    }
+}
+
+/// Processes but this one that have the target open, and why some were not seen.
+pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
+    let (mut found, mut blind) = (Vec::new(), 0);
+    for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
+        match opened_by(probe, pid, target) {
+            Ok(Some(name)) => {
+                let comm = probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
+                let text = format!("{name} is open in process {pid} ({comm})");
+                found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
+            }
+            Ok(None) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => blind += 1,
+            // Ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    let why = (blind > 0).then(|| format!("open files of {blind} processes of other users; hint: run as root"));
+    (found, why.or_else(|| beyond_pid_namespace(probe)))
+}
+
+fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {
+    for entry in std::fs::read_dir(probe.at(Path::new("/proc").join(pid.to_string()).join("fd")))? {
+        // Following the link opens nothing: the kernel answers for the file behind it, also when its
+        // name is gone or lies in another mount namespace.
+        let Ok(meta) = std::fs::metadata(entry?.path()) else { continue };
+        if let Some(name) = target.matches(&meta) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
