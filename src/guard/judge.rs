@@ -156,11 +156,12 @@ fn used(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Without these a device may be in use or hold data unseen. Reservations are enforced by the drive.
+/// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not see
+/// is told by the exclusive open all the same; reservations are enforced by the drive.
 fn is_vital(check: Check) -> bool {
     match check {
-        Check::Mounts | Check::Open | Check::Exclusive | Check::Content => true,
-        Check::Reservation => false,
+        Check::Open | Check::Exclusive | Check::Content => true,
+        Check::Mounts | Check::Reservation => false,
     }
 }
 
@@ -239,5 +240,176 @@ pub fn parse_consent(text: &str) -> Result<Consent, String> {
             Err(format!("\"{word}\" is a path, which may be another disk tomorrow; name the serial, as `iotax doctor` lists it"))
         }
         _ => Ok(consent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inspect::{Signature, Unchecked, Use};
+    use super::super::marker::Marker;
+    use super::super::sample::Sample;
+    use super::*;
+
+    /// A disk that nobody uses, empty, with this serial and WWN.
+    fn disk(serial: Option<&str>, wwn: Option<&str>) -> Inspection {
+        Inspection {
+            path: "/dev/sdb".into(),
+            kind: Kind::Disk,
+            symlink: false,
+            bytes: 1 << 30,
+            identity: Identity {
+                name: Some("sdb".into()),
+                serial: serial.map(Into::into),
+                wwn: wwn.map(Into::into),
+                ..Identity::default()
+            },
+            marker: None,
+            occupied: Vec::new(),
+            signatures: Vec::new(),
+            sample: Some(Sample { blocks: 1000, ..Sample::default() }),
+            unchecked: Vec::new(),
+            read_only: false,
+        }
+    }
+
+    fn carrying(names: &[&str]) -> Inspection {
+        let mut found = disk(Some("S1"), None);
+        found.signatures = names.iter().map(|name| Signature { name: (*name).into(), place: "at byte 0".into() }).collect();
+        found
+    }
+
+    fn using(kind: Use, text: &str) -> Finding {
+        Finding { kind, text: text.into(), pid: None }
+    }
+
+    fn file_of_ours() -> Inspection {
+        let marker =
+            Marker { run_id: "r".into(), inode: 7, device: 1, born_ns: None, bytes: 1 << 20, filled: true };
+        let identity = Identity { inode: Some(7), ..Identity::default() };
+        Inspection { path: "/srv/x".into(), kind: Kind::File, identity, marker: Some(marker), sample: None, ..disk(None, None) }
+    }
+
+    fn write(found: &Inspection, destroy: &[&str]) -> Result<Permit, String> {
+        let consent: Vec<Consent> = destroy.iter().map(|text| parse_consent(text).expect("consent")).collect();
+        judge(found, Intent::Write, &consent).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn writing_a_device_case_by_case() {
+        let mut used_one = disk(Some("S1"), None);
+        used_one.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
+        let mut blind = disk(Some("S1"), None);
+        blind.unchecked.push(Unchecked { check: Check::Open, why: "other users' processes".into() });
+        let mut reserved = disk(Some("S1"), None);
+        reserved.unchecked.push(Unchecked { check: Check::Reservation, why: "not read".into() });
+        let mut shared = disk(Some("S1"), None);
+        shared.identity.serial_shared_with = vec!["sdc".into()];
+        let mut shared_wwn = disk(Some("S1"), Some("naa.500A"));
+        shared_wwn.identity.serial_shared_with = vec!["sdc".into()];
+        let mut transient = disk(None, None);
+        transient.identity.transient = Some("boot-12345678-diskseq-9".into());
+        let read_only = Inspection { read_only: true, ..disk(Some("S1"), None) };
+        let unsampled = Inspection { sample: None, ..disk(Some("S1"), None) };
+        let empty = Inspection { bytes: 0, ..disk(Some("S1"), None) };
+        let plain = disk(Some("S1"), Some("naa.500A"));
+        let cases: &[(&str, &Inspection, &[&str], Result<(), &str>)] = &[
+            ("consented", &plain, &["serial=S1"], Ok(())),
+            ("by WWN", &plain, &["wwn=naa.500a"], Ok(())),
+            ("by WWN as udev writes it", &plain, &["serial=0x500a"], Ok(())),
+            ("one of two consents", &plain, &["serial=S9", "serial=S1"], Ok(())),
+            ("reservation not read", &reserved, &["serial=S1"], Ok(())),
+            ("no consent", &plain, &[], Err("hint: --destroy serial=S1 (all data")),
+            ("another's serial", &plain, &["serial=S2"], Err("not consented to")),
+            ("part of the serial", &plain, &["serial=S"], Err("not consented to")),
+            ("in use, consented", &used_one, &["serial=S1"], Err("sdb1 is mounted at /srv")),
+            ("others' processes unseen", &blind, &["serial=S1"], Err("not seen: other users' processes")),
+            ("read-only", &read_only, &["serial=S1"], Err("read-only")),
+            ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
+            ("no size", &empty, &["serial=S1"], Err("size is 0")),
+            ("shared serial", &shared, &["serial=S1"], Err("nothing names it alone")),
+            ("shared serial with WWN", &shared_wwn, &["serial=S1"], Err("hint: --destroy serial=naa.500A")),
+            ("shared serial, by WWN", &shared_wwn, &["wwn=naa.500A"], Ok(())),
+            ("no name at all", &disk(None, None), &["serial=S1"], Err("nothing but its path names it")),
+            ("transient name", &transient, &["serial=boot-12345678-diskseq-9"], Ok(())),
+            ("transient name of before", &transient, &["serial=boot-12345678-diskseq-8"], Err("diskseq-9")),
+            ("gpt not named", &carrying(&["gpt"]), &["serial=S1"], Err("it carries gpt (at byte 0)")),
+            ("gpt named", &carrying(&["gpt"]), &["serial=S1,wipe=gpt"], Ok(())),
+            ("one of two named", &carrying(&["gpt", "ext4"]), &["serial=S1,wipe=gpt"], Err("it carries ext4")),
+            ("both named", &carrying(&["gpt", "ext4"]), &["serial=S1,wipe=gpt,wipe=EXT4"], Ok(())),
+            ("data not named", &carrying(&["data"]), &["serial=S1"], Err("wipe=data")),
+            ("named for another disk", &carrying(&["gpt"]), &["serial=S1", "serial=S2,wipe=gpt"], Err("carries gpt")),
+        ];
+        for (name, found, destroy, expected) in cases {
+            match (write(found, destroy), expected) {
+                (Ok(_), Ok(())) => {}
+                (Err(text), Err(part)) => assert!(text.contains(part), "{name}: {text}"),
+                (got, wanted) => panic!("{name}: {got:?}, not {wanted:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn writing_a_file_case_by_case() {
+        let ours = file_of_ours();
+        assert!(write(&ours, &[]).is_ok());
+        let mut other_inode = ours.clone();
+        other_inode.identity.inode = Some(8);
+        let mut held = ours.clone();
+        held.occupied.push(using(Use::Loop, "held by loop device loop0"));
+        let theirs = Inspection { marker: None, ..ours.clone() };
+        let link = Inspection { symlink: true, ..ours.clone() };
+        let folder = Inspection { kind: Kind::Other("a folder".into()), ..ours };
+        for (found, part) in [
+            (&other_inode, "not a file of iotax"),
+            (&held, "held by loop device loop0"),
+            (&theirs, "not a file of iotax"),
+            (&link, "symbolic link"),
+            (&folder, "a folder"),
+        ] {
+            // Consent to a device says nothing about files.
+            let text = write(found, &["serial=S1,wipe=data"]).expect_err(part);
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_use_forbids_writing_and_only_disturbs_reading() {
+        for kind in [
+            Use::Mounted, Use::Swap, Use::Loop, Use::Holder, Use::Multipath, Use::Exported, Use::Open, Use::Exclusive,
+        ] {
+            let mut found = disk(Some("S1"), None);
+            found.occupied.push(using(kind, "somebody uses it"));
+            let refused = write(&found, &["serial=S1"]).expect_err("in use");
+            assert!(refused.contains("somebody uses it") && !refused.contains("--destroy"), "{refused}");
+            let permit = judge(&found, Intent::Read, &[]).expect("reading is allowed");
+            assert!(permit.warnings[0].contains("somebody uses it"));
+        }
+    }
+
+    #[test]
+    fn the_hint_consents_when_it_is_typed() {
+        let found = carrying(&["gpt", "LVM2_member"]);
+        let refused = judge(&found, Intent::Write, &[]).expect_err("no consent");
+        let hint = refused.hint.expect("hint");
+        let option = hint.strip_prefix("--destroy ").and_then(|rest| rest.split(' ').next()).expect("option");
+        assert!(write(&found, &[option]).is_ok(), "{option}");
+    }
+
+    #[test]
+    fn consent_is_parsed_strictly() {
+        let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").expect("consent");
+        assert_eq!((given.serial.as_str(), given.wipe.as_slice()), ("S 1", ["gpt".to_owned(), "ext4".into()].as_slice()));
+        for (text, part) in [
+            ("", "not serial=X"),
+            ("S1", "not serial=X"),
+            ("wipe=gpt", "names no device"),
+            ("serial=", "no value"),
+            ("serial=/dev/sdb", "is a path"),
+            ("serial=A,serial=B", "two devices"),
+            ("serial=A,force=1", "not serial=X"),
+        ] {
+            let error = parse_consent(text).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 }

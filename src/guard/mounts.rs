@@ -112,7 +112,7 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
         // A made-up machine, or a kernel without namespaces.
         seen.extend(probe.read("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))));
     }
-    let why = (blind > 0).then(|| format!("mount namespaces of {blind} processes of other users; hint: run as root"));
+    let why = (blind > 0).then(|| format!("the mount namespaces of {blind} processes that we may not look into"));
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 
@@ -125,7 +125,7 @@ pub(super) fn pids(probe: &Probe) -> Vec<u32> {
 /// inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
 pub(super) fn beyond_pid_namespace(probe: &Probe) -> Option<String> {
     let namespace = probe.link_name("/proc/self/ns/pid")?;
-    (namespace != "pid:[4026531836]").then(|| "processes outside this container; hint: run on the host itself".to_owned())
+    (namespace != "pid:[4026531836]").then(|| "processes outside this container; run on the host itself".to_owned())
 }
 
 #[cfg(test)]

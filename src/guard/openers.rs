@@ -3,6 +3,7 @@
 use super::inspect::{Finding, Use};
 use super::mounts::{beyond_pid_namespace, pids};
 use crate::host::probe::Probe;
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -36,32 +37,51 @@ impl Target {
 
 /// Processes but this one that have the target open, and why some were not seen.
 pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
-    let (mut found, mut blind) = (Vec::new(), 0);
+    let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
+        let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
-                let comm = probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
-                let text = format!("{name} is open in process {pid} ({comm})");
+                let text = format!("{name} is open in process {pid} ({})", comm());
                 found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
             }
             Ok(None) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => blind += 1,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => blind.push(format!("{pid} ({})", comm())),
             // Ended meanwhile.
             Err(_) => {}
         }
     }
-    let why = (blind > 0).then(|| format!("open files of {blind} processes of other users; hint: run as root"));
-    (found, why.or_else(|| beyond_pid_namespace(probe)))
+    (found, blindness(&blind).or_else(|| beyond_pid_namespace(probe)))
+}
+
+fn blindness(pids: &[String]) -> Option<String> {
+    let hint = match rustix::process::geteuid().is_root() {
+        true => "they have more capabilities than we; run as full root on the host",
+        false => "run as root",
+    };
+    match pids {
+        [] => None,
+        [one] => Some(format!("what process {one} has open; {hint}")),
+        [one, others @ ..] => Some(format!("what process {one} and {} others have open; {hint}", others.len())),
+    }
 }
 
 fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {
+    let mut denied = None;
     for entry in std::fs::read_dir(probe.at(Path::new("/proc").join(pid.to_string()).join("fd")))? {
         // Following the link opens nothing: the kernel answers for the file behind it, also when its
         // name is gone or lies in another mount namespace.
-        let Ok(meta) = std::fs::metadata(entry?.path()) else { continue };
-        if let Some(name) = target.matches(&meta) {
-            return Ok(Some(name.to_owned()));
+        match std::fs::metadata(entry?.path()) {
+            Ok(meta) => {
+                if let Some(name) = target.matches(&meta) {
+                    return Ok(Some(name.to_owned()));
+                }
+            }
+            // The folder may be listed where its links may not be followed (ptrace_may_access).
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => denied = Some(error),
+            // Closed meanwhile.
+            Err(_) => {}
         }
     }
-    Ok(None)
+    denied.map_or(Ok(None), Err)
 }
