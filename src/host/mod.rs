@@ -1,6 +1,10 @@
 //! What this machine is (facts) and what it lacks (needs).
 
 pub mod facts;
+pub mod gauges;
+pub mod kvm;
+pub mod needs;
+pub mod probe;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,1 +1,5 @@
-//! System interfaces that need `unsafe` and are not load generation: the KVM probe.
+//! System interfaces that need `unsafe` and are not load generation: the KVM probe, the io_uring
+//! probe, leases.
+
+pub mod lease;
+pub mod uring;

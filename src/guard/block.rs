@@ -1,0 +1,187 @@
+//! What sysfs and udev tell of a block device: its size, its partitions, and the names by which a
+//! person can tell it from every other disk.
+
+use super::inspect::Identity;
+use crate::host::probe::Probe;
+use std::path::{Path, PathBuf};
+
+/// A block device as sysfs knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockNode {
+    /// Kernel name: `sda1`.
+    pub name: String,
+    /// `8:1`.
+    pub devnum: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// First byte on the disk; 0 for a whole disk.
+    pub start: u64,
+    /// Bytes of a logical block of the disk.
+    pub logical_block_bytes: u64,
+    /// Whether the kernel refuses writes.
+    pub read_only: bool,
+    /// The disk of a partition.
+    pub parent: Option<String>,
+}
+
+/// `major:minor` of a device number.
+pub fn devnum(rdev: u64) -> String {
+    format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev))
+}
+
+/// The device with this number.
+pub fn node(probe: &Probe, rdev: u64) -> Option<BlockNode> {
+    node_at(probe, &Path::new("/sys/dev/block").join(devnum(rdev)))
+}
+
+/// The disk with this kernel name.
+pub fn disk(probe: &Probe, name: &str) -> Option<BlockNode> {
+    node_at(probe, &sys_block(name))
+}
+
+/// `/sys/block/NAME`; names with a slash (`cciss/c0d0`) are written with `!` there.
+pub fn sys_block(name: &str) -> PathBuf {
+    Path::new("/sys/block").join(name.replace('/', "!"))
+}
+
+fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
+    let real = probe.at(dir).canonicalize().ok()?;
+    let name = real.file_name()?.to_str()?.to_owned();
+    let parent = probe
+        .number(dir.join("partition"))
+        .and_then(|_| Some(real.parent()?.file_name()?.to_str()?.to_owned()));
+    let queue = sys_block(parent.as_deref().unwrap_or(&name)).join("queue");
+    Some(BlockNode {
+        devnum: probe.read(dir.join("dev"))?,
+        // Both are in units of 512 bytes, whatever the device's block (Documentation/ABI/stable/sysfs-block).
+        bytes: probe.number(dir.join("size"))?.checked_mul(512)?,
+        start: probe.number(dir.join("start")).unwrap_or(0).checked_mul(512)?,
+        logical_block_bytes: probe.number(queue.join("logical_block_size")).unwrap_or(512),
+        read_only: probe.number(dir.join("ro")) == Some(1),
+        name,
+        parent,
+    })
+}
+
+/// The partitions of a disk; none for a partition.
+pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
+    let dir = sys_block(&disk.name);
+    if disk.parent.is_some() {
+        return Vec::new();
+    }
+    probe
+        .names(&dir)
+        .into_iter()
+        .filter(|name| probe.number(dir.join(name).join("partition")).is_some())
+        .filter_map(|name| node_at(probe, &dir.join(name)))
+        .collect()
+}
+
+/// The device numbers whose use by somebody is a use of the target: for a disk its partitions too, for
+/// a partition also the whole disk, but not its siblings.
+pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
+    let parent = node.parent.as_deref().and_then(|name| disk(probe, name));
+    std::iter::once(node.clone())
+        .chain(partitions(probe, node))
+        .chain(parent)
+        .map(|node| (node.devnum, node.name))
+        .collect()
+}
+
+/// Serial, WWN and model of the disk (of a partition: of its disk), and who else tells that serial.
+pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
+    let name = node.parent.as_deref().unwrap_or(&node.name);
+    let (serial, wwn) = (serial(probe, name), wwn(probe, name));
+    let transient = match (&serial, &wwn) {
+        (None, None) => transient(probe, name),
+        _ => None,
+    };
+    let serial_shared_with = serial.as_deref().map_or_else(Vec::new, |own| others_with_serial(probe, name, own));
+    Identity {
+        name: Some(node.name.clone()),
+        devnum: Some(node.devnum.clone()),
+        model: first_of(probe, &sys_block(name), &["device/model"]),
+        serial,
+        wwn,
+        transient,
+        serial_shared_with,
+        inode: None,
+    }
+}
+
+/// Serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80, udev's.
+pub fn serial(probe: &Probe, name: &str) -> Option<String> {
+    let dir = sys_block(name);
+    first_of(probe, &dir, &["serial", "device/serial"])
+        .or_else(|| vpd_serial(probe, &dir))
+        .or_else(|| udev(probe, &dir, &["ID_SERIAL_SHORT", "ID_SCSI_SERIAL"]))
+        .filter(|serial| says_something(serial))
+}
+
+/// WWN of a disk: NVMe's `wwid` stands at the disk, SCSI's below `device`; else udev's.
+pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
+    let dir = sys_block(name);
+    first_of(probe, &dir, &["wwid", "nguid", "eui", "device/wwid"])
+        .or_else(|| udev(probe, &dir, &["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
+        .filter(|wwn| says_something(wwn))
+}
+
+fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
+    files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
+}
+
+/// SCSI pads its fields with blanks, also inside; a person types single ones.
+fn one_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Not only zeros, blanks and dashes, which cheap drives and bridges tell instead of a serial.
+fn says_something(serial: &str) -> bool {
+    serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
+}
+
+/// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
+fn vpd_serial(probe: &Probe, dir: &Path) -> Option<String> {
+    let page = std::fs::read(probe.at(dir.join("device/vpd_pg80"))).ok()?;
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let text = page.get(4..4 + length)?;
+    let text = one_space(&String::from_utf8_lossy(text).replace('\0', " "));
+    (!text.is_empty()).then_some(text)
+}
+
+fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
+    let number = probe.read(dir.join("dev"))?;
+    let data = probe.read(format!("/run/udev/data/b{number}"))?;
+    keys.iter().find_map(|key| {
+        let line = data.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('='))?;
+        Some(one_space(line)).filter(|value| !value.is_empty())
+    })
+}
+
+/// A name for a disk without serial and WWN (zram, loop, a virtio disk that was given none). The
+/// kernel counts `diskseq` up with every attachment and never reuses it within a boot, so a name of
+/// yesterday, or of what was detached since, fits nothing.
+fn transient(probe: &Probe, name: &str) -> Option<String> {
+    let sequence = probe.number(sys_block(name).join("diskseq"))?;
+    let boot = probe.read("/proc/sys/kernel/random/boot_id")?;
+    Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?))
+}
+
+/// Other disks with the same serial: the namespaces of one NVMe drive, several ways to one LUN, or
+/// virtual disks that were all given one serial.
+fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
+    other_disks(probe, name).into_iter().filter(|other| serial(probe, other).as_deref() == Some(own)).collect()
+}
+
+/// Other disks with the same WWN: ways to the very same disk.
+pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
+    other_disks(probe, name).into_iter().filter(|other| wwn(probe, other).as_deref() == Some(own)).collect()
+}
+
+fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
+    let mut names = probe.names("/sys/block");
+    // `hidden`: the paths below a natively multipathed NVMe disk, which nobody can open.
+    // Device-mapper and md inherit nothing, but a virtual disk may; loops tell no serial.
+    names.retain(|other| other != name && probe.number(sys_block(other).join("hidden")) != Some(1));
+    names
+}

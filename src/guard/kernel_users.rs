@@ -1,0 +1,132 @@
+//! Users of a target inside the kernel, which no /proc/PID/fd shows: swap, loop devices, md, LVM and
+//! other holders, multipath, exports by LIO and nvmet.
+
+use super::block::{self, BlockNode};
+use super::inspect::{Finding, Use};
+use super::mounts;
+use super::openers::Target;
+use crate::host::probe::Probe;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+fn finding(kind: Use, text: String) -> Finding {
+    Finding { kind, text, pid: None }
+}
+
+/// Swap space on the target: /proc/swaps names files and devices.
+pub fn swap(probe: &Probe, target: &Target) -> Vec<Finding> {
+    let swaps = probe.read("/proc/swaps").unwrap_or_default();
+    let of_target = |line: &str| {
+        let path = mounts::unescape(line.split_whitespace().next()?);
+        let meta = std::fs::metadata(probe.at(&path)).ok()?;
+        target.matches(&meta)?;
+        Some(finding(Use::Swap, format!("in use as swap space ({path})")))
+    };
+    swaps.lines().skip(1).filter_map(of_target).collect()
+}
+
+/// What the kernel stacks on a device or exports of it.
+pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = block::numbers_in_question(probe, node)
+        .into_iter()
+        .flat_map(|(devnum, name)| holders(probe, &devnum, &name))
+        .collect();
+    found.extend(wwn.into_iter().flat_map(|wwn| other_ways(probe, node, wwn)));
+    found.extend(loops(probe, &|backing| same_device(probe, node, backing)));
+    found.extend(exports(probe, &|exported| same_device(probe, node, exported)));
+    found
+}
+
+/// Loops on a file and exports of it.
+pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
+    let same = |other: &Path| {
+        std::fs::metadata(other).is_ok_and(|other| (other.dev(), other.ino()) == (meta.dev(), meta.ino()))
+            || path.canonicalize().is_ok_and(|path| path == other)
+    };
+    let mut found = loops(probe, &same);
+    found.extend(exports(probe, &same));
+    found
+}
+
+fn same_device(probe: &Probe, node: &BlockNode, other: &Path) -> bool {
+    let numbers = Target::Device(block::numbers_in_question(probe, node));
+    std::fs::metadata(probe.at(other)).is_ok_and(|meta| numbers.matches(&meta).is_some())
+}
+
+fn holders(probe: &Probe, devnum: &str, name: &str) -> Vec<Finding> {
+    probe
+        .names(format!("/sys/dev/block/{devnum}/holders"))
+        .iter()
+        .map(|holder| describe_holder(probe, name, holder))
+        .collect()
+}
+
+fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
+    let dir = block::sys_block(holder);
+    let mapped = probe.read(dir.join("dm/name")).unwrap_or_default();
+    let uuid = probe.read(dir.join("dm/uuid")).unwrap_or_default();
+    // device-mapper's users prefix the uuid with their name: LVM-, CRYPT-, mpath-.
+    match uuid.split('-').next().unwrap_or_default() {
+        "mpath" => finding(Use::Multipath, format!("{name} is a path of multipath device {holder} ({mapped})")),
+        "LVM" => finding(Use::Holder, format!("{name} is held by LVM volume {holder} ({mapped})")),
+        "CRYPT" => finding(Use::Holder, format!("{name} is held by encrypted device {holder} ({mapped})")),
+        _ if !mapped.is_empty() => finding(Use::Holder, format!("{name} is held by device-mapper {holder} ({mapped})")),
+        _ => match probe.read(dir.join("md/level")) {
+            Some(level) => finding(Use::Holder, format!("{name} is a member of software RAID {holder} ({level})")),
+            None => finding(Use::Holder, format!("{name} is held by {holder}")),
+        },
+    }
+}
+
+/// Two disks with one WWN are two ways to one disk; the other may be in use.
+fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
+    let name = node.parent.as_deref().unwrap_or(&node.name);
+    block::others_with_wwn(probe, name, wwn)
+        .into_iter()
+        .map(|other| finding(Use::Multipath, format!("{name} is also reached as {other} (same WWN {wwn})")))
+        .collect()
+}
+
+/// Loop devices whose backing file satisfies `is_target`, with where they are mounted.
+fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in probe.names("/sys/block").into_iter().filter(|name| name.starts_with("loop")) {
+        let dir = block::sys_block(&name);
+        let Some(backing) = probe.read(dir.join("loop/backing_file")) else { continue };
+        let backing = PathBuf::from(mounts::unescape(&backing));
+        if !is_target(&backing) {
+            continue;
+        }
+        let numbers = block::disk(probe, &name).map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
+        let (mounted, _) = mounts::of_devices(probe, &numbers);
+        let also: String = mounted.iter().map(|mount| format!("; {}", mount.text)).collect();
+        found.push(finding(Use::Loop, format!("held by loop device {name}{also}")));
+    }
+    found
+}
+
+/// Kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
+fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
+    let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
+    let nvmet = probe.names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(|subsystem| {
+        let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
+        probe.names(&dir).into_iter().map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
+    });
+    lio.into_iter()
+        .chain(nvmet)
+        .filter(|attribute| probe.read(attribute).is_some_and(|path| is_target(Path::new(&path))))
+        .map(|attribute| finding(Use::Exported, format!("exported by the kernel ({})", attribute.display())))
+        .collect()
+}
+
+fn two_down(probe: &Probe, dir: &str, attribute: &str) -> Vec<PathBuf> {
+    probe
+        .names(dir)
+        .into_iter()
+        .flat_map(|first| {
+            let inner = Path::new(dir).join(first);
+            probe.names(&inner).into_iter().map(move |second| inner.join(second).join(attribute))
+        })
+        .collect()
+}

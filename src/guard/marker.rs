@@ -1,0 +1,492 @@
+//! Files of ours: `bytes` of data and one trailer of 4096 bytes behind them, so that the measured
+//! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
+
+use crate::exit::Failed;
+use crate::units::show_bytes;
+use anyhow::{Context, Result};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, Metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Bytes of the trailer; also what the data's size must be a multiple of.
+pub const TRAILER: u64 = 4096;
+/// Share of a file system that stays free: one tenth.
+const KEPT_FREE: u64 = 10;
+const MAGIC: &[u8; 16] = b"iotax-owned-file";
+const VERSION: u32 = 1;
+const CRC_AT: usize = TRAILER as usize - 4;
+
+/// What the trailer of a file of ours says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The run that made the file.
+    pub run_id: String,
+    /// Inode at creation; a copy has another one.
+    pub inode: u64,
+    /// Device number at creation. Not compared: it may change with a reboot.
+    pub device: u64,
+    /// Birth time in nanoseconds since 1970, where the file system has one. Tells a copy on another
+    /// file system that happens to get the same inode.
+    pub born_ns: Option<u64>,
+    /// Bytes of data before the trailer.
+    pub bytes: u64,
+    /// Whether the data region was filled.
+    pub filled: bool,
+}
+
+/// What became of a file that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It was ours and is gone.
+    Removed,
+    /// There was nothing.
+    AlreadyGone,
+    /// It is not ours: why. It was left alone.
+    Refused(String),
+}
+
+/// Makes a file of ours: allocated in full, mode 0600, marker written and synced, `filled` not set.
+///
+/// # Errors
+/// When something is at `path` already, the folder is missing, less than 10 % would stay free, or the
+/// file system cannot allocate. Nothing is left behind.
+pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
+    check_size(path, bytes)?;
+    check_run_id(run_id)?;
+    refuse_existing(path)?;
+    let parent = parent_of(path)?;
+    check_space(path, &parent, bytes + TRAILER)?;
+    let marker = match open_unnamed(&parent)? {
+        Some(file) => {
+            let marker = lay_out(&file, path, bytes, run_id)?;
+            give_name(&file, path)?;
+            marker
+        }
+        None => create_named(path, bytes, run_id)?,
+    };
+    sync_folder(&parent)?;
+    Ok(marker)
+}
+
+/// The marker of a file of ours; `None` when nothing is there or it is not ours (no valid marker,
+/// another inode, another size, a symbolic link, not a regular file).
+///
+/// # Errors
+/// When the file cannot be opened or read.
+pub fn read(path: &Path) -> Result<Option<Marker>> {
+    Ok(open_ours(path, false)?.map(|(_, marker)| marker))
+}
+
+/// Says in the marker that the data region is, or is no longer, filled.
+///
+/// # Errors
+/// When the file is not ours or cannot be written.
+pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
+    let (file, marker) = open_ours(path, true)?.ok_or_else(|| not_ours(path))?;
+    write_trailer(&file, &Marker { filled, ..marker }, path)
+}
+
+/// Removes a file of ours that has this inode.
+///
+/// # Errors
+/// When the file cannot be opened or removed; that it is not ours is a [`Removal::Refused`].
+pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
+    remove_when(path, |marker| match marker.inode == inode {
+        true => Ok(()),
+        false => Err(format!("inode is {}, ours was {inode}", marker.inode)),
+    })
+}
+
+/// Removes a file that this run made, when its inode is not known: what a killed run left between
+/// the intent and the done record of its journal.
+///
+/// # Errors
+/// As [`remove_if_ours`].
+pub fn remove_of_run(path: &Path, run_id: &str) -> Result<Removal> {
+    remove_when(path, |marker| match marker.run_id == run_id {
+        true => Ok(()),
+        false => Err(format!("made by run {}, not by {run_id}", marker.run_id)),
+    })
+}
+
+fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) -> Result<Removal> {
+    if let Err(error) = path.symlink_metadata() {
+        return match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(Removal::AlreadyGone),
+            _ => Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        };
+    }
+    let Some((_file, marker)) = open_ours(path, false)? else {
+        return Ok(Removal::Refused(format!("{} has no marker of iotax", path.display())));
+    };
+    if let Err(why) = is_meant(&marker) {
+        return Ok(Removal::Refused(format!("{}: {why}", path.display())));
+    }
+    // A name cannot be removed by descriptor: look once more at what bears it, just before.
+    match path.symlink_metadata() {
+        Ok(meta) if meta.ino() == marker.inode => {}
+        _ => return Ok(Removal::Refused(format!("{} was replaced meanwhile", path.display()))),
+    }
+    std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    Ok(Removal::Removed)
+}
+
+/// Opens a file of ours; `None` when it is not ours.
+pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker)>> {
+    let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
+    // NONBLOCK: a FIFO of that name must not make us wait for its writer.
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP | rustix::io::Errno::ISDIR | rustix::io::Errno::NXIO) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot open {}", path.display())),
+    };
+    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    let marker = read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(marker.map(|marker| (file, marker)))
+}
+
+/// The marker of an open file, when it is of this very file.
+fn read_open(file: &File, meta: &Metadata) -> std::io::Result<Option<Marker>> {
+    if !meta.is_file() || meta.len() <= TRAILER {
+        return Ok(None);
+    }
+    let mut trailer = [0; TRAILER as usize];
+    file.read_exact_at(&mut trailer, meta.len() - TRAILER)?;
+    Ok(decode(&trailer).filter(|marker| is_of(marker, meta)))
+}
+
+fn is_of(marker: &Marker, meta: &Metadata) -> bool {
+    let born = born_ns(meta);
+    let same_birth = marker.born_ns.is_none() || born.is_none() || marker.born_ns == born;
+    marker.inode == meta.ino() && meta.len() == marker.bytes + TRAILER && same_birth
+}
+
+fn encode(marker: &Marker) -> [u8; TRAILER as usize] {
+    let mut fields = Vec::with_capacity(160);
+    fields.extend(MAGIC);
+    fields.extend(VERSION.to_le_bytes());
+    fields.extend(u32::from(marker.filled).to_le_bytes());
+    for number in [marker.bytes, marker.inode, marker.device, marker.born_ns.unwrap_or(0)] {
+        fields.extend(number.to_le_bytes());
+    }
+    fields.push(marker.run_id.len() as u8);
+    fields.extend(marker.run_id.as_bytes());
+    let mut trailer = [0; TRAILER as usize];
+    trailer[..fields.len()].copy_from_slice(&fields);
+    let crc = crc32fast::hash(&trailer[..CRC_AT]);
+    trailer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+    trailer
+}
+
+fn decode(trailer: &[u8; TRAILER as usize]) -> Option<Marker> {
+    let word = |at: usize| trailer[at..at + 4].try_into().map(u32::from_le_bytes).ok();
+    let long = |at: usize| trailer[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+    let whole = trailer.starts_with(MAGIC)
+        && word(16)? == VERSION
+        && word(CRC_AT)? == crc32fast::hash(&trailer[..CRC_AT]);
+    if !whole {
+        return None;
+    }
+    let name = trailer.get(57..57 + usize::from(trailer[56]))?;
+    Some(Marker {
+        run_id: String::from_utf8(name.to_vec()).ok()?,
+        inode: long(32)?,
+        device: long(40)?,
+        born_ns: Some(long(48)?).filter(|ns| *ns != 0),
+        bytes: long(24)?,
+        filled: word(20)? == 1,
+    })
+}
+
+fn born_ns(meta: &Metadata) -> Option<u64> {
+    let since = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok().filter(|ns| *ns != 0)
+}
+
+fn check_size(path: &Path, bytes: u64) -> Result<()> {
+    if bytes == 0 || bytes % TRAILER != 0 || bytes > i64::MAX as u64 - TRAILER {
+        return Err(Failed::input(format!(
+            "cannot create {}: its size of {bytes} bytes is not a positive multiple of 4 KiB; \
+             hint: size=1GiB",
+            path.display()
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+fn check_run_id(run_id: &str) -> Result<()> {
+    if run_id.is_empty() || run_id.len() > 128 {
+        return Err(Failed::input(format!("run id \"{run_id}\" is not of 1 to 128 bytes")).into());
+    }
+    Ok(())
+}
+
+fn refuse_existing(path: &Path) -> Result<()> {
+    let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
+    let what = if meta.is_symlink() {
+        "is a symbolic link; hint: name the file itself".to_owned()
+    } else {
+        match read(path) {
+            Ok(Some(marker)) => format!(
+                "exists already, made by iotax run {} with {}; hint: it can be reused at that size, or remove it",
+                marker.run_id,
+                show_bytes(marker.bytes)
+            ),
+            _ => "exists already and is not a file of iotax, so it is never written; hint: name another path".to_owned(),
+        }
+    };
+    Err(Failed::input(format!("cannot create {}: it {what}", path.display())).into())
+}
+
+/// The folder of a path; the path must name a file in an existing folder.
+fn parent_of(path: &Path) -> Result<PathBuf> {
+    let parent = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Err(Failed::input(format!("{} does not name a file", path.display())).into()),
+    };
+    if !parent.is_dir() {
+        return Err(Failed::input(format!(
+            "cannot create {}: folder {} does not exist; hint: mkdir -p {}",
+            path.display(),
+            parent.display(),
+            parent.display()
+        ))
+        .into());
+    }
+    Ok(parent.to_owned())
+}
+
+fn check_space(path: &Path, parent: &Path, wanted: u64) -> Result<()> {
+    let stat = rustix::fs::statvfs(parent).with_context(|| format!("cannot ask for room in {}", parent.display()))?;
+    let total = stat.f_blocks.saturating_mul(stat.f_frsize);
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    if total == 0 {
+        return Err(Failed::need(format!(
+            "cannot create {}: the file system of {} does not tell its size, so 10 % of it cannot be kept free; \
+             hint: use a folder on a disk",
+            path.display(),
+            parent.display()
+        ))
+        .into());
+    }
+    let usable = free.saturating_sub(total / KEPT_FREE);
+    if wanted > usable {
+        return Err(Failed::need(format!(
+            "cannot create {} of {}: {} of {} are free and 10 % stay free; hint: size={} at most, or another folder",
+            path.display(),
+            show_bytes(wanted - TRAILER),
+            show_bytes(free),
+            show_bytes(total),
+            show_bytes((usable.saturating_sub(TRAILER)) & !((1 << 20) - 1)),
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// A file without a name: until it gets one, a kill leaves nothing behind. `None` where the file
+/// system has no such thing.
+fn open_unnamed(parent: &Path) -> Result<Option<File>> {
+    use rustix::io::Errno;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(parent, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
+        Err(error) => Err(Failed::input(format!("cannot write to folder {}: {error}", parent.display())).into()),
+    }
+}
+
+/// Gives an unnamed file its name; like O_EXCL this fails when the name is taken.
+fn give_name(file: &File, path: &Path) -> Result<()> {
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::EXIST) => refuse_existing(path),
+        Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
+    }
+}
+
+fn create_named(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(fd) => File::from(fd),
+        Err(rustix::io::Errno::EXIST) => return refuse_existing(path).and_then(|()| Err(not_ours(path))),
+        Err(error) => return Err(error).with_context(|| format!("cannot create {}", path.display())),
+    };
+    lay_out(&file, path, bytes, run_id).inspect_err(|_| {
+        // O_EXCL: the name is ours since a moment ago.
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+/// Allocates the file in full and writes its marker.
+fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER).map_err(|error| allocate_error(path, error))?;
+    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    let marker = Marker {
+        run_id: run_id.to_owned(),
+        inode: meta.ino(),
+        device: meta.dev(),
+        born_ns: born_ns(&meta),
+        bytes,
+        filled: false,
+    };
+    write_trailer(file, &marker, path)?;
+    Ok(marker)
+}
+
+fn allocate_error(path: &Path, error: rustix::io::Errno) -> anyhow::Error {
+    use rustix::io::Errno;
+    let cause = match error {
+        Errno::OPNOTSUPP => "the file system cannot allocate in advance; hint: use ext4, xfs, btrfs or tmpfs".into(),
+        Errno::NOSPC => "the file system is full; hint: a smaller size=, or another folder".into(),
+        Errno::DQUOT => "the quota is used up; hint: a smaller size=, or another folder".into(),
+        Errno::FBIG => "larger than the file system or the file size limit allows; hint: a smaller size=".into(),
+        other => format!("cannot allocate: {other}"),
+    };
+    Failed::need(format!("cannot create {}: {cause}", path.display())).into()
+}
+
+fn write_trailer(file: &File, marker: &Marker, path: &Path) -> Result<()> {
+    file.write_all_at(&encode(marker), marker.bytes)
+        .and_then(|()| file.sync_all())
+        .with_context(|| format!("cannot write the marker of {}", path.display()))
+}
+
+fn sync_folder(parent: &Path) -> Result<()> {
+    File::open(parent)
+        .and_then(|folder| folder.sync_all())
+        .with_context(|| format!("cannot sync folder {}", parent.display()))
+}
+
+/// The error for a file without our marker.
+pub(super) fn not_ours(path: &Path) -> anyhow::Error {
+    Failed::input(format!(
+        "{} is not a file of iotax (no valid marker), so it is never written; hint: name a path that does not exist",
+        path.display()
+    ))
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("temporary folder")
+    }
+
+    #[test]
+    fn a_file_is_made_read_marked_and_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder();
+        let path = folder.path().join("x.img");
+        let marker = create(&path, MIB, "run-1").expect("create");
+        let meta = path.metadata().expect("metadata");
+        assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (MIB + TRAILER, 0o600));
+        assert!(meta.blocks() * 512 >= MIB, "allocated in full");
+        assert_eq!(read(&path).expect("read"), Some(marker.clone()));
+        set_filled(&path, true).expect("set filled");
+        assert!(read(&path).expect("read").expect("ours").filled);
+        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::AlreadyGone);
+    }
+
+    #[test]
+    fn what_exists_is_never_created_over() {
+        let folder = folder();
+        let (theirs, ours, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        std::fs::write(&theirs, "precious").expect("write");
+        create(&ours, MIB, "run-1").expect("create");
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), &link).expect("link");
+        let error = |path: &Path| create(path, MIB, "run-2").unwrap_err().to_string();
+        assert!(error(&theirs).contains("not a file of iotax"), "{}", error(&theirs));
+        assert!(error(&ours).contains("made by iotax run run-1"), "{}", error(&ours));
+        assert!(error(&link).contains("symbolic link"), "{}", error(&link));
+        assert_eq!(std::fs::read(&theirs).expect("read"), b"precious");
+        assert!(!folder.path().join("nowhere").exists());
+    }
+
+    #[test]
+    fn anothers_file_is_never_removed() {
+        let folder = folder();
+        let (theirs, ours) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&theirs, vec![7; 8192]).expect("write");
+        let inode = theirs.metadata().expect("metadata").ino();
+        assert!(matches!(remove_if_ours(&theirs, inode).expect("look"), Removal::Refused(_)));
+        let marker = create(&ours, MIB, "run-1").expect("create");
+        assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
+        assert!(matches!(remove_of_run(&ours, "run-2").expect("look"), Removal::Refused(_)));
+        assert!(theirs.exists() && ours.exists());
+        assert_eq!(remove_of_run(&ours, "run-1").expect("remove"), Removal::Removed);
+    }
+
+    #[test]
+    fn a_copy_a_grown_file_a_link_and_a_fifo_are_not_ours() {
+        let folder = folder();
+        let (ours, copy, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        create(&ours, MIB, "run-1").expect("create");
+        std::fs::copy(&ours, &copy).expect("copy");
+        std::os::unix::fs::symlink(&ours, &link).expect("link");
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("fifo");
+        for path in [&copy, &link, &fifo, &folder.path().to_owned(), &folder.path().join("none")] {
+            assert_eq!(read(path).expect("read"), None, "{}", path.display());
+            assert!(set_filled(path, true).is_err(), "{}", path.display());
+        }
+        File::options().write(true).open(&ours).expect("open").set_len(2 * MIB).expect("grow");
+        assert_eq!(read(&ours).expect("read"), None);
+    }
+
+    #[test]
+    fn size_folder_and_room_are_checked() {
+        let folder = folder();
+        let error = |path: &Path, bytes| create(path, bytes, "run-1").unwrap_err();
+        let path = folder.path().join("x");
+        assert!(error(&path, 1000).to_string().contains("multiple of 4 KiB"));
+        assert!(error(&folder.path().join("no/x"), MIB).to_string().contains("hint: mkdir -p"));
+        let full = error(&path, 1 << 50);
+        assert!(full.to_string().contains("10 % stay free"), "{full}");
+        assert_eq!(crate::exit::code_of(&full), crate::exit::UNMET_NEED);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_full_file_system_leaves_nothing_behind() {
+        let Some(mount) = crate::guard::rig::Tmpfs::of(8 * MIB) else { return };
+        let path = mount.path().join("x");
+        let error = create(&path, 8 * MIB, "run-1").unwrap_err();
+        assert!(error.to_string().contains("stay free"), "{error}");
+        // Room for the check, none for the allocation: the check is not the only line of defence.
+        let file = open_unnamed(mount.path()).expect("open").expect("tmpfs has unnamed files");
+        let error = lay_out(&file, &path, 16 * MIB, "run-1").unwrap_err();
+        assert!(error.to_string().contains("full"), "{error}");
+        assert!(create_named(&path, 16 * MIB, "run-1").is_err());
+        assert_eq!(std::fs::read_dir(mount.path()).expect("list").count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_trailer_reads_back_and_any_flipped_bit_spoils_it(
+            run_id in "[a-z0-9-]{1,128}", inode: u64, bytes: u64, filled: bool, at in 0usize..4096, bit in 0u8..8
+        ) {
+            let marker = Marker { run_id, inode, device: 5, born_ns: Some(7), bytes, filled };
+            let mut trailer = encode(&marker);
+            prop_assert_eq!(decode(&trailer), Some(marker));
+            trailer[at] ^= 1 << bit;
+            prop_assert_eq!(decode(&trailer), None);
+        }
+    }
+}

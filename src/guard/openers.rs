@@ -1,0 +1,87 @@
+//! Which processes have a file or a device open.
+
+use super::inspect::{Finding, Use};
+use super::mounts::{beyond_pid_namespace, pids};
+use crate::host::probe::Probe;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A file by its file system and inode, whatever name it was opened by.
+    File {
+        /// st_dev.
+        device: u64,
+        /// st_ino.
+        inode: u64,
+    },
+    /// Block devices by number and name.
+    Device(Vec<(String, String)>),
+}
+
+impl Target {
+    /// The name under which this file is the target; `None` when it is another.
+    pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
+        match self {
+            Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
+            Target::Device(numbers) if meta.file_type().is_block_device() => {
+                let number = super::block::devnum(meta.rdev());
+                numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
+            }
+            Target::Device(_) => None,
+        }
+    }
+}
+
+/// Processes but this one that have the target open, and why some were not seen.
+pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
+    let (mut found, mut blind) = (Vec::new(), Vec::new());
+    for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
+        let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
+        match opened_by(probe, pid, target) {
+            Ok(Some(name)) => {
+                let text = format!("{name} is open in process {pid} ({})", comm());
+                found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
+            }
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => blind.push(format!("{pid} ({})", comm())),
+            // Ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    (found, blindness(&blind).or_else(|| beyond_pid_namespace(probe)))
+}
+
+fn blindness(pids: &[String]) -> Option<String> {
+    let hint = match rustix::process::geteuid().is_root() {
+        true => "they have more capabilities than we; run as full root on the host",
+        false => "run as root",
+    };
+    match pids {
+        [] => None,
+        [one] => Some(format!("what process {one} has open; {hint}")),
+        [one, others @ ..] => Some(format!("what process {one} and {} others have open; {hint}", others.len())),
+    }
+}
+
+fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {
+    let mut denied = None;
+    for entry in std::fs::read_dir(probe.at(Path::new("/proc").join(pid.to_string()).join("fd")))? {
+        // Following the link opens nothing: the kernel answers for the file behind it, also when its
+        // name is gone or lies in another mount namespace.
+        match std::fs::metadata(entry?.path()) {
+            Ok(meta) => {
+                if let Some(name) = target.matches(&meta) {
+                    return Ok(Some(name.to_owned()));
+                }
+            }
+            // The folder may be listed where its links may not be followed (ptrace_may_access).
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => denied = Some(error),
+            // Closed meanwhile.
+            Err(_) => {}
+        }
+    }
+    denied.map_or(Ok(None), Err)
+}

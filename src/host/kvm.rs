@@ -1,0 +1,26 @@
+//! What /dev/kvm is worth, as a plain value: the guest's probe finds it out, doctor and needs read it.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether guests run on the CPU itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KvmState {
+    /// Guests' instructions run on the CPU.
+    Works,
+    /// /dev/kvm answers, but emulates instructions: what was seen.
+    Emulated(String),
+    /// No usable /dev/kvm: why.
+    Absent(String),
+}
+
+impl KvmState {
+    /// `None` when it works, else what was seen.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            KvmState::Works => None,
+            KvmState::Emulated(seen) => Some(format!("/dev/kvm only emulates: {seen}")),
+            KvmState::Absent(why) => Some(why.clone()),
+        }
+    }
+}

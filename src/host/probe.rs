@@ -1,0 +1,187 @@
+//! Where facts and needs are read from: this machine, or a made-up one in a folder (tests).
+//! It only reads; what cannot be read is `None`, never an empty word or a zero.
+
+use super::kvm::KvmState;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A machine as the checks see it.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// Prefix of `/proc`, `/sys`, `/etc`, `/boot`, `/lib`, `/dev`: `/` for this machine.
+    pub root: PathBuf,
+    /// Effective user id; 0 is root.
+    pub euid: u32,
+    /// Folder that files and runs go to.
+    pub dir: PathBuf,
+    /// Room on that folder's file system.
+    pub space: Option<Space>,
+    /// Whether io_uring answers, or why not.
+    pub io_uring: Result<(), String>,
+    /// What /dev/kvm is worth.
+    pub kvm: KvmState,
+    /// Which programs there are.
+    pub programs: Programs,
+}
+
+/// Room on a file system, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Of the whole file system.
+    pub total: u64,
+    /// That this user may still take.
+    pub free: u64,
+}
+
+/// Programs of this machine, or those of a made-up one with what `--version` says.
+#[derive(Clone, Debug)]
+pub enum Programs {
+    /// Looked up in `PATH` and in the folders of system programs.
+    Installed,
+    /// Name and the first line of `--version`.
+    Given(BTreeMap<String, String>),
+}
+
+impl Probe {
+    /// This machine. `dir` is where files and runs would go; `kvm` comes from the guest's probe.
+    pub fn here(dir: &Path, kvm: KvmState) -> Probe {
+        Probe {
+            root: PathBuf::from("/"),
+            euid: rustix::process::geteuid().as_raw(),
+            dir: dir.to_owned(),
+            space: space_of(dir),
+            io_uring: iotax_sys::uring::probe().map_err(|error| error.to_string()),
+            kvm,
+            programs: Programs::Installed,
+        }
+    }
+
+    /// A machine made of the files below `root`, with no program, for tests.
+    pub fn made_up(root: &Path) -> Probe {
+        Probe {
+            root: root.to_owned(),
+            euid: 0,
+            dir: PathBuf::from("/run/iotax"),
+            space: None,
+            io_uring: Ok(()),
+            kvm: KvmState::Absent("made up".into()),
+            programs: Programs::Given(BTreeMap::new()),
+        }
+    }
+
+    /// A path of the machine (absolute) below this probe's root.
+    pub fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// A text file without the white space around it; `None` when unreadable or empty.
+    pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
+        let bytes = std::fs::read(self.at(path)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// A file that holds one decimal number.
+    pub fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.read(path)?.parse().ok()
+    }
+
+    /// Names in a folder, in numeric-aware order; empty when there is none.
+    pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.at(path))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort_by_key(|name| numeric_order(name));
+        names
+    }
+
+    /// The last part of what a symbolic link points to: `virtio_blk` of `device/driver`.
+    pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
+        let target = std::fs::read_link(self.at(path)).ok()?;
+        Some(target.file_name()?.to_str()?.to_owned())
+    }
+
+    /// Where a program lies, if it is installed.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        match &self.programs {
+            Programs::Installed => program_path(name),
+            Programs::Given(known) => known.contains_key(name).then(|| PathBuf::from(name)),
+        }
+    }
+
+    /// The first line that `NAME --version` prints.
+    pub fn version(&self, name: &str) -> Option<String> {
+        match &self.programs {
+            Programs::Installed => version_of(&program_path(name)?),
+            Programs::Given(known) => known.get(name).cloned(),
+        }
+    }
+}
+
+/// Where a program lies: `PATH`, then /usr/sbin and /sbin, which a user's `PATH` often lacks.
+pub fn program_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn version_of(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn space_of(dir: &Path) -> Option<Space> {
+    // A folder that is still to be made lies on its nearest parent's file system.
+    let there = dir.ancestors().find(|ancestor| ancestor.exists())?;
+    let stat = rustix::fs::statvfs(there).ok()?;
+    Some(Space { total: stat.f_blocks.checked_mul(stat.f_frsize)?, free: stat.f_bavail.checked_mul(stat.f_frsize)? })
+}
+
+/// Key under which `cpu10` sorts behind `cpu9`.
+fn numeric_order(name: &str) -> (String, u64, String) {
+    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (stem, number) = name.split_at(name.len() - digits);
+    (stem.to_owned(), number.parse().unwrap_or(0), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_by_number() {
+        let mut names = ["cpu10", "cpu9", "cpu", "online"];
+        names.sort_by_key(|name| numeric_order(name));
+        assert_eq!(names, ["cpu", "cpu9", "cpu10", "online"]);
+    }
+
+    #[test]
+    fn finds_programs_outside_path_and_their_versions() {
+        assert!(program_path("sh").is_some());
+        assert_eq!(program_path("no-such-program-here"), None);
+    }
+
+    #[test]
+    fn an_empty_file_is_unknown() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        std::fs::write(dir.path().join("empty"), " \n\0").expect("write");
+        let probe = Probe::made_up(dir.path());
+        assert_eq!(probe.read("/empty"), None);
+        assert_eq!(probe.read("/absent"), None);
+    }
+}
