@@ -1,1 +1,2 @@
 //! layer
+pub mod guest;
