@@ -1,5 +1,6 @@
-//! System interfaces that need `unsafe` and are not load generation: the KVM probe, the io_uring
-//! probe, leases.
+//! System interfaces that need `unsafe` and are not load generation: the KVM probe, leases on
+//! files, whether io_uring is allowed.
 
+pub mod kvm;
 pub mod lease;
 pub mod uring;

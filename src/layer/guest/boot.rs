@@ -1,0 +1,418 @@
+//! From a command line to a guest that answers: who executes, QEMU as a child, and a watch over its boot with limits.
+//! A guest that says nothing is given up with the last words of its console and of QEMU, never waited for.
+
+use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE};
+use super::qmp::{Event, Qmp, QmpError};
+use crate::exit::Failed;
+use crate::step::ProcessId;
+use anyhow::{Context, Result};
+use iotax_sys::kvm::KvmProbe;
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requested {
+    /// KVM where it runs on the processor, else TCG.
+    Auto,
+    /// KVM or nothing.
+    Kvm,
+    /// TCG.
+    Tcg,
+}
+
+/// Who executes, and when the figures are not those of real virtualisation, the note that every output carries.
+///
+/// # Errors
+/// An unmet need: KVM was demanded and there is none.
+pub fn choose_accel(requested: Requested, probe: &KvmProbe) -> Result<(Accel, Option<String>), Failed> {
+    let note = |why: &str| Some(format!("emulated: not representative of KVM ({why})"));
+    match (requested, probe) {
+        (Requested::Auto | Requested::Kvm, KvmProbe::Works { .. }) => Ok((Accel::Kvm, None)),
+        (Requested::Auto, KvmProbe::Emulated { why, .. } | KvmProbe::Absent { why }) => Ok((Accel::Tcg, note(why))),
+        (Requested::Kvm, KvmProbe::Emulated { why, .. }) => Ok((Accel::Kvm, note(why))),
+        (Requested::Kvm, KvmProbe::Absent { why }) => {
+            Err(Failed::need(format!("accel=kvm cannot be had: {why}; hint: accel=tcg works anywhere, for figures that are not representative")))
+        }
+        (Requested::Tcg, _) => Ok((Accel::Tcg, note("accel=tcg was asked for"))),
+    }
+}
+
+/// How long a boot may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Until the first byte on the console.
+    pub life: Duration,
+    /// Until the agent's port is open.
+    pub ready: Duration,
+    /// For an answer of QEMU itself.
+    pub answer: Duration,
+}
+
+impl Limits {
+    /// A kernel needs less than a second on a processor and some seconds in the translator; the rest is for
+    /// loaded machines.
+    pub fn of(accel: Accel) -> Limits {
+        let seconds = |life, ready| Limits {
+            life: Duration::from_secs(life),
+            ready: Duration::from_secs(ready),
+            answer: Duration::from_secs(10),
+        };
+        match accel {
+            Accel::Kvm => seconds(10, 60),
+            Accel::Tcg => seconds(60, 180),
+        }
+    }
+}
+
+/// A guest whose agent can be spoken to.
+#[derive(Debug)]
+pub struct BootedGuest {
+    /// QEMU's control socket.
+    pub qmp: Qmp,
+    /// The agent's port. The guest powers off when it is closed.
+    pub port: UnixStream,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note that every output carries when the figures are not representative.
+    pub emulated: Option<String>,
+    /// From the call of [`connect`] until the agent's port was open.
+    pub ready_after: Duration,
+}
+
+/// A guest that did not come up.
+#[derive(Debug, thiserror::Error)]
+#[error("guest did not boot with accel={}: {failure}{last_words}", accel.word())]
+pub struct BootError {
+    /// What happened.
+    pub failure: BootFailure,
+    /// Who executed.
+    pub accel: Accel,
+    /// Whether anything was on the console.
+    pub alive: bool,
+    /// See [`last_words`].
+    pub last_words: String,
+}
+
+/// What kept a guest from coming up.
+#[derive(Debug, thiserror::Error)]
+pub enum BootFailure {
+    /// Not a byte on the console.
+    #[error("no sign of life on its console within {0:?}")]
+    Silent(Duration),
+    /// It lives, but the agent's port never opened.
+    #[error("its agent was not there within {0:?}")]
+    NotReady(Duration),
+    /// QEMU ended.
+    #[error("QEMU ended")]
+    Died,
+    /// QEMU stopped the guest, with this status.
+    #[error("QEMU stopped it with status {0}")]
+    Stopped(String),
+    /// QEMU's control socket failed.
+    #[error(transparent)]
+    Control(QmpError),
+    /// The socket of the agent's port could not be connected.
+    #[error("cannot connect to its agent's port: {0}")]
+    Port(std::io::Error),
+}
+
+impl BootError {
+    /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never lived.
+    pub fn blames_kvm(&self) -> bool {
+        let kvm_like = matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
+        self.accel == Accel::Kvm && !self.alive && kvm_like
+    }
+}
+
+/// Starts QEMU, in a process group of its own so that a Ctrl-C at the terminal reaches iotax alone, which
+/// takes it down in order. What it says goes to `files.stderr`.
+///
+/// # Errors
+/// An unmet need when the program does not exist; else the cause.
+pub fn spawn(program: &OsStr, arguments: &[OsString], files: &GuestFiles) -> Result<Child> {
+    let words = File::options().write(true).create(true).truncate(true).mode(0o600).open(&files.stderr);
+    let words = words.with_context(|| format!("cannot create {}", files.stderr.display()))?;
+    let both = words.try_clone()?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(words).stderr(both).process_group(0);
+    command.spawn().map_err(|error| {
+        let name = program.to_string_lossy();
+        match error.kind() {
+            ErrorKind::NotFound => Failed::need(format!("{name} is missing to boot a guest; hint: apt-get install qemu-system-x86")).into(),
+            _ => anyhow::Error::new(error).context(format!("cannot start {name}")),
+        }
+    })
+}
+
+/// Waits for a guest that was just started until its agent's port is open. The port is connected at once: a
+/// guest nobody has connected to waits, and one whose host has gone powers off.
+///
+/// # Errors
+/// [`BootError`]; the process is left to the caller, who knows how to end it.
+pub fn connect(
+    files: &GuestFiles,
+    process: &ProcessId,
+    accel: Accel,
+    emulated: Option<String>,
+    limits: Limits,
+) -> Result<BootedGuest, BootError> {
+    let mut boot = Boot { files, process, limits, begin: Instant::now(), alive: false };
+    let outcome = boot.control().and_then(|mut qmp| {
+        let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
+        boot.until_open(&mut qmp)?;
+        Ok((qmp, port))
+    });
+    match outcome {
+        Ok((qmp, port)) => Ok(BootedGuest { qmp, port, accel, emulated, ready_after: boot.begin.elapsed() }),
+        Err(failure) => Err(boot.give_up(failure, accel)),
+    }
+}
+
+struct Boot<'a> {
+    files: &'a GuestFiles,
+    process: &'a ProcessId,
+    limits: Limits,
+    begin: Instant,
+    alive: bool,
+}
+
+impl Boot<'_> {
+    /// The control socket appears some milliseconds after the start of the process.
+    fn control(&mut self) -> Result<Qmp, BootFailure> {
+        loop {
+            match Qmp::connect(&self.files.qmp, self.limits.answer) {
+                Err(QmpError::Io { source, .. }) if not_yet(&source) => self.check()?,
+                Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
+                other => return other.map_err(BootFailure::Control),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn until_open(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
+        loop {
+            let event = match qmp.next_event(Duration::from_millis(100)) {
+                Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
+                other => other.map_err(BootFailure::Control)?,
+            };
+            match event {
+                Some(event) if opens_port(&event) => return Ok(()),
+                Some(event) if event.name == "STOP" => stopped(qmp)?,
+                Some(_) => {}
+                // The event may have been before our time.
+                None if port_is_open(qmp)? => return Ok(()),
+                None => self.check()?,
+            }
+        }
+    }
+
+    fn check(&mut self) -> Result<(), BootFailure> {
+        self.alive = self.alive || has_content(&self.files.console);
+        let elapsed = self.begin.elapsed();
+        if !runs(self.process) {
+            return Err(BootFailure::Died);
+        }
+        if !self.alive && elapsed > self.limits.life {
+            return Err(BootFailure::Silent(self.limits.life));
+        }
+        if elapsed > self.limits.ready {
+            return Err(BootFailure::NotReady(self.limits.ready));
+        }
+        Ok(())
+    }
+
+    fn give_up(mut self, failure: BootFailure, accel: Accel) -> BootError {
+        if matches!(failure, BootFailure::Died) {
+            self.await_end();
+        }
+        self.alive = self.alive || has_content(&self.files.console);
+        BootError { failure, accel, alive: self.alive, last_words: last_words(self.files) }
+    }
+
+    /// The socket closes before the process has said its last word.
+    fn await_end(&self) {
+        let begin = Instant::now();
+        while runs(self.process) && begin.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn not_yet(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused)
+}
+
+fn opens_port(event: &Event) -> bool {
+    event.name == "VSERPORT_CHANGE" && event.data["id"] == PORT_DEVICE && event.data["open"] == true
+}
+
+fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
+    let answer = match qmp.execute("query-chardev", Value::Null) {
+        Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
+        other => other.map_err(BootFailure::Control)?,
+    };
+    let devices = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+    Ok(devices.iter().any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
+}
+
+/// KVM that meets something that it cannot run stops the guest instead of ending QEMU.
+fn stopped(qmp: &mut Qmp) -> Result<(), BootFailure> {
+    let status = qmp.execute("query-status", Value::Null).map_err(BootFailure::Control)?;
+    match status["status"].as_str() {
+        Some("running") => Ok(()),
+        word => Err(BootFailure::Stopped(word.unwrap_or("unknown").to_owned())),
+    }
+}
+
+fn has_content(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// The identity of a process that is there.
+///
+/// # Errors
+/// It is not, or /proc is not mounted.
+pub fn identify(pid: u32) -> Result<ProcessId> {
+    let (_, start_time) = stat(pid).with_context(|| format!("process {pid} is not there"))?;
+    Ok(ProcessId { pid, start_time })
+}
+
+/// Whether that process is there and no zombie.
+pub fn runs(process: &ProcessId) -> bool {
+    stat(process.pid).is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
+}
+
+/// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
+fn stat(pid: u32) -> Option<(char, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
+}
+
+const LAST_LINES: usize = 20;
+
+/// The last 20 lines of the console and of QEMU's own words, each under a heading; for the end of an error. Empty
+/// when neither said anything.
+pub fn last_words(files: &GuestFiles) -> String {
+    let mut text = String::new();
+    for (heading, path) in [("QEMU said", &files.stderr), ("the end of its console", &files.console)] {
+        let lines = tail(path);
+        if !lines.is_empty() {
+            text.push_str(&format!("\n  {heading} ({}):\n    {}", path.display(), lines.join("\n    ")));
+        }
+    }
+    text
+}
+
+fn tail(path: &Path) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(16 << 10)))?;
+        file.read_to_end(&mut bytes)
+    });
+    if read.is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // A guest's console may carry any byte; none of them may steer the user's terminal.
+    let plain = |line: &&str| line.chars().filter(|c| !c.is_control()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(plain).collect()
+}
+
+impl BootedGuest {
+    /// Lets the guest power off by closing its port, and waits for QEMU's end; past the limit QEMU is told to
+    /// quit.
+    ///
+    /// # Errors
+    /// QEMU obeys neither; the process is left to the caller.
+    pub fn power_off(self, limit: Duration) -> Result<(), QmpError> {
+        let BootedGuest { mut qmp, port, .. } = self;
+        drop(port);
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match qmp.next_event(left) {
+                Err(QmpError::Closed { .. }) => return Ok(()),
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        match qmp.execute("quit", Value::Null) {
+            Ok(_) | Err(QmpError::Closed { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_executes() {
+        let works = KvmProbe::Works { loop_ns: 9_000 };
+        let emulated = KvmProbe::Emulated { loop_ns: 20_000_000, why: "slow loop".into() };
+        let absent = KvmProbe::Absent { why: "there is no /dev/kvm".into() };
+        let chosen = |requested, probe| choose_accel(requested, probe).unwrap();
+        assert_eq!(chosen(Requested::Auto, &works), (Accel::Kvm, None));
+        assert_eq!(chosen(Requested::Kvm, &works), (Accel::Kvm, None));
+        for probe in [&emulated, &absent] {
+            let (accel, note) = chosen(Requested::Auto, probe);
+            assert_eq!(accel, Accel::Tcg);
+            assert!(note.unwrap().starts_with("emulated: not representative of KVM ("));
+        }
+        assert!(matches!(chosen(Requested::Kvm, &emulated), (Accel::Kvm, Some(_))));
+        assert!(matches!(chosen(Requested::Tcg, &works), (Accel::Tcg, Some(_))));
+        let refused = choose_accel(Requested::Kvm, &absent).unwrap_err();
+        assert_eq!(refused.code, crate::exit::UNMET_NEED);
+        assert!(refused.message.contains("there is no /dev/kvm; hint: "), "{}", refused.message);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_start_too() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = identify(child.id()).unwrap();
+        assert!(runs(&process));
+        assert!(!runs(&ProcessId { start_time: process.start_time + 1, ..process.clone() }));
+        child.kill().unwrap();
+        let begin = Instant::now();
+        while runs(&process) && begin.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!runs(&process), "a zombie does not run");
+        child.wait().unwrap();
+        assert!(identify(process.pid).is_err());
+    }
+
+    #[test]
+    fn last_words_are_few_and_plain() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = GuestFiles::new(directory.path(), "vm").unwrap();
+        assert_eq!(last_words(&files), "");
+        let console: String = (1..=50).map(|n| format!("\u{1b}[31mline {n}\r\n\r\n")).collect();
+        std::fs::write(&files.console, console).unwrap();
+        let words = last_words(&files);
+        assert!(words.ends_with("    [31mline 50") && words.contains("[31mline 31\n") && !words.contains("line 30\n"), "{words}");
+        assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));
+    }
+
+    #[test]
+    fn a_missing_program_is_a_need() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = GuestFiles::new(directory.path(), "vm").unwrap();
+        let failure = spawn(OsStr::new("qemu-system-none"), &[], &files).unwrap_err();
+        assert_eq!(crate::exit::code_of(&failure), crate::exit::UNMET_NEED);
+    }
+}

@@ -1,0 +1,323 @@
+//! Guests that boot for real, in the translator so that they do so anywhere. This test program itself is
+//! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
+
+use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
+use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
+use super::{disk, init, initramfs, kernel, modules::Group};
+use crate::step::ProcessId;
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::Child;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The guest's half. An ignored test, as it has a meaning in a guest only.
+#[test]
+#[ignore = "runs in the guests that the other tests boot"]
+fn inside() {
+    assert!(init::is_init(), "this test is the /init of a guest");
+    init::run(|port| {
+        let mut answers = port.try_clone()?;
+        for request in BufReader::new(port).lines() {
+            let request = request?;
+            match request.split_once(' ').unwrap_or((&request, "")) {
+                ("bye", _) => return Ok(()),
+                ("crash", _) => std::process::abort(),
+                ("flood", _) => loop {
+                    answers.write_all(&[b'x'; 4096])?;
+                },
+                ("load", group) => writeln!(answers, "{:?}", init::load_group(group))?,
+                ("head", serial) => writeln!(answers, "{}", head(serial))?,
+                _ => writeln!(answers, "what is {request}?")?,
+            }
+        }
+        Ok(())
+    });
+}
+
+fn head(serial: &str) -> String {
+    let Some(path) = disk::disk_by_serial(serial) else { return format!("no disk {serial}") };
+    let mut first = [0; 16];
+    match File::open(&path).and_then(|mut file| file.read_exact(&mut first)) {
+        Ok(()) => format!("{} {}", path.display(), String::from_utf8_lossy(&first)),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// One at a time: several at once would measure each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// A guest's process and directory, gone when it goes.
+struct Lab {
+    directory: tempfile::TempDir,
+    spec: GuestSpec,
+    child: Option<Child>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Lab {
+    /// `None`, said aloud, where there is no QEMU or no kernel.
+    fn new(groups: &[Group]) -> Option<Lab> {
+        let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
+        if let Err(missing) = qemu::installed_version(OsStr::new(qemu::PROGRAM)) {
+            println!("skipped: needs {}: {}", missing.what, missing.command);
+            return None;
+        }
+        if let Err(missing) = kernel::look() {
+            println!("skipped: needs {}: {}", missing.what, missing.command);
+            return None;
+        }
+        let kernel = kernel::obtain().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let initrd = directory.path().join("initrd");
+        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap()).unwrap();
+        let words = "-- --exact layer::guest::tests::inside --ignored --nocapture";
+        let spec = GuestSpec {
+            name: "vm".into(),
+            run_tag: "test".into(),
+            vcpus: 2,
+            memory_bytes: 256 << 20,
+            accel: Accel::Tcg,
+            disks: vec![],
+            kernel: kernel.image,
+            initrd,
+            kernel_args: words.split(' ').map(str::to_owned).collect(),
+            directory: directory.path().to_owned(),
+        };
+        Some(Lab { directory, spec, child: None, _alone: alone })
+    }
+
+    fn disk(&mut self, content: &str) -> &mut DiskSpec {
+        let serial = format!("iotax-{}", self.spec.disks.len());
+        let path = self.directory.path().join(&serial);
+        let file = File::create(&path).unwrap();
+        file.set_len(8 << 20).unwrap();
+        (&file).write_all(content.as_bytes()).unwrap();
+        self.spec.disks.push(DiskSpec {
+            backend: Backend::of(&path).unwrap(),
+            path,
+            bytes: None,
+            cache: Cache::None,
+            aio: Aio::Threads,
+            iothread: false,
+            num_queues: None,
+            serial,
+            read_only: false,
+            share_read: false,
+        });
+        self.spec.disks.last_mut().unwrap()
+    }
+
+    fn files(&self) -> GuestFiles {
+        GuestFiles::new(self.directory.path(), &self.spec.name).unwrap()
+    }
+
+    fn start(&mut self, more: &[&str]) -> ProcessId {
+        let mut arguments = qemu::command_line(&self.spec).unwrap();
+        arguments.extend(more.iter().map(OsString::from));
+        let child = boot::spawn(OsStr::new(qemu::PROGRAM), &arguments, &self.files()).unwrap();
+        let process = boot::identify(child.id()).unwrap();
+        self.child = Some(child);
+        process
+    }
+
+    fn connect(&self, process: &ProcessId, limits: Limits) -> Result<BootedGuest, BootError> {
+        boot::connect(&self.files(), process, self.spec.accel, None, limits)
+    }
+
+    fn boot(&mut self) -> BootedGuest {
+        let process = self.start(&[]);
+        let guest = self.connect(&process, Limits::of(Accel::Tcg)).unwrap();
+        println!("ready {:?} after launch", guest.ready_after);
+        guest
+    }
+
+    fn console(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.files().console).unwrap()).into_owned()
+    }
+
+    /// How long QEMU takes to end by itself.
+    fn ends_within(&mut self, limit: Duration) -> Duration {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
+                assert!(status.success(), "{status}: {}", boot::last_words(&self.files()));
+                return begin.elapsed();
+            }
+            assert!(begin.elapsed() < limit, "QEMU still runs after {limit:?}: {}", boot::last_words(&self.files()));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn ask(guest: &mut BootedGuest, request: &str) -> String {
+    guest.port.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    writeln!(guest.port, "{request}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(&guest.port).read_line(&mut answer).unwrap();
+    answer.trim_end().to_owned()
+}
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_guest_answers_finds_its_disks_and_powers_off() {
+    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else { return };
+    lab.disk("the first disk is this one");
+    let second = lab.disk("the second disk is this one");
+    (second.cache, second.iothread, second.num_queues) = (Cache::Directsync, true, Some(1));
+    (second.read_only, second.share_read, second.bytes) = (true, true, Some(1 << 20));
+    let mut guest = lab.boot();
+    assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");
+    assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk ");
+    assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
+    for group in ["xfs", "ext4", "nvme", "virtio_scsi"] {
+        assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
+    }
+    assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
+    let rtt: Vec<Duration> = (0..50).map(|_| { let begin = Instant::now(); ask(&mut guest, "x"); begin.elapsed() }).collect();
+    println!("round trip {:?} at the median", { let mut rtt = rtt; rtt.sort(); rtt[25] });
+    check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
+    writeln!(guest.port, "bye").unwrap();
+    println!("power off after {:?}", lab.ends_within(SOON));
+    let console = lab.console();
+    assert!(console.contains("iotax-init: agent ended with exit code 0") || console.contains("iotax-init: the host has gone"), "{console}");
+    assert!(console.contains("iotax-init: power off"), "{console}");
+}
+
+/// What the command line asked for is what QEMU does, in the nodes of the files too.
+fn check_nodes(nodes: &Value) {
+    let nodes = nodes.as_array().unwrap();
+    let of = |name: &str, driver: &str| {
+        let ours = |node: &&Value| node["file"].as_str().unwrap().contains(name) && node["drv"] == driver;
+        nodes.iter().find(ours).unwrap_or_else(|| panic!("no {driver} node for {name}: {nodes:#?}"))
+    };
+    for (name, read_only) in [("iotax-0", false), ("iotax-1", true)] {
+        for driver in ["raw", "file"] {
+            let node = of(name, driver);
+            assert_eq!((&node["cache"]["direct"], &node["ro"]), (&Value::Bool(true), &Value::Bool(read_only)), "{node:#}");
+        }
+    }
+    assert_eq!(of("iotax-1", "raw")["image"]["virtual-size"], 1 << 20);
+}
+
+#[test]
+fn a_guest_whose_host_goes_powers_off() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    let guest = lab.boot();
+    drop(guest);
+    println!("idle agent: QEMU ended {:?} after the port was closed", lab.ends_within(SOON));
+    let mut guest = lab.boot();
+    writeln!(guest.port, "flood").unwrap();
+    guest.port.set_read_timeout(Some(SOON)).unwrap();
+    guest.port.read_exact(&mut [0; 4096]).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    drop(guest);
+    println!("agent stuck in a write: QEMU ended {:?} after the port was closed", lab.ends_within(SOON));
+    assert!(lab.console().contains("iotax-init: the host has gone"));
+}
+
+#[test]
+fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    let mut guest = lab.boot();
+    writeln!(guest.port, "crash").unwrap();
+    lab.ends_within(SOON);
+    assert!(lab.console().contains("iotax-init: agent killed by signal 6"), "{}", lab.console());
+    assert!(boot::last_words(&lab.files()).contains("agent killed by signal 6"));
+}
+
+#[test]
+fn a_booted_guest_is_told_to_end() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    lab.boot().power_off(SOON).unwrap();
+    lab.ends_within(SOON);
+}
+
+fn quick(life: u64, ready: u64) -> Limits {
+    Limits { life: Duration::from_secs(life), ready: Duration::from_secs(ready), answer: Duration::from_secs(10) }
+}
+
+#[test]
+fn qemu_that_dies_is_told_with_its_last_words() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    let process = lab.start(&["-device", "none-such"]);
+    let failure = lab.connect(&process, quick(10, 10)).unwrap_err();
+    assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
+    assert!(failure.to_string().contains("'none-such' is not a valid device model name"), "{failure}");
+    let process = lab.start(&[]);
+    let mut child = lab.child.take().unwrap();
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(600));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    let failure = lab.connect(&process, quick(60, 60)).unwrap_err();
+    killer.join().unwrap();
+    assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
+    assert!(failure.to_string().starts_with("guest did not boot with accel=tcg: QEMU ended"), "{failure}");
+}
+
+#[test]
+fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
+    let process = lab.start(&[]);
+    let failure = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap_err();
+    assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
+    assert!(failure.to_string().contains("Kernel panic"), "{failure}");
+    assert!(!failure.blames_kvm());
+}
+
+#[test]
+fn a_guest_that_stays_silent_or_hangs_is_given_up() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    let process = lab.start(&["-S"]);
+    let begin = Instant::now();
+    let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
+    assert!(matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive, "{failure}");
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    drop(lab.child.take().map(|mut child| (child.kill().unwrap(), child.wait().unwrap())));
+    // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
+    let words = qemu::command_line(&lab.spec).unwrap();
+    let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
+    let words = [&words[..port - 1], &words[port + 1..]].concat();
+    lab.child = Some(boot::spawn(OsStr::new(qemu::PROGRAM), &words, &lab.files()).unwrap());
+    let process = boot::identify(lab.child.as_ref().unwrap().id()).unwrap();
+    let failure = lab.connect(&process, quick(60, 15)).unwrap_err();
+    assert!(matches!(failure.failure, BootFailure::NotReady(_)) && failure.alive, "{failure}");
+    assert!(failure.to_string().contains("iotax-init: started"), "{failure}");
+}
+
+/// Where KVM is an emulator this is the watchdog's own case; where it is real, a boot.
+#[test]
+fn kvm_boots_or_is_blamed() {
+    if !Path::new("/dev/kvm").exists() {
+        println!("skipped: needs /dev/kvm");
+        return;
+    }
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    lab.spec.accel = Accel::Kvm;
+    let process = lab.start(&[]);
+    let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
+    match lab.connect(&process, quick(5, 30)) {
+        Ok(guest) => println!("KVM: ready {:?} after launch", guest.ready_after),
+        Err(failure) if !real => {
+            println!("{failure}");
+            assert!(failure.blames_kvm(), "{failure:?}");
+        }
+        Err(failure) => panic!("{failure}"),
+    }
+}
