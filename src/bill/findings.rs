@@ -39,7 +39,9 @@ pub enum Figure {
 impl Figure {
     /// Absent for that reason.
     pub fn missing(reason: impl ToString) -> Figure {
-        Figure::Missing { reason: reason.to_string() }
+        Figure::Missing {
+            reason: reason.to_string(),
+        }
     }
 
     /// The value, where there is one.
@@ -53,7 +55,10 @@ impl Figure {
     /// The bounds, where there are some.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Figure::Known { interval: Interval::Bounds { low, high }, .. } => Some((*low, *high)),
+            Figure::Known {
+                interval: Interval::Bounds { low, high },
+                ..
+            } => Some((*low, *high)),
             _ => None,
         }
     }
@@ -61,9 +66,21 @@ impl Figure {
     /// The same figure of a value turned or scaled; `map` must be monotone.
     pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
         match self {
-            Figure::Known { value, n, of, interval, caution, .. } => {
-                Figure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
-            }
+            Figure::Known {
+                value,
+                n,
+                of,
+                interval,
+                caution,
+                ..
+            } => Figure::Known {
+                value: map(value),
+                unit,
+                n,
+                of,
+                interval: interval.map(map),
+                caution,
+            },
             other => other,
         }
     }
@@ -92,7 +109,10 @@ impl Interval {
         match self {
             Interval::Bounds { low, high } => {
                 let (low, high) = (map(low), map(high));
-                Interval::Bounds { low: low.min(high), high: low.max(high) }
+                Interval::Bounds {
+                    low: low.min(high),
+                    high: low.max(high),
+                }
             }
             missing => missing,
         }

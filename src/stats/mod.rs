@@ -14,7 +14,7 @@ pub mod visits;
 
 mod refusal;
 #[cfg(test)]
-mod traps;
+pub(crate) mod traps;
 
 pub use gate::Gate;
 pub use ratio::Ratio;
