@@ -94,7 +94,7 @@ pub(crate) fn failed() -> RunData {
 /// The same file twice.
 pub(crate) fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
-    Twin::new(3, vec![stack("file", FILE, 90_000.0), again])
+    Twin::new(13, vec![stack("file", FILE, 90_000.0), again])
         .jobs([32])
         .measured()
 }

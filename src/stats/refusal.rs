@@ -59,11 +59,17 @@ impl fmt::Display for Refusal {
             Refusal::IdleBaseline => write!(out, "the baseline completed nothing"),
             Refusal::IdleStack => write!(out, "the stack completed nothing"),
             Refusal::NotARate => write!(out, "a rate is negative or not a number"),
-            Refusal::DependentBatches { correlation, bound } => write!(
-                out,
-                "the noise outlasts a batch (neighbouring batches correlate by {correlation:+.2}, allowed is {bound:.2}); \
-                 measure longer"
-            ),
+            Refusal::DependentBatches { correlation, bound } => {
+                let what = if *correlation > 0.0 {
+                    "the noise outlasts a batch"
+                } else {
+                    "batches see-saw"
+                };
+                write!(
+                    out,
+                    "{what} (neighbouring ones correlate by {correlation:+.2}, allowed is {bound:.2}); measure longer"
+                )
+            }
             Refusal::TooWide { zone } => {
                 write!(
                     out,
