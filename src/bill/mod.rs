@@ -1,1 +1,404 @@
-//! bill
+//! From a loaded run to what it found. Takes values and gives values: a partial run is read like a whole one
+//! and says so; what is missing or failed keeps its reason.
+
+mod compare;
+pub mod findings;
+mod gather;
+mod lines;
+mod reading;
+mod rows;
+pub mod run;
+mod subject;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod twin;
+
+pub use findings::Findings;
+pub use run::{HistogramSource, RunData};
+
+use crate::stats::quantile;
+use crate::stats::round::rounded_up;
+use crate::stats::{Refusal, Verdict};
+use compare::{Basis, Found, Paired, of_estimate};
+use findings::{Comparison, Figure, PlaceReport, RunIdentity, WarningReport, WorkloadFindings};
+use reading::Reading;
+use subject::Quantity;
+
+/// Everything that can be said about a run.
+pub fn findings(run: &RunData) -> Findings {
+    let readings: Vec<Reading> = run
+        .start
+        .scenario
+        .workloads
+        .iter()
+        .map(|workload| Reading::of(run, workload))
+        .collect();
+    let workloads: Vec<WorkloadFindings> = readings.iter().map(of_workload).collect();
+    let (headline, no_headline) = match headline(&workloads) {
+        Ok(sentence) => (Some(sentence), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Findings {
+        run: identity(run),
+        headline,
+        no_headline,
+        emulated: emulated(run),
+        not_excluded: not_excluded(&readings, &workloads),
+        warnings: warnings(run, &readings),
+        places: run.places.iter().map(place).collect(),
+        workloads,
+    }
+}
+
+fn identity(run: &RunData) -> RunIdentity {
+    let start = &run.start;
+    RunIdentity {
+        id: start.id.clone(),
+        at: start.at.clone(),
+        iotax: start.iotax.clone(),
+        command: subject::shell_line(&start.argv),
+        source: start.scenario.source.clone(),
+        seed: start.scenario.measure.seed,
+        state: run
+            .outcome
+            .clone()
+            .unwrap_or_else(|| "unfinished".to_owned()),
+        torn: run.torn,
+    }
+}
+
+fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
+    PlaceReport {
+        place: facts.place.clone(),
+        emulated: facts.emulated.clone(),
+        // A value that can be stored can be printed; the error would be a failing Serialize of our own.
+        facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
+        commands: facts
+            .commands
+            .iter()
+            .map(|words| subject::shell_line(words))
+            .collect(),
+    }
+}
+
+fn emulated(run: &RunData) -> Vec<String> {
+    let sentence = |place: &str, reason: &str| {
+        format!("figures of {place} are emulated and not representative: {reason}")
+    };
+    run.places
+        .iter()
+        .filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?)))
+        .collect()
+}
+
+fn of_workload(reading: &Reading) -> WorkloadFindings {
+    let scenario = &reading.run.start.scenario;
+    let others = (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
+    let ended = reading
+        .run
+        .ends
+        .iter()
+        .find(|(workload, _)| *workload == reading.workload.name);
+    WorkloadFindings {
+        name: reading.workload.name.clone(),
+        subject: reading.workload.subject(),
+        ended: ended.map(|(_, reason)| reason.clone()),
+        measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
+        rows: (0..scenario.stacks.len())
+            .map(|at| rows::row(reading, at))
+            .collect(),
+        comparisons: others.flat_map(|at| comparisons(reading, at)).collect(),
+        bill: (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading)),
+    }
+}
+
+/// A stack against the baseline: reads have one quantity, writes two.
+fn comparisons(reading: &Reading, at: usize) -> Vec<Comparison> {
+    let quantities: &[Quantity] = match reading.workload.writes() {
+        true => &[Quantity::Acknowledged, Quantity::Durable],
+        false => &[Quantity::Acknowledged],
+    };
+    quantities
+        .iter()
+        .map(|which| comparison(reading, at, *which))
+        .collect()
+}
+
+fn comparison(reading: &Reading, at: usize, which: Quantity) -> Comparison {
+    let scenario = &reading.run.start.scenario;
+    let base = scenario.baseline;
+    let (a, b) = (&reading.sides[base], &reading.sides[at]);
+    let paired = compare::pair(a, b);
+    let found = match [base, at]
+        .into_iter()
+        .find(|at| reading.sides[*at].rounds.is_empty())
+    {
+        Some(absent) => Found::Rounds(Err(not_measured(reading, absent))),
+        None => Found::of(
+            a,
+            b,
+            &paired,
+            Basis {
+                quantity: which,
+                ..reading.basis()
+            },
+        ),
+    };
+    let (stack, against) = (
+        scenario.stacks[at].name.clone(),
+        scenario.stacks[base].name.clone(),
+    );
+    let quantity = subject::quantity(reading.workload, which);
+    let verdict = found.verdict(scenario.measure.equivalence);
+    let emulated = reading.emulated_pair(base, at);
+    let label = if emulated.is_some() {
+        " (emulated: not representative)"
+    } else {
+        ""
+    };
+    Comparison {
+        sentence: format!(
+            "{stack} against {against}: {}{label}",
+            verdict.sentence(&quantity)
+        ),
+        ratio: found.figure(),
+        measured_s: a.load_s + b.load_s,
+        latency_ratios: latency_ratios(reading, base, at, &paired),
+        stack,
+        against,
+        quantity,
+        verdict,
+        emulated,
+    }
+}
+
+fn not_measured(reading: &Reading, at: usize) -> Refusal {
+    let name = &reading.run.start.scenario.stacks[at].name;
+    let reason = match reading.absence(at) {
+        Figure::Failed { reason } => format!("{name} failed: {reason}"),
+        Figure::Missing { reason } => format!("{name}: {reason}"),
+        Figure::Known { .. } => format!("{name} was not measured"),
+    };
+    Refusal::NotMeasured { reason }
+}
+
+fn latency_ratios(
+    reading: &Reading,
+    a: usize,
+    b: usize,
+    paired: &Paired,
+) -> Vec<(&'static str, f64, Figure)> {
+    let mut ratios = Vec::new();
+    for (direction, writes) in [("read", false), ("write", true)] {
+        let sides = [a, b].map(|at| latencies(reading, at, paired, writes));
+        if sides.iter().all(|side| side.count() > 0) {
+            ratios.extend([0.5, 0.99, 0.999].map(|q| {
+                (
+                    direction,
+                    q,
+                    of_estimate(quantile::of_ratio(&sides[0], &sides[1], q), "1"),
+                )
+            }));
+        }
+    }
+    ratios
+}
+
+/// All latencies of a side, or those of the paired rounds where the sides differ.
+fn latencies(reading: &Reading, at: usize, paired: &Paired, writes: bool) -> quantile::Batches {
+    let side = &reading.sides[at];
+    match paired {
+        Paired::Rounds(ids) if ids.len() != side.rounds.len() => {
+            side.latencies_of(reading.run, ids, writes)
+        }
+        _ if writes => side.write.clone(),
+        _ => side.read.clone(),
+    }
+}
+
+/// The one sentence, or why there is none. Emulated comparisons never make one; "no difference" does not
+/// either, since a ceiling that both share would look the same.
+fn headline(workloads: &[WorkloadFindings]) -> Result<String, String> {
+    let all: Vec<&Comparison> = workloads
+        .iter()
+        .flat_map(|workload| &workload.comparisons)
+        .collect();
+    let real: Vec<&Comparison> = all
+        .iter()
+        .copied()
+        .filter(|one| one.emulated.is_none())
+        .collect();
+    let largest = real
+        .iter()
+        .filter_map(|one| Some((effect(&one.verdict)?, *one)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match largest {
+        Some((_, one)) if real.len() == 1 => Ok(one.sentence.clone()),
+        Some((_, one)) => Ok(format!(
+            "{} (the largest of {} comparisons)",
+            one.sentence,
+            real.len()
+        )),
+        None if all.is_empty() => Err("one stack only: nothing to compare".into()),
+        None if real.is_empty() => Err("figures are emulated and not representative".into()),
+        None if real.iter().any(|one| one.verdict.is_resolved()) => {
+            Err("no difference was found, and a ceiling that both share would look the same".into())
+        }
+        None => Err("nothing is resolved".into()),
+    }
+}
+
+/// Size of a resolved difference, as a logarithm so that costs and gains compare.
+fn effect(verdict: &Verdict) -> Option<f64> {
+    match verdict {
+        Verdict::Costs { cost, .. } => Some((1.0 - cost).max(f64::MIN_POSITIVE).ln().abs()),
+        Verdict::Gains { gain, .. } => Some((1.0 + gain).ln()),
+        _ => None,
+    }
+}
+
+fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<String> {
+    let mut lines: Vec<String> = readings.iter().filter_map(stalls).collect();
+    let comparisons: Vec<&Comparison> = workloads
+        .iter()
+        .flat_map(|workload| &workload.comparisons)
+        .collect();
+    if comparisons
+        .iter()
+        .any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. }))
+    {
+        lines.push(
+            "another set-up: the figures hold for this attach, placement and boot only".into(),
+        );
+    }
+    if comparisons.iter().any(|one| one.ratio.value().is_some()) {
+        lines.push(
+            "a ceiling that stacks share (link, drive, generator): it hides a cost in throughput, not in CPU time".into(),
+        );
+    }
+    if comparisons.len() > 1 {
+        lines.push(format!(
+            "chance over all {} comparisons together: each interval holds by itself in 95 of 100 runs",
+            comparisons.len()
+        ));
+    }
+    if readings.iter().any(|reading| reading.workload.writes()) {
+        lines.push(
+            "the steady state of writes: slices of seconds are a burst that caches may absorb"
+                .into(),
+        );
+    }
+    lines
+}
+
+fn stalls(reading: &Reading) -> Option<String> {
+    let shortest = reading
+        .sides
+        .iter()
+        .map(|side| side.load_s)
+        .filter(|seconds| *seconds > 0.0);
+    let seconds = shortest.min_by(f64::total_cmp)? / 3.0;
+    let every = rounded_up(seconds, 1);
+    Some(format!(
+        "{}: stalls of a stack that are rarer than one in {every} s",
+        reading.workload.name
+    ))
+}
+
+fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {
+    let recorded = run.warnings.iter().map(|warning| WarningReport {
+        kind: warning.kind.clone(),
+        subject: warning.subject.clone(),
+        text: warning.text.clone(),
+    });
+    let mut all: Vec<WarningReport> = recorded.collect();
+    if run.outcome.is_none() {
+        all.push(warning(
+            "unfinished",
+            &run.start.id,
+            "the run is still going or was killed; figures are of what it recorded".into(),
+        ));
+    }
+    if run.torn > 0 {
+        all.push(warning(
+            "torn_frames",
+            &run.start.id,
+            format!("{} torn frames of the record count as absent", run.torn),
+        ));
+    }
+    let found: Vec<WarningReport> = readings
+        .iter()
+        .flat_map(|reading| found_warnings(reading, &all))
+        .collect();
+    all.extend(found);
+    all
+}
+
+fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
+    WarningReport {
+        kind: kind.into(),
+        subject: subject.into(),
+        text,
+    }
+}
+
+/// What only shows when the slices are read.
+fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
+    let name = &reading.workload.name;
+    let mut found = Vec::new();
+    if reading.unknown > 0 {
+        found.push(warning(
+            "unknown_stack",
+            name,
+            format!(
+                "{} slices of stacks that the scenario does not name",
+                reading.unknown
+            ),
+        ));
+    }
+    for (stack, side) in reading.run.start.scenario.stacks.iter().zip(&reading.sides) {
+        let mut add = |kind: &str, text: String| found.push(warning(kind, &stack.name, text));
+        if side.dropped > 0 {
+            add(
+                "partial_rounds",
+                format!(
+                    "{name}: {} rounds are not whole and do not count",
+                    side.dropped
+                ),
+            );
+        }
+        if side.torn > 0 {
+            add(
+                "torn_histograms",
+                format!(
+                    "{name}: {} histograms are torn; percentiles are of the others",
+                    side.torn
+                ),
+            );
+        }
+        let told = known
+            .iter()
+            .any(|one| one.kind == "io_errors" && one.subject == stack.name);
+        if side.errors > 0 && !told {
+            add(
+                "io_errors",
+                format!("{name}: {} I/Os failed or came back short", side.errors),
+            );
+        }
+        if side.debt.gave_up > 0
+            && !known
+                .iter()
+                .any(|one| one.kind == "gate_gave_up" && one.subject == stack.name)
+        {
+            add(
+                "gate_gave_up",
+                format!(
+                    "{name}: before {} slices earlier writes were still being paid for",
+                    side.debt.gave_up
+                ),
+            );
+        }
+    }
+    found
+}

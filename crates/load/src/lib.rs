@@ -10,6 +10,6 @@ pub mod job;
 pub mod worker;
 
 pub use engine::{Chosen, EngineName};
-pub use histogram::Histogram;
+pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Job, Rw};
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

@@ -1,0 +1,328 @@
+//! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
+//! it has a unit, n and an interval, or it is Failed or Missing with the reason.
+
+use crate::stats::Verdict;
+use serde::Serialize;
+
+/// A figure, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Figure {
+    /// Measured.
+    Known {
+        /// In `unit`.
+        value: f64,
+        /// `1/s`, `B/s`, `ns`, `1` (a ratio).
+        unit: &'static str,
+        /// How many.
+        n: u64,
+        /// Of what: rounds, visits, samples.
+        of: &'static str,
+        /// The 95 % interval.
+        interval: Interval,
+        /// What weakens it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caution: Option<String>,
+    },
+    /// Tried and failed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Not there.
+    Missing {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Figure {
+    /// Absent for that reason.
+    pub fn missing(reason: impl ToString) -> Figure {
+        Figure::Missing {
+            reason: reason.to_string(),
+        }
+    }
+
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Figure::Known { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The bounds, where there are some.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        match self {
+            Figure::Known {
+                interval: Interval::Bounds { low, high },
+                ..
+            } => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
+    /// The same figure of a value turned or scaled; `map` must be monotone.
+    pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
+        match self {
+            Figure::Known {
+                value,
+                n,
+                of,
+                interval,
+                caution,
+                ..
+            } => Figure::Known {
+                value: map(value),
+                unit,
+                n,
+                of,
+                interval: interval.map(map),
+                caution,
+            },
+            other => other,
+        }
+    }
+}
+
+/// The 95 % interval, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Interval {
+    /// From, to.
+    Bounds {
+        /// Lower bound.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+    },
+    /// None.
+    Missing {
+        /// Why.
+        missing: String,
+    },
+}
+
+impl Interval {
+    fn map(self, map: impl Fn(f64) -> f64) -> Interval {
+        match self {
+            Interval::Bounds { low, high } => {
+                let (low, high) = (map(low), map(high));
+                Interval::Bounds {
+                    low: low.min(high),
+                    high: low.max(high),
+                }
+            }
+            missing => missing,
+        }
+    }
+}
+
+/// Everything a report says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Which run.
+    pub run: RunIdentity,
+    /// The one sentence, if the run carries one.
+    pub headline: Option<String>,
+    /// Why there is no headline.
+    pub no_headline: Option<String>,
+    /// Places whose figures are emulated, as sentences.
+    pub emulated: Vec<String>,
+    /// In the order of the scenario.
+    pub workloads: Vec<WorkloadFindings>,
+    /// Facts and commands.
+    pub places: Vec<PlaceReport>,
+    /// Recorded while measuring, and found while reading.
+    pub warnings: Vec<WarningReport>,
+    /// What the figures do not exclude, as sentences.
+    pub not_excluded: Vec<String>,
+}
+
+/// Which run, of what, by which program, in what state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunIdentity {
+    /// Its id.
+    pub id: String,
+    /// RFC 3339.
+    pub at: String,
+    /// Version of iotax that measured.
+    pub iotax: String,
+    /// The command line, quoted for a shell.
+    pub command: String,
+    /// Where the scenario came from.
+    pub source: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// `complete`, `interrupted`, `unfinished`, or the words of a failure.
+    pub state: String,
+    /// Frames of the record that were torn and count as absent.
+    pub torn: u64,
+}
+
+impl RunIdentity {
+    /// Whether all that was asked for was measured.
+    pub fn is_complete(&self) -> bool {
+        self.state == "complete"
+    }
+}
+
+/// One workload on all stacks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadFindings {
+    /// Its name.
+    pub name: String,
+    /// `4k random reads at iodepth 32 x 4`.
+    pub subject: String,
+    /// Why measuring ended; `None`: it did not end in order.
+    pub ended: Option<String>,
+    /// Seconds of load, all stacks together.
+    pub measured_s: f64,
+    /// A row a stack.
+    pub rows: Vec<Row>,
+    /// Each stack against the baseline; writes have two each.
+    pub comparisons: Vec<Comparison>,
+    /// The stack taken apart, if asked for.
+    pub bill: Option<Bill>,
+}
+
+/// One stack under one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub stack: String,
+    /// Its one-line form.
+    pub text: String,
+    /// Whether the others are compared with it.
+    pub baseline: bool,
+    /// Where the load ran.
+    pub place: Option<String>,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// Which generator and why.
+    pub engine: Option<String>,
+    /// Whole rounds.
+    pub rounds: u64,
+    /// I/Os that failed or came back short.
+    pub errors: u64,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Bytes a second (acknowledged).
+    pub bytes_per_s: Figure,
+    /// Bytes a second with the flush; only of writes.
+    pub durable_bytes_per_s: Option<Figure>,
+    /// By direction.
+    pub latency: Vec<Latency>,
+    /// CPU time of the generator's threads an I/O.
+    pub cpu_generator: Figure,
+    /// CPU time of the whole place (user and system) an I/O.
+    pub cpu_place: Figure,
+    /// What earlier writes still owed; only of writes.
+    pub debt: Option<Debt>,
+}
+
+/// Latencies of one direction, from merged histograms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// Mean.
+    pub mean: Figure,
+    /// Median.
+    pub p50: Figure,
+    /// 99 %.
+    pub p99: Figure,
+    /// 99.9 %.
+    pub p999: Figure,
+    /// `(quantile, nanoseconds)` of the pooled histogram, for drawing.
+    pub curve: Vec<(f64, u64)>,
+}
+
+/// What the quiesce gate waited for before the slices of a stack.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Debt {
+    /// Seconds waited in all.
+    pub waited_s: f64,
+    /// Slices before which it gave up.
+    pub gave_up: u64,
+    /// Most dirty bytes left at the start of a slice.
+    pub dirty_bytes: u64,
+    /// Most I/Os left in flight on lower devices.
+    pub in_flight: u64,
+}
+
+/// One stack against the baseline in one quantity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The stack.
+    pub stack: String,
+    /// The baseline.
+    pub against: String,
+    /// `4k random-read IOPS at iodepth 32 x 4`.
+    pub quantity: String,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// In words, naming stack, baseline and quantity.
+    pub sentence: String,
+    /// Rate of the stack over that of the baseline.
+    pub ratio: Figure,
+    /// Seconds of load on the two.
+    pub measured_s: f64,
+    /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
+    pub latency_ratios: Vec<(&'static str, f64, Figure)>,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+/// A stack taken apart. Ratios multiply; they do not add.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bill {
+    /// A layer a line, from the bottom.
+    pub lines: Vec<BillLine>,
+    /// The whole stack against the baseline.
+    pub total: BillLine,
+    /// What of the total the lines do not explain.
+    pub unexplained: BillLine,
+}
+
+/// One line: a prefix against the one below.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BillLine {
+    /// The layer that was added.
+    pub layer: String,
+    /// The stack it is added to.
+    pub on: String,
+    /// Rate with it over rate without.
+    pub ratio: Figure,
+    /// Added mean latency in ns; only at depth 1.
+    pub added_latency: Figure,
+    /// Added CPU time of the place an I/O, ns.
+    pub added_cpu: Figure,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+/// A place with its facts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceReport {
+    /// Its name.
+    pub place: String,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// As recorded.
+    pub facts: serde_json::Value,
+    /// Exact commands that made it, quoted for a shell.
+    pub commands: Vec<String>,
+}
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WarningReport {
+    /// Stable word.
+    pub kind: String,
+    /// What it is about.
+    pub subject: String,
+    /// The sentence.
+    pub text: String,
+}

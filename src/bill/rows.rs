@@ -1,0 +1,85 @@
+//! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
+
+use super::compare::{self, of_estimate, of_totals};
+use super::findings::{Figure, Latency, Row};
+use super::gather::{RoundTotal, Side};
+use super::reading::Reading;
+use super::subject::Quantity;
+use crate::stats::quantile::{self, Batches};
+
+/// The row of a stack.
+pub fn row(reading: &Reading, at: usize) -> Row {
+    let scenario = &reading.run.start.scenario;
+    let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
+    let ours = |worker: &&crate::store::record::WorkerUp| {
+        worker.stack == stack.name && worker.workload == reading.workload.name
+    };
+    let worker = reading.run.workers.iter().find(ours);
+    let writes = reading.workload.writes();
+    Row {
+        stack: stack.name.clone(),
+        text: stack.text.clone(),
+        baseline: at == scenario.baseline,
+        place: worker.map(|worker| worker.place.clone()),
+        emulated: reading.emulated(at),
+        engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
+        rounds: side.rounds.len() as u64,
+        errors: side.errors,
+        iops: figure(reading, at, "1/s", |round| {
+            Some((round.window_s, round.ios))
+        }),
+        bytes_per_s: figure(reading, at, "B/s", |round| {
+            Some((round.window_s, round.bytes))
+        }),
+        durable_bytes_per_s: writes.then(|| {
+            figure(reading, at, "B/s", |round| {
+                Some((compare::time(round, Quantity::Durable).ok()?, round.bytes))
+            })
+        }),
+        latency: latencies(side),
+        cpu_generator: figure(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_generator_ns?))
+        }),
+        cpu_place: figure(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_place_ns?))
+        }),
+        debt: writes.then(|| side.debt.clone()),
+    }
+}
+
+/// Sum over sum of `(divisor, dividend)` of each round.
+fn figure(
+    reading: &Reading,
+    at: usize,
+    unit: &'static str,
+    of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
+) -> Figure {
+    let side = &reading.sides[at];
+    if side.rounds.is_empty() {
+        return reading.absence(at);
+    }
+    match side.rounds.values().map(of).collect::<Option<Vec<_>>>() {
+        Some(rounds) => of_totals(&rounds, unit),
+        None => Figure::missing("not recorded"),
+    }
+}
+
+fn latencies(side: &Side) -> Vec<Latency> {
+    [("read", &side.read), ("write", &side.write)]
+        .into_iter()
+        .filter(|(_, batches)| batches.count() > 0)
+        .map(|(direction, batches)| latency(direction, batches))
+        .collect()
+}
+
+fn latency(direction: &'static str, batches: &Batches) -> Latency {
+    let at = |q: f64| of_estimate(quantile::of_one(batches, q), "ns");
+    Latency {
+        direction,
+        mean: of_estimate(quantile::mean_of_one(batches), "ns"),
+        p50: at(0.5),
+        p99: at(0.99),
+        p999: at(0.999),
+        curve: quantile::curve(batches),
+    }
+}

@@ -1,0 +1,39 @@
+//! A loaded run, as plain data: whoever reads a store fills it, nothing here opens a file. A run that is
+//! still going or was killed is as good as a finished one.
+
+use crate::store::record::{PlaceFacts, RunStart, Slice, Warning, WorkerUp};
+use iotax_load::Histogram;
+
+/// Where histograms come from: an offset as found in a sample, `None` for a torn frame.
+pub trait HistogramSource {
+    /// The histogram at that offset.
+    fn histogram(&self, offset: u64) -> Option<Histogram>;
+}
+
+impl<F: Fn(u64) -> Option<Histogram>> HistogramSource for F {
+    fn histogram(&self, offset: u64) -> Option<Histogram> {
+        self(offset)
+    }
+}
+
+/// All records of one run.
+pub struct RunData {
+    /// What was asked for.
+    pub start: RunStart,
+    /// Facts of each place.
+    pub places: Vec<PlaceFacts>,
+    /// Workers that came up.
+    pub workers: Vec<WorkerUp>,
+    /// In the order of the record.
+    pub slices: Vec<Slice>,
+    /// Latencies of the slices.
+    pub histograms: Box<dyn HistogramSource>,
+    /// In the order of the record.
+    pub warnings: Vec<Warning>,
+    /// Workload and why measuring it ended.
+    pub ends: Vec<(String, String)>,
+    /// How the run ended; `None`: still running, or killed.
+    pub outcome: Option<String>,
+    /// Frames counted as absent.
+    pub torn: u64,
+}

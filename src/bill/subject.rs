@@ -1,0 +1,141 @@
+//! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
+
+use crate::scenario::{Workload, block_size_word};
+use iotax_load::{Job, Rw};
+
+/// From this block size on, people speak of throughput.
+const THROUGHPUT_FROM: u64 = 64 << 10;
+
+/// Which of the two figures of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// What the program sees; of reads, all there is.
+    Acknowledged,
+    /// With the flush at the end.
+    Durable,
+}
+
+/// The quantity that is compared. A write names its figure and its regime: slices of seconds are a
+/// burst, they never outlast a drive's cache.
+pub fn quantity(workload: &Workload, which: Quantity) -> String {
+    let figure = match (workload.writes(), which) {
+        (false, _) => "",
+        (true, Quantity::Acknowledged) => " (acknowledged, burst)",
+        (true, Quantity::Durable) => " (durable, burst)",
+    };
+    match workload.jobs.as_slice() {
+        [job] => one(job, figure),
+        _ => format!("IOPS{figure} of {}", workload.subject()),
+    }
+}
+
+fn one(job: &Job, figure: &str) -> String {
+    let unit = if job.bs >= THROUGHPUT_FROM {
+        "throughput"
+    } else {
+        "IOPS"
+    };
+    let jobs = if job.numjobs > 1 {
+        format!(" x {}", job.numjobs)
+    } else {
+        String::new()
+    };
+    let depth = job.iodepth;
+    format!(
+        "{} {} {unit}{figure} at iodepth {depth}{jobs}",
+        block_size_word(job.bs),
+        kind(job)
+    )
+}
+
+fn kind(job: &Job) -> String {
+    let mix = || format!("{}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100));
+    match job.rw {
+        Rw::Read => "sequential-read".to_owned(),
+        Rw::Write => "sequential-write".to_owned(),
+        Rw::RandRead => "random-read".to_owned(),
+        Rw::RandWrite => "random-write".to_owned(),
+        Rw::Rw => format!("sequential {}", mix()),
+        Rw::RandRw => format!("random {}", mix()),
+    }
+}
+
+/// Words quoted for a POSIX shell, so that a printed command can be run again.
+pub fn shell_line(words: &[String]) -> String {
+    words
+        .iter()
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(jobs: Vec<Job>) -> Workload {
+        Workload {
+            name: "w".into(),
+            jobs,
+            engine: None,
+        }
+    }
+
+    #[test]
+    fn quantities() {
+        let read = Job {
+            iodepth: 32,
+            numjobs: 4,
+            ..Job::default()
+        };
+        let write = Job {
+            rw: Rw::Write,
+            bs: 1 << 20,
+            ..Job::default()
+        };
+        let mix = Job {
+            rw: Rw::RandRw,
+            rwmixread: 70,
+            ..Job::default()
+        };
+        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged);
+        assert_eq!(
+            said(vec![read.clone()]),
+            "4k random-read IOPS at iodepth 32 x 4"
+        );
+        assert_eq!(
+            said(vec![write.clone()]),
+            "1M sequential-write throughput (acknowledged, burst) at iodepth 1"
+        );
+        assert_eq!(
+            said(vec![mix]),
+            "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1"
+        );
+        assert_eq!(
+            said(vec![read, write.clone()]),
+            "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
+        );
+        let durable = quantity(&workload(vec![write]), Quantity::Durable);
+        assert_eq!(
+            durable,
+            "1M sequential-write throughput (durable, burst) at iodepth 1"
+        );
+    }
+
+    #[test]
+    fn commands_can_be_pasted() {
+        let words = ["qemu", "-drive", "file=/a b,if=none", "it's", "", "$HOME"].map(String::from);
+        assert_eq!(
+            shell_line(&words),
+            r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'"
+        );
+    }
+}

@@ -1,0 +1,458 @@
+//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything that a
+//! report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes, visits, a failure.
+
+use super::run::RunData;
+use crate::host::facts::Facts;
+use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack, Workload};
+use crate::stats::schedule::Schedule;
+use crate::stats::traps::Noise;
+use crate::store::record::{
+    Better, CpuTimes, Gate, PlaceFacts, RunStart, Sample, Slice, Value, Warning, WorkerUp,
+};
+use iotax_load::{Histogram, Job, Rw};
+use std::collections::BTreeMap;
+
+/// A stack that does not exist.
+pub(crate) struct TwinStack {
+    name: &'static str,
+    text: &'static str,
+    place: &'static str,
+    /// Median latency of one I/O at depth 1.
+    latency_ns: f64,
+    /// Rounds after which its worker dies.
+    lives: u32,
+}
+
+/// A run that never was.
+pub(crate) struct Twin {
+    stacks: Vec<TwinStack>,
+    jobs: Vec<Job>,
+    rounds: u32,
+    /// Each stack is up alone, in so many visits.
+    apart: Option<u32>,
+    bill: bool,
+    data: RunData,
+    histograms: BTreeMap<u64, Histogram>,
+    noise: Noise,
+    level: f64,
+    clock_ns: u64,
+}
+
+const SLICE_NS: f64 = 1e8;
+const FILE: &str = "file:/srv/iotax.img,size=4GiB";
+
+fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
+    TwinStack {
+        name,
+        text,
+        place: "host",
+        latency_ns,
+        lives: u32::MAX,
+    }
+}
+
+/// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
+pub(crate) fn bill() -> RunData {
+    Twin::new(8, prefixes()).bill().jobs([1, 32]).measured()
+}
+
+/// The same at depth 1, of any seed.
+pub(crate) fn bill_of_seed(seed: u64) -> RunData {
+    Twin::new(seed, prefixes()).bill().measured()
+}
+
+fn prefixes() -> Vec<TwinStack> {
+    vec![
+        stack("file", FILE, 90_000.0),
+        stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
+        stack(
+            "fs(xfs)",
+            "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)",
+            96_600.0,
+        ),
+        stack(
+            "delay(us=10)",
+            "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)",
+            106_600.0,
+        ),
+    ]
+}
+
+/// The loop layer could not be set up.
+pub(crate) fn failed() -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].lives = 0;
+    let mut run = Twin::new(2, stacks).bill().measured();
+    run.warnings.push(Warning {
+        kind: "stack_failed".into(),
+        subject: "loop".into(),
+        text: "cannot attach /srv/iotax.img: no free loop device".into(),
+    });
+    run
+}
+
+/// The same file twice.
+pub(crate) fn a_against_a() -> RunData {
+    let again = stack("file-again", FILE, 90_000.0);
+    Twin::new(13, vec![stack("file", FILE, 90_000.0), again])
+        .jobs([32])
+        .measured()
+}
+
+/// A guest on an emulated CPU.
+pub(crate) fn guest() -> RunData {
+    let vm = TwinStack {
+        place: "vm",
+        ..stack(
+            "vm(vcpus=2)",
+            "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)",
+            900_000.0,
+        )
+    };
+    let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm])
+        .jobs([4])
+        .measured();
+    let qemu =
+        "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
+    let mut words: Vec<String> = qemu.split(' ').map(String::from).collect();
+    words.push("console=ttyS0 quiet".into());
+    run.places.push(PlaceFacts {
+        place: "vm".into(),
+        facts: facts("iotax-vm"),
+        emulated: Some("no usable KVM, QEMU runs with TCG".into()),
+        commands: vec![words],
+    });
+    run
+}
+
+/// Killed in the middle of its tenth round.
+pub(crate) fn partial() -> RunData {
+    let mut twin = Twin::new(
+        5,
+        prefixes()[..2]
+            .iter()
+            .map(|one| stack(one.name, one.text, one.latency_ns))
+            .collect(),
+    );
+    twin.rounds = 10;
+    let mut run = twin.measured();
+    run.slices.truncate(39);
+    run.outcome = None;
+    run.ends.clear();
+    run.torn = 1;
+    run
+}
+
+/// Byte-bound writes with a flush at the end of each slice.
+pub(crate) fn writes() -> RunData {
+    let fs = stack(
+        "fs(ext4)",
+        "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)",
+        48_000.0,
+    );
+    let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
+    twin.jobs[0].rw = Rw::RandWrite;
+    twin.measured()
+}
+
+/// Two stacks on one drive that are never up together, six visits each.
+pub(crate) fn visits() -> RunData {
+    let mut twin = Twin::new(
+        7,
+        vec![
+            stack(
+                "mdraid(level=5)",
+                "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)",
+                200_000.0,
+            ),
+            stack("lvm", "[/dev/sda,/dev/sdb,/dev/sdc] | lvm", 150_000.0),
+        ],
+    );
+    twin.apart = Some(6);
+    twin.measured()
+}
+
+fn facts(hostname: &str) -> Facts {
+    #[allow(clippy::needless_update)] // other facts are the host module's business
+    Facts {
+        hostname: Some(hostname.to_owned()),
+        ..Facts::default()
+    }
+}
+
+impl Twin {
+    fn new(seed: u64, stacks: Vec<TwinStack>) -> Twin {
+        let data = RunData {
+            start: start(seed, &stacks),
+            places: vec![PlaceFacts {
+                place: "host".into(),
+                facts: facts("lab"),
+                emulated: None,
+                commands: Vec::new(),
+            }],
+            workers: Vec::new(),
+            slices: Vec::new(),
+            histograms: Box::new(|_| None),
+            warnings: Vec::new(),
+            ends: Vec::new(),
+            outcome: Some("complete".into()),
+            torn: 0,
+        };
+        let mut twin = Twin {
+            stacks,
+            jobs: Vec::new(),
+            rounds: 48,
+            apart: None,
+            bill: false,
+            data,
+            histograms: BTreeMap::new(),
+            noise: Noise::new(seed),
+            level: 0.0,
+            clock_ns: 1_000_000_000,
+        };
+        twin = twin.jobs([1]);
+        twin
+    }
+
+    fn bill(mut self) -> Twin {
+        self.bill = true;
+        self
+    }
+
+    fn jobs<const N: usize>(mut self, depths: [u32; N]) -> Twin {
+        self.jobs = depths
+            .map(|iodepth| Job {
+                iodepth,
+                ..Job::default()
+            })
+            .to_vec();
+        self
+    }
+
+    fn measured(mut self) -> RunData {
+        let named = |job: &Job| format!("4k-{}-qd{}", job.rw.word(), job.iodepth);
+        let workloads = self.jobs.iter().map(|job| Workload {
+            name: named(job),
+            jobs: vec![job.clone()],
+            engine: None,
+        });
+        self.data.start.scenario.workloads = workloads.collect();
+        self.data.start.scenario.bill = self.bill;
+        for (at, workload) in self
+            .data
+            .start
+            .scenario
+            .workloads
+            .clone()
+            .iter()
+            .enumerate()
+        {
+            self.workers(workload);
+            match self.apart {
+                Some(visits) => self.measure_apart(workload, visits),
+                None => self.measure_together(workload, Schedule::new(1, at as u64)),
+            }
+            self.data
+                .ends
+                .push((workload.name.clone(), "precision".into()));
+        }
+        let histograms = self.histograms;
+        self.data.histograms = Box::new(move |offset| histograms.get(&offset).cloned());
+        self.data
+    }
+
+    fn workers(&mut self, workload: &Workload) {
+        for stack in self.stacks.iter().filter(|stack| stack.lives > 0) {
+            self.data.workers.push(WorkerUp {
+                visit: 0,
+                stack: stack.name.into(),
+                workload: workload.name.clone(),
+                place: stack.place.into(),
+                target: "/srv/iotax.img".into(),
+                bytes: 4 << 30,
+                engine: "uring".into(),
+                why: "io_uring works here".into(),
+            });
+        }
+    }
+
+    fn measure_together(&mut self, workload: &Workload, mut schedule: Schedule) {
+        for round in 0..self.rounds {
+            for (at, stack) in schedule.round(self.stacks.len()).into_iter().enumerate() {
+                if round < self.stacks[stack].lives {
+                    self.slice(workload, stack, (0, round, at as u32));
+                }
+            }
+        }
+    }
+
+    fn measure_apart(&mut self, workload: &Workload, visits: u32) {
+        let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
+        for (visit, stack) in order.into_iter().enumerate() {
+            for slice in 0..16 {
+                self.slice(
+                    workload,
+                    stack,
+                    (visit as u32, visit as u32 * 8 + slice / 2, slice % 2),
+                );
+            }
+        }
+    }
+
+    fn slice(
+        &mut self,
+        workload: &Workload,
+        stack: usize,
+        (visit, round, position): (u32, u32, u32),
+    ) {
+        let job = &workload.jobs[0];
+        // Noise that all stacks share and that remembers: 0.9 from slice to slice.
+        self.level = 0.9 * self.level + 0.03 * self.noise.normal();
+        let median =
+            self.stacks[stack].latency_ns * self.level.exp() * (1.0 + 0.01 * self.noise.normal());
+        let queued = median * f64::from(job.iodepth).powf(0.6);
+        let ios = if job.rw.writes() {
+            4096.0
+        } else {
+            (SLICE_NS / (queued * 1.12) * f64::from(job.iodepth)).floor()
+        };
+        let window_ns = if job.rw.writes() {
+            ios * queued * 1.12 / f64::from(job.iodepth)
+        } else {
+            SLICE_NS
+        };
+        let offset = self.histogram(queued, ios);
+        self.data.slices.push(Slice {
+            visit,
+            round,
+            slice: position,
+            stack: self.stacks[stack].name.into(),
+            workload: workload.name.clone(),
+            start_ns: self.clock_ns,
+            clock_offset_ns: 0,
+            window_ns: window_ns as u64,
+            discarded_ns: 5_000_000,
+            discarded_ios: 50,
+            drain_ns: 300_000,
+            errors: 0,
+            samples: samples(job, ios, offset, window_ns),
+            cpu: Some(CpuTimes {
+                user_ns: (ios * 1_000.0) as u64,
+                system_ns: (ios * (2_000.0 + queued / 50.0)) as u64,
+                steal_ns: 0,
+                idle_ns: 1,
+            }),
+            gate: job.rw.writes().then_some(Gate {
+                waited_ns: 4_000_000,
+                dirty_bytes: 65_536,
+                in_flight: 0,
+                gave_up: false,
+            }),
+        });
+        self.clock_ns += window_ns as u64 + 6_000_000;
+    }
+
+    /// Log-normal with a tail: one in 200 takes eight times as long.
+    fn histogram(&mut self, median: f64, ios: f64) -> u64 {
+        let mut histogram = Histogram::new();
+        for _ in 0..ios as u64 {
+            let tail = if self.noise.uniform() < 0.005 {
+                8.0
+            } else {
+                1.0
+            };
+            histogram.record((median * tail * (0.4 * self.noise.normal()).exp()) as u64);
+        }
+        let offset = self.histograms.len() as u64 * 64;
+        self.histograms.insert(offset, histogram);
+        offset
+    }
+}
+
+fn samples(job: &Job, ios: f64, offset: u64, window_ns: f64) -> Vec<Sample> {
+    let way = if job.rw.writes() { "write" } else { "read" };
+    let sample = |metric: String, unit: &str, better, value| Sample {
+        metric,
+        unit: unit.into(),
+        better,
+        value,
+    };
+    let mut all = vec![
+        sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(ios)),
+        sample(
+            format!("{way}.bytes"),
+            "B",
+            Better::Higher,
+            Value::Value(ios * job.bs as f64),
+        ),
+        sample(
+            format!("{way}.latency"),
+            "ns",
+            Better::Lower,
+            Value::Histogram(offset),
+        ),
+        sample(
+            "cpu.user".into(),
+            "ns",
+            Better::Lower,
+            Value::Value(ios * 40.0),
+        ),
+        sample(
+            "cpu.system".into(),
+            "ns",
+            Better::Lower,
+            Value::Value(ios * 1_900.0),
+        ),
+    ];
+    if job.rw.writes() {
+        all.push(sample(
+            "flush".into(),
+            "ns",
+            Better::Lower,
+            Value::Value(0.3 * window_ns),
+        ));
+    }
+    all
+}
+
+fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
+    let layer = |text: &str| LayerSpec {
+        name: text.into(),
+        options: BTreeMap::new(),
+        place: None,
+        origin: "command line".into(),
+    };
+    let checked = |stack: &TwinStack| Stack {
+        name: stack.name.into(),
+        text: stack.text.into(),
+        medium: Medium::File {
+            path: "/srv/iotax.img".into(),
+            size: Some(4 << 30),
+            keep: false,
+        },
+        layers: stack.text.split(" | ").skip(1).map(layer).collect(),
+        own: false,
+    };
+    RunStart {
+        id: format!("20260101-120000-{seed:04}"),
+        at: "2026-01-01T12:00:00Z".into(),
+        iotax: "0.1.0".into(),
+        argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)]
+            .map(String::from)
+            .to_vec(),
+        scenario: Scenario {
+            source: "command line".into(),
+            stacks: stacks.iter().map(checked).collect(),
+            baseline: 0,
+            bill: false,
+            workloads: Vec::new(),
+            measure: MeasureSpec {
+                seed,
+                ..MeasureSpec::default()
+            },
+            consent: Vec::new(),
+            max_written: None,
+        },
+        boot_id: "00000000-0000-0000-0000-000000000000".into(),
+    }
+}

@@ -1,0 +1,55 @@
+//! The batch gate: batches must be long enough that one says nothing about the next. While they still
+//! follow each other, the interval is too narrow and measuring goes on.
+
+use serde::Serialize;
+
+/// Correlation of neighbouring batch means against what chance allows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// Signed: sum of products of neighbours over the sum of squares.
+    pub correlation: f64,
+    /// 1.645 / sqrt(batches): independent batches stay below it nine times of ten.
+    pub bound: f64,
+}
+
+impl Gate {
+    /// Of batch means whose common mean is zero (residuals).
+    pub fn of(batch_means: &[f64]) -> Gate {
+        let squares: f64 = batch_means.iter().map(|mean| mean * mean).sum();
+        let products: f64 = batch_means.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        Gate {
+            correlation: if squares > 0.0 {
+                products / squares
+            } else {
+                0.0
+            },
+            bound: 1.645 / (batch_means.len().max(1) as f64).sqrt(),
+        }
+    }
+
+    /// Whether the batches may be taken as independent.
+    pub fn holds(&self) -> bool {
+        self.correlation.abs() <= self.bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gate;
+
+    #[test]
+    fn a_trend_and_a_see_saw_fail_noise_passes() {
+        let trend: Vec<f64> = (0..16).map(|i| f64::from(i) - 7.5).collect();
+        let see_saw: Vec<f64> = (0..16)
+            .map(|i| if i % 2 == 0 { 1.0 } else { -1.0 })
+            .collect();
+        let mixed = [1.0, 1.0, -1.0, -1.0].repeat(4);
+        assert!(!Gate::of(&trend).holds());
+        assert!(!Gate::of(&see_saw).holds());
+        assert!(Gate::of(&mixed).holds());
+        assert!(
+            Gate::of(&[0.0; 16]).holds(),
+            "no noise at all is no dependence"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! The order of slices and visits: random and balanced. Every stack stands at mirrored positions of a round,
+//! so a drift over the round meets all alike; the order is drawn anew each round, so that no periodic noise
+//! can stay in step with it (a fixed ABBA finds false costs there).
+
+/// Draws orders; the same seed gives the same orders in every version of iotax.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    state: u64,
+}
+
+impl Schedule {
+    /// From the run's seed and a stream of its own for each use (the index of the workload).
+    pub fn new(seed: u64, stream: u64) -> Schedule {
+        let mut schedule = Schedule { state: seed };
+        schedule.state = schedule
+            .next()
+            .wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        schedule
+    }
+
+    /// One round: a random permutation of `0..stacks`, then its mirror image. For two stacks that is ABBA
+    /// or BAAB by a fair coin.
+    pub fn round(&mut self, stacks: usize) -> Vec<usize> {
+        let order = self.permutation(stacks);
+        order.iter().chain(order.iter().rev()).copied().collect()
+    }
+
+    /// Order of visits to `0..sets`, each `visits` times: random orders, each followed by its mirror image.
+    pub fn visits(&mut self, sets: usize, visits: usize) -> Vec<usize> {
+        let mut order = Vec::with_capacity(sets * visits);
+        while order.len() + 2 * sets <= sets * visits {
+            order.extend(self.round(sets));
+        }
+        if visits % 2 == 1 {
+            order.extend(self.permutation(sets));
+        }
+        order
+    }
+
+    /// Fisher and Yates.
+    fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for last in (1..n).rev() {
+            order.swap(last, self.below(last as u64 + 1) as usize);
+        }
+        order
+    }
+
+    /// Uniform below `bound` (not zero), by multiply-shift with rejection (Lemire).
+    fn below(&mut self, bound: u64) -> u64 {
+        loop {
+            let wide = u128::from(self.next()) * u128::from(bound);
+            if wide as u64 >= bound.wrapping_neg() % bound {
+                return (wide >> 64) as u64;
+            }
+        }
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood 2014): a counter and a mixer, enough for shuffling, and short
+    /// enough to be the same for ever.
+    pub(super) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn splitmix_as_published() {
+        let mut known = Schedule { state: 1_234_567 };
+        assert_eq!(known.next(), 6_457_827_717_110_365_317);
+        assert_eq!(known.next(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn orders_of_a_seed_stay_what_they_are() {
+        let mut schedule = Schedule::new(1, 0);
+        let rounds: Vec<String> = (0..4).map(|_| word(&schedule.round(3))).collect();
+        assert_eq!(rounds.join(" "), "ACBBCA CBAABC CBAABC CABBAC");
+        assert_ne!(
+            word(&Schedule::new(1, 0).round(9)),
+            word(&Schedule::new(1, 1).round(9))
+        );
+        assert_ne!(
+            word(&Schedule::new(1, 0).round(9)),
+            word(&Schedule::new(2, 0).round(9))
+        );
+    }
+
+    fn word(order: &[usize]) -> String {
+        order
+            .iter()
+            .map(|stack| char::from(b'A' + *stack as u8))
+            .collect()
+    }
+
+    #[test]
+    fn two_stacks_are_a_fair_coin() {
+        let mut schedule = Schedule::new(7, 0);
+        let abba = (0..10_000)
+            .filter(|_| word(&schedule.round(2)) == "ABBA")
+            .count();
+        assert!((4_800..5_200).contains(&abba), "{abba}");
+    }
+
+    #[test]
+    fn every_permutation_comes_alike_often() {
+        let mut schedule = Schedule::new(3, 0);
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        for _ in 0..12_000 {
+            *seen.entry(word(&schedule.round(3)[..3])).or_default() += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(
+            seen.values().all(|count| (1_800..2_200).contains(count)),
+            "{seen:?}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn positions_are_balanced_within_every_round(seed: u64, stacks in 1usize..12) {
+            let order = Schedule::new(seed, 0).round(stacks);
+            for stack in 0..stacks {
+                let places: Vec<usize> = (0..order.len()).filter(|at| order[*at] == stack).collect();
+                prop_assert_eq!(places.len(), 2);
+                prop_assert_eq!(places.iter().sum::<usize>(), 2 * stacks - 1);
+            }
+        }
+
+        #[test]
+        fn every_set_is_visited_as_often_as_asked(seed: u64, sets in 1usize..6, visits in 0usize..9) {
+            let order = Schedule::new(seed, 0).visits(sets, visits);
+            for set in 0..sets {
+                prop_assert_eq!(order.iter().filter(|at| **at == set).count(), visits);
+            }
+        }
+    }
+}

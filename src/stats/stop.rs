@@ -1,0 +1,203 @@
+//! When to stop: on precision, never on significance, and only at looks that were fixed beforehand.
+//! Stopping as soon as an interval excludes zero would find a false cost in half of all runs.
+
+use super::ratio::{Ratio, estimate};
+use super::spread::BATCHES;
+
+/// What the user wants to know and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopSpec {
+    /// Wished half-width of ln R, a fraction (0.01: one percentage point).
+    pub precision: f64,
+    /// Never before so many seconds.
+    pub min_time_s: f64,
+    /// At the latest after so many seconds.
+    pub budget_s: f64,
+}
+
+/// Why measuring ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// Every comparison is as precise as wished and its batches are independent.
+    Precision,
+    /// The time is used up.
+    Budget,
+}
+
+impl StopReason {
+    /// The word of the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            StopReason::Precision => "precision",
+            StopReason::Budget => "budget",
+        }
+    }
+}
+
+/// What to do after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Go on; nothing is to be decided before so many rounds (but the budget may end it).
+    Continue {
+        /// Rounds at the next look.
+        next_look: usize,
+    },
+    /// Enough.
+    Stop(StopReason),
+}
+
+/// Decides after a round. `comparisons` holds for each stack the rates `(baseline, stack)` of all rounds so
+/// far; all must be precise at the same look. A look before `next_look` is none: call it after every
+/// round, or only at the looks.
+pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) -> Decision {
+    if elapsed_s >= spec.budget_s {
+        return Decision::Stop(StopReason::Budget);
+    }
+    let n = comparisons
+        .iter()
+        .map(|rounds| rounds.len())
+        .min()
+        .unwrap_or(0);
+    let may_stop = !comparisons.is_empty() && is_look(n) && elapsed_s >= spec.min_time_s;
+    if may_stop && comparisons.iter().all(|rounds| is_done(rounds, spec)) {
+        return Decision::Stop(StopReason::Precision);
+    }
+    Decision::Continue {
+        next_look: look_after(n),
+    }
+}
+
+/// Half-width at which a ratio is precise enough: the wished one, or a tenth of a large effect.
+pub fn target(found: &Ratio, spec: &StopSpec) -> f64 {
+    spec.precision.max(0.1 * found.ratio.ln().abs())
+}
+
+/// How many rounds a comparison will need in all if its noise stays as it is; for the time left on display.
+pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
+    let shortfall = found.half_width() / target(found, spec);
+    let rounds = (found.spread.n as f64 * shortfall * shortfall).ceil();
+    (rounds.min(1e9) as usize).max(BATCHES)
+}
+
+fn is_done(rounds: &[(f64, f64)], spec: &StopSpec) -> bool {
+    estimate(rounds)
+        .is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
+}
+
+/// The first look behind `n` rounds: 16, 17, ... then in steps of 4 %.
+pub fn look_after(n: usize) -> usize {
+    let mut look = BATCHES;
+    while look <= n {
+        look += (look / 25).max(1);
+    }
+    look
+}
+
+fn is_look(n: usize) -> bool {
+    n >= BATCHES && look_after(n - 1) == n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: StopSpec = StopSpec {
+        precision: 0.01,
+        min_time_s: 10.0,
+        budget_s: 300.0,
+    };
+
+    fn quiet(n: usize) -> Vec<(f64, f64)> {
+        (0..n)
+            .map(|i| (100.0, [98.1, 97.9, 97.9, 98.1][i % 4]))
+            .collect()
+    }
+
+    fn loud(n: usize) -> Vec<(f64, f64)> {
+        (0..n)
+            .map(|i| (100.0, [150.0, 50.0, 50.0, 150.0][i % 4]))
+            .collect()
+    }
+
+    #[test]
+    fn looks_are_a_geometric_grid() {
+        assert_eq!(look_after(0), 16);
+        assert_eq!(look_after(16), 17);
+        let mut look = 400;
+        for _ in 0..50 {
+            let next = look_after(look);
+            assert!(
+                is_look(next) && (1.03..=1.05).contains(&(next as f64 / look as f64))
+                    || look == 400
+            );
+            look = next;
+        }
+        assert!((0..1000).filter(|n| is_look(*n)).count() < 120);
+    }
+
+    #[test]
+    fn all_conditions_are_needed() {
+        let at = |rounds: &[(f64, f64)], elapsed| decide(&[rounds], elapsed, &SPEC);
+        assert_eq!(at(&quiet(20), 12.0), Decision::Stop(StopReason::Precision));
+        assert!(
+            matches!(at(&quiet(20), 9.0), Decision::Continue { next_look: 21 }),
+            "too early"
+        );
+        assert!(
+            matches!(at(&quiet(12), 12.0), Decision::Continue { next_look: 16 }),
+            "too few rounds"
+        );
+        assert!(
+            matches!(at(&loud(20), 12.0), Decision::Continue { .. }),
+            "too wide"
+        );
+        assert_eq!(at(&loud(20), 300.0), Decision::Stop(StopReason::Budget));
+        assert_eq!(at(&[], 300.0), Decision::Stop(StopReason::Budget));
+        assert!(
+            matches!(decide(&[], 20.0, &SPEC), Decision::Continue { .. }),
+            "nothing to compare is not precise"
+        );
+    }
+
+    #[test]
+    fn dependent_batches_go_on() {
+        let trend: Vec<_> = (0..20)
+            .map(|i| (100.0, 98.0 + 0.05 * f64::from(i)))
+            .collect();
+        assert!(estimate(&trend).unwrap().half_width() < 0.01);
+        assert!(matches!(
+            decide(&[&trend], 20.0, &SPEC),
+            Decision::Continue { .. }
+        ));
+    }
+
+    #[test]
+    fn every_comparison_must_be_done() {
+        assert!(matches!(
+            decide(&[&quiet(20), &loud(20)], 20.0, &SPEC),
+            Decision::Continue { .. }
+        ));
+        assert_eq!(
+            decide(&[&quiet(20), &quiet(20)], 20.0, &SPEC),
+            Decision::Stop(StopReason::Precision)
+        );
+    }
+
+    #[test]
+    fn a_large_effect_needs_a_tenth_of_itself() {
+        let halved: Vec<_> = (0..20)
+            .map(|i| (100.0, [54.0, 46.0, 46.0, 54.0][i % 4]))
+            .collect();
+        let found = estimate(&halved).unwrap();
+        assert!(
+            found.half_width() > 0.01 && found.half_width() < 0.0693,
+            "{}",
+            found.half_width()
+        );
+        assert_eq!(
+            decide(&[&halved], 20.0, &SPEC),
+            Decision::Stop(StopReason::Precision)
+        );
+        assert!(rounds_needed(&estimate(&loud(20)).unwrap(), &SPEC) > 1000);
+    }
+}

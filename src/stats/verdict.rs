@@ -1,0 +1,243 @@
+//! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
+//! sentence names what it is about.
+
+use super::round::{percent, percent_up};
+use super::visits::VisitRatio;
+use super::{Ratio, Refusal};
+use serde::Serialize;
+
+/// The conclusion; fractions of the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The stack is slower: the interval excludes zero.
+    Costs {
+        /// 1 - R, above zero.
+        cost: f64,
+        /// Distance to the farther bound.
+        half_width: f64,
+    },
+    /// The stack is faster.
+    Gains {
+        /// R - 1, above zero.
+        gain: f64,
+        /// Distance to the farther bound.
+        half_width: f64,
+    },
+    /// Zero is within the interval and both bounds are within the zone.
+    NoDifference {
+        /// The larger bound.
+        above: f64,
+    },
+    /// Nothing can be said.
+    Unresolved {
+        /// Half-width, where there is an interval.
+        half_width: Option<f64>,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+impl Verdict {
+    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. A final estimate
+    /// whose batches still depend on each other is refused.
+    pub fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Verdict {
+        let found = match found {
+            Ok(found) => found,
+            Err(reason) => {
+                return Verdict::Unresolved {
+                    half_width: None,
+                    reason: reason.clone(),
+                };
+            }
+        };
+        let gate = found.gate();
+        if !gate.holds() {
+            let reason = Refusal::DependentBatches {
+                correlation: gate.correlation,
+                bound: gate.bound,
+            };
+            return Verdict::Unresolved {
+                half_width: Some(half_width(found.ratio, found.low, found.high)),
+                reason,
+            };
+        }
+        Verdict::of_interval(found.ratio, found.low, found.high, zone)
+    }
+
+    /// Of paired visits.
+    pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Verdict {
+        match found {
+            Ok(found) => Verdict::of_interval(found.ratio, found.low, found.high, zone),
+            Err(reason) => Verdict::Unresolved {
+                half_width: None,
+                reason: reason.clone(),
+            },
+        }
+    }
+
+    /// Of a ratio of rates and its bounds.
+    pub fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Verdict {
+        let half_width = half_width(ratio, low, high);
+        let farthest = (1.0 - low).abs().max((1.0 - high).abs());
+        match () {
+            () if high < 1.0 => Verdict::Costs {
+                cost: 1.0 - ratio,
+                half_width,
+            },
+            () if low > 1.0 => Verdict::Gains {
+                gain: ratio - 1.0,
+                half_width,
+            },
+            () if farthest <= zone => Verdict::NoDifference { above: farthest },
+            () => Verdict::Unresolved {
+                half_width: Some(half_width),
+                reason: Refusal::TooWide { zone },
+            },
+        }
+    }
+
+    /// Whether something was concluded.
+    pub fn is_resolved(&self) -> bool {
+        !matches!(self, Verdict::Unresolved { .. })
+    }
+
+    /// `costs 6.12 % +- 0.78 %`, without a subject; for a table's cell.
+    pub fn phrase(&self) -> String {
+        match self {
+            Verdict::Costs { cost, half_width } => format!("costs {}", percent(*cost, *half_width)),
+            Verdict::Gains { gain, half_width } => format!("gains {}", percent(*gain, *half_width)),
+            Verdict::NoDifference { above } => {
+                format!("no difference above {}", percent_up(*above))
+            }
+            Verdict::Unresolved {
+                half_width: Some(half),
+                ..
+            } => format!("unresolved (+- {})", percent_up(*half)),
+            Verdict::Unresolved {
+                half_width: None, ..
+            } => "unresolved".to_owned(),
+        }
+    }
+
+    /// The phrase with what it is about: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at iodepth 32 x 4`.
+    pub fn sentence(&self, subject: &str) -> String {
+        match self {
+            Verdict::Costs { .. } => format!("{} of {subject}", self.phrase()),
+            Verdict::Gains { .. } | Verdict::NoDifference { .. } => {
+                format!("{} in {subject}", self.phrase())
+            }
+            Verdict::Unresolved {
+                half_width: Some(half),
+                reason,
+            } => {
+                format!(
+                    "unresolved in {subject} (+- {}): {reason}",
+                    percent_up(*half)
+                )
+            }
+            Verdict::Unresolved {
+                half_width: None,
+                reason,
+            } => format!("unresolved in {subject}: {reason}"),
+        }
+    }
+}
+
+fn half_width(ratio: f64, low: f64, high: f64) -> f64 {
+    (ratio - low).max(high - ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::ratio::estimate;
+    use proptest::prelude::*;
+
+    const SUBJECT: &str = "4k random-read IOPS at iodepth 32 x 4";
+
+    fn said(ratio: f64, low: f64, high: f64) -> String {
+        Verdict::of_interval(ratio, low, high, 0.02).sentence(SUBJECT)
+    }
+
+    #[test]
+    fn sentences_name_their_subject() {
+        let few = Verdict::of_rounds(&Err(Refusal::TooFewRounds { have: 3 }), 0.02);
+        let visits = Verdict::of_visits(&Err(Refusal::TooFewVisits { have: 2 }), 0.02);
+        let wide = ": the interval includes zero and reaches beyond 2 %";
+        let lines = [
+            (
+                said(0.939, 0.931, 0.947),
+                format!("costs 6.10 % +- 0.80 % of {SUBJECT}"),
+            ),
+            (
+                said(1.25, 1.20, 1.31),
+                format!("gains 25.0 % +- 6.0 % in {SUBJECT}"),
+            ),
+            (
+                said(1.001, 0.992, 1.0101),
+                format!("no difference above 1.1 % in {SUBJECT}"),
+            ),
+            (
+                said(0.99, 0.95, 1.03),
+                format!("unresolved in {SUBJECT} (+- 4.0 %){wide}"),
+            ),
+            (
+                few.sentence(SUBJECT),
+                format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16"),
+            ),
+            (
+                visits.sentence(SUBJECT),
+                format!("unresolved in {SUBJECT}: 2 paired visits, an interval needs 4"),
+            ),
+        ];
+        lines
+            .iter()
+            .for_each(|(said, expected)| assert_eq!(said, expected));
+    }
+
+    #[test]
+    fn a_small_sure_difference_is_a_cost_not_nothing() {
+        assert!(matches!(
+            Verdict::of_interval(0.995, 0.991, 0.999, 0.02),
+            Verdict::Costs { .. }
+        ));
+        assert!(matches!(
+            Verdict::of_interval(1.0, 0.97, 1.03, 0.02),
+            Verdict::Unresolved { .. }
+        ));
+        assert!(matches!(
+            Verdict::of_interval(1.0, 0.97, 1.03, 0.05),
+            Verdict::NoDifference { .. }
+        ));
+    }
+
+    #[test]
+    fn dependent_batches_are_refused() {
+        let trend: Vec<_> = (0..32)
+            .map(|i| (100.0, 90.0 - 0.5 * f64::from(i)))
+            .collect();
+        let verdict = Verdict::of_rounds(&estimate(&trend), 0.02);
+        assert!(matches!(
+            &verdict,
+            Verdict::Unresolved {
+                half_width: Some(_),
+                reason: Refusal::DependentBatches { .. }
+            }
+        ));
+        assert!(verdict.sentence(SUBJECT).contains("measure longer"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_against_a_is_symmetric(low in 0.8..1.0f64, high in 1.0..1.2f64) {
+            let ratio = (low * high).sqrt();
+            let one = Verdict::of_interval(ratio, low, high, 0.02);
+            let other = Verdict::of_interval(1.0 / ratio, 1.0 / high, 1.0 / low, 0.02);
+            // The zone is in fractions of the baseline, so at its very edge the two may differ.
+            let edge = |x: f64| (x - 0.02).abs() < 1e-3;
+            prop_assume!(!edge(1.0 - low) && !edge(high - 1.0));
+            prop_assert_eq!(one.is_resolved(), other.is_resolved());
+        }
+    }
+}
