@@ -1,0 +1,91 @@
+//! Holds the direction of dependencies that ARCHITECTURE.md states, and the tidiness of the rooms.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// room: the rooms of this crate that it may use.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("stats", &["units"]),
+    ("bill", &["scenario", "stats", "store::record", "units"]),
+    ("report", &["bill", "stats", "units"]),
+    ("units", &[]),
+    ("exit", &[]),
+    ("scenario", &["exit", "layer::catalog", "units"]),
+    ("host", &["exit", "store::record", "units"]),
+    ("guard", &["exit", "host", "scenario", "units"]),
+    ("store", &["bill::run", "exit", "host", "scenario", "units"]),
+];
+
+fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => rust_files(&path, into),
+            false if path.extension().is_some_and(|ending| ending == "rs") => into.push(path),
+            false => {}
+        }
+    }
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&root, &mut files);
+    files.into_iter().map(|path| (path.strip_prefix(&root).unwrap().to_owned(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+fn room(path: &Path) -> String {
+    let first = path.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// What stands behind every `crate::` outside tests.
+fn uses(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines
+        .flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect())
+        .collect()
+}
+
+fn is_test(path: &Path) -> bool {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    matches!(name.as_ref(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures")
+        || path.components().any(|part| part.as_os_str() == "tests")
+}
+
+#[test]
+fn rooms_use_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
+        let own = room(path);
+        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == own) else { continue };
+        for used in uses(text) {
+            let fine = used.starts_with(&own) || allowed.iter().any(|allowed| used.starts_with(allowed));
+            if !fine {
+                wrong.push(format!("{} uses {used}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn values_in_values_out() {
+    const FORBIDDEN: &[&str] = &["std::time::Instant", "SystemTime", "std::process::Command", "std::fs", "std::net", "println!"];
+    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
+        if matches!(room(path).as_str(), "stats" | "bill" | "report") {
+            for word in FORBIDDEN {
+                assert!(!text.contains(word), "{} has {word}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//!"), "{} does not open with its purpose", path.display());
+    }
+}

@@ -1,0 +1,9 @@
+//! The one integration binary: the program as a user runs it.
+
+mod architecture;
+mod bad_input;
+mod crash;
+mod page;
+mod place;
+mod rig;
+mod whole;
