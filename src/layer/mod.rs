@@ -1,1 +1,3 @@
 //! layer
+
+pub mod catalog;
