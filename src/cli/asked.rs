@@ -1,8 +1,8 @@
 //! What `run` and `plan` are asked on the command line, turned into a checked scenario.
 
 use crate::exit::Failed;
-use crate::scenario::{self, Scenario};
-use crate::units;
+use crate::scenario::Scenario;
+use crate::scenario::check::{Request, from_arguments};
 use anyhow::Result;
 
 /// Arguments that say what to measure.
@@ -46,6 +46,51 @@ pub struct Asked {
     pub max_written: Option<String>,
     #[command(flatten)]
     words: FioWords,
+}
+
+impl Asked {
+    /// Stacks with keys of `[measure]` and nothing else, as the demo asks.
+    pub fn of(stacks: &[String], settings: &[(&str, &str)]) -> Asked {
+        let get = |key: &str| settings.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
+        Asked {
+            what: stacks.to_vec(),
+            bill: settings.contains(&("bill", "true")),
+            slice: get("slice"),
+            precision: get("precision"),
+            budget: get("budget"),
+            min_time: get("min_time"),
+            ..Asked::default()
+        }
+    }
+
+    /// The checked scenario.
+    ///
+    /// # Errors
+    /// Bad input with its place, the reason and a hint.
+    pub fn scenario(&self) -> Result<Scenario> {
+        from_arguments(&self.what, &self.request()).map_err(|error| Failed::from(error).into())
+    }
+
+    fn request(&self) -> Request {
+        let measure = [
+            ("slice", self.slice.clone()),
+            ("precision", self.precision.clone()),
+            ("budget", self.budget.clone()),
+            ("min_time", self.min_time.clone()),
+            ("visits", self.visits.map(|visits| visits.to_string())),
+            ("seed", self.seed.map(|seed| seed.to_string())),
+        ];
+        Request {
+            bill: self.bill,
+            baseline: self.baseline.clone(),
+            words: self.words.given(),
+            job_file: None,
+            measure: measure.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect(),
+            engine: self.engine.clone(),
+            destroy: self.destroy.clone(),
+            max_written: self.max_written.clone(),
+        }
+    }
 }
 
 /// fio's own words for the workload.

@@ -90,8 +90,8 @@ impl Demo<'_> {
         }
         let hidden_us = hidden_delay_us()?;
         let stack = format!("{layers} | delay(us={hidden_us})");
-        let mut scenario = self.scenario(&[&stack], &[("min_time", "10s"), ("budget", "60s")])?;
-        scenario.expand_bill();
+        let settings = [("bill", "true"), ("min_time", "10s"), ("budget", "60s")];
+        let scenario = self.scenario(&[&stack], &settings)?;
         let dir = self.measure(&scenario)?;
         say(&report::bill_text(&dir, columns())?)?;
         self.tell_hidden(&dir, hidden_us)?;
@@ -138,7 +138,7 @@ impl Demo<'_> {
     fn scenario(&self, layers: &[&str], settings: &[(&str, &str)]) -> Result<Scenario> {
         let medium = format!("file:{},size={}MiB,keep=true", self.file.display(), self.bytes / MIB);
         let stacks: Vec<String> = layers.iter().map(|layers| format!("{medium}{layers}")).collect();
-        Ok(super::asked::Asked::of(&stacks, settings).scenario()?)
+        super::asked::Asked::of(&stacks, settings).scenario()
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {

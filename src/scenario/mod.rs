@@ -2,6 +2,17 @@
 //! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
 
 pub mod ast;
+pub mod check;
+pub mod error;
+pub mod fio;
+pub mod grammar;
+mod measure;
+mod names;
+pub mod stacks;
+pub mod toml;
+pub mod words;
+
+pub use error::InputError;
 
 use iotax_load::{EngineName, Job};
 use serde::{Deserialize, Serialize};
@@ -13,6 +24,9 @@ use std::path::PathBuf;
 pub struct Scenario {
     /// Where it came from, for messages: a path or `command line`.
     pub source: String,
+    /// `name = "..."` of a scenario file.
+    #[serde(default)]
+    pub name: Option<String>,
     /// The compared stacks; with `bill`, every prefix of the one stack given, baseline first.
     pub stacks: Vec<Stack>,
     /// Index of the baseline in `stacks`.
@@ -27,6 +41,9 @@ pub struct Scenario {
     pub consent: Vec<Consent>,
     /// `max_written`: no drive is written more bytes than this.
     pub max_written: Option<u64>,
+    /// What was read differently from how it was written, for `plan`, the report and the log.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// A stack from its medium up.
@@ -110,7 +127,11 @@ impl Workload {
 
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
-        self.jobs.iter().map(job_subject).collect::<Vec<_>>().join(" with ")
+        self.jobs
+            .iter()
+            .map(job_subject)
+            .collect::<Vec<_>>()
+            .join(" with ")
     }
 }
 
@@ -124,7 +145,11 @@ fn job_subject(job: &Job) -> String {
         _ => format!("random {}/{} mix", job.rwmixread, 100 - job.rwmixread),
     };
     let bs = block_size_word(job.bs);
-    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
+    let jobs = if job.numjobs > 1 {
+        format!(" x {}", job.numjobs)
+    } else {
+        String::new()
+    };
     format!("{bs} {kind} at iodepth {}{jobs}", job.iodepth)
 }
 

@@ -1,0 +1,427 @@
+//! What each layer is called, takes and means: the data half of the family, read by the checks of
+//! scenarios, by the help and by the docs. How a layer is built is not said here.
+
+use crate::scenario::error::Fault;
+use crate::units;
+
+/// One option of a layer.
+#[derive(Debug)]
+pub struct OptionDef {
+    /// Its word.
+    pub name: &'static str,
+    /// Other words for it; never recorded.
+    pub aliases: &'static [&'static str],
+    /// What may stand behind it.
+    pub kind: OptionKind,
+    /// What holds when it is not written; `None`: nothing, or what the program below decides.
+    pub default: Option<&'static str>,
+    /// One line.
+    pub help: &'static str,
+}
+
+/// What may stand behind an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OptionKind {
+    /// `4KiB`: a unit is a must.
+    Size,
+    /// A whole number from 1.
+    Count,
+    /// A number; without a unit it means microseconds.
+    Microseconds,
+    /// A number; `2` and `2%` are the same.
+    Percent,
+    /// `true` or `false`; the lone word means `true`.
+    Flag,
+    /// One of these.
+    Word(&'static [&'static str]),
+}
+
+/// What a layer stands on, and what it gives to the one above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// A block device.
+    Block,
+    /// A file.
+    File,
+    /// Needs: either. Gives: what it got.
+    Any,
+}
+
+/// One layer.
+#[derive(Debug)]
+pub struct LayerHelp {
+    /// Its word.
+    pub name: &'static str,
+    /// The folder it belongs to: `volume`, `guest`, `known` (cost known beforehand).
+    pub family: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// A stack with it that parses.
+    pub example: &'static str,
+    /// All of its options.
+    pub options: &'static [OptionDef],
+    /// The option that a lone word sets, as `fs(xfs)`.
+    pub positional: Option<&'static str>,
+    /// Exactly one of these is written, unless empty.
+    pub one_of: &'static [&'static str],
+    /// What it stands on.
+    pub below: Face,
+    /// What it gives.
+    pub gives: Face,
+    /// It lives in the load generator, so it works in a guest and over ssh too.
+    pub anywhere: bool,
+}
+
+/// Every layer of this version.
+pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL];
+
+const LOOP: LayerHelp = LayerHelp {
+    name: "loop",
+    family: "volume",
+    help: "a loop device over a file or a device",
+    example: "file:/srv/x.img,size=4GiB | loop",
+    options: &[OptionDef {
+        name: "direct-io",
+        aliases: &["direct_io"],
+        kind: OptionKind::Flag,
+        default: Some("true"),
+        help: "the loop device opens its file with O_DIRECT",
+    }],
+    positional: None,
+    one_of: &[],
+    below: Face::Any,
+    gives: Face::Block,
+    anywhere: false,
+};
+
+const FS: LayerHelp = LayerHelp {
+    name: "fs",
+    family: "volume",
+    help: "a new file system and one file in it",
+    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
+    options: &[OptionDef {
+        name: "type",
+        aliases: &[],
+        kind: OptionKind::Word(&["xfs", "ext4"]),
+        default: None,
+        help: "which file system",
+    }],
+    positional: Some("type"),
+    one_of: &["type"],
+    below: Face::Block,
+    gives: Face::File,
+    anywhere: false,
+};
+
+const DELAY: LayerHelp = LayerHelp {
+    name: "delay",
+    family: "known",
+    help: "holds each completion back in the load generator: a layer of known cost",
+    example: "file:/srv/x.img,size=4GiB | delay(us=50)",
+    options: &[
+        OptionDef {
+            name: "us",
+            aliases: &[],
+            kind: OptionKind::Microseconds,
+            default: None,
+            help: "microseconds added to each I/O",
+        },
+        OptionDef {
+            name: "percent",
+            aliases: &[],
+            kind: OptionKind::Percent,
+            default: None,
+            help: "percent of the I/O's own cycle added on top of it",
+        },
+    ],
+    positional: Some("us"),
+    one_of: &["us", "percent"],
+    below: Face::Any,
+    gives: Face::Any,
+    anywhere: true,
+};
+
+const VM: LayerHelp = LayerHelp {
+    name: "vm",
+    family: "guest",
+    help: "a QEMU guest with one virtual disk; the load runs inside",
+    example: "file:/srv/x.img,size=4GiB | vm(cache=none,queues=2)",
+    options: VM_OPTIONS,
+    positional: None,
+    one_of: &[],
+    below: Face::Any,
+    gives: Face::Block,
+    anywhere: false,
+};
+
+const VM_OPTIONS: &[OptionDef] = &[
+    OptionDef {
+        name: "cache",
+        aliases: &[],
+        kind: OptionKind::Word(&["none", "writeback", "writethrough", "directsync", "unsafe"]),
+        default: Some("none"),
+        help: "QEMU's cache mode of the disk",
+    },
+    OptionDef {
+        name: "aio",
+        aliases: &[],
+        kind: OptionKind::Word(&["native", "threads", "io_uring"]),
+        default: Some("native"),
+        help: "how QEMU issues its I/O",
+    },
+    OptionDef {
+        name: "iothread",
+        aliases: &[],
+        kind: OptionKind::Flag,
+        default: Some("true"),
+        help: "a thread of its own for the disk",
+    },
+    OptionDef {
+        name: "num-queues",
+        aliases: &["queues", "num_queues"],
+        kind: OptionKind::Count,
+        default: None,
+        help: "request queues of the disk; QEMU's own choice when not written",
+    },
+    OptionDef {
+        name: "vcpus",
+        aliases: &[],
+        kind: OptionKind::Count,
+        default: Some("2"),
+        help: "virtual CPUs of the guest",
+    },
+    OptionDef {
+        name: "memory",
+        aliases: &[],
+        kind: OptionKind::Size,
+        default: Some("512MiB"),
+        help: "memory of the guest",
+    },
+    OptionDef {
+        name: "accel",
+        aliases: &[],
+        kind: OptionKind::Word(&["auto", "kvm", "tcg"]),
+        default: Some("auto"),
+        help: "auto takes KVM where it really works, else emulation, which is said in every output",
+    },
+    OptionDef {
+        name: "attach",
+        aliases: &[],
+        kind: OptionKind::Word(&["virtio-blk"]),
+        default: Some("virtio-blk"),
+        help: "how the disk reaches the guest",
+    },
+];
+
+const NULL: LayerHelp = LayerHelp {
+    name: "null",
+    family: "known",
+    help: "does nothing: A against A, which measures the ruler",
+    example: "file:/srv/x.img,size=4GiB | null",
+    options: &[],
+    positional: None,
+    one_of: &[],
+    below: Face::Any,
+    gives: Face::Any,
+    anywhere: true,
+};
+
+/// The layer of that name.
+pub fn find(name: &str) -> Option<&'static LayerHelp> {
+    ALL.iter().find(|layer| layer.name == name)
+}
+
+/// The names of all layers, in the order of the table.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|layer| layer.name).collect()
+}
+
+impl LayerHelp {
+    /// The option of that name or alias.
+    pub fn option(&self, word: &str) -> Option<&'static OptionDef> {
+        self.options
+            .iter()
+            .find(|option| option.name == word || option.aliases.contains(&word))
+    }
+}
+
+impl OptionDef {
+    /// The value as it is recorded.
+    ///
+    /// # Errors
+    /// Why the value does not fit its kind.
+    pub fn check(&self, value: &str) -> Result<String, Fault> {
+        match self.kind {
+            OptionKind::Size => check_size(value),
+            OptionKind::Count => check_count(value),
+            OptionKind::Microseconds => {
+                microseconds_as_ns(value).map(|_| plain_number(value, "us"))
+            }
+            OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
+            OptionKind::Flag => check_word(value, &["true", "false"]),
+            OptionKind::Word(words) => check_word(value, words),
+        }
+    }
+}
+
+fn check_size(value: &str) -> Result<String, Fault> {
+    match units::parse_bytes(value) {
+        Ok(0) => Err(Fault::new(format!("size \"{value}\" is nothing"))),
+        Ok(_) => Ok(value.to_owned()),
+        Err(clause) => Err(Fault::from_clause(&clause)),
+    }
+}
+
+fn check_count(value: &str) -> Result<String, Fault> {
+    match value.parse::<u32>() {
+        Ok(count @ 1..) => Ok(count.to_string()),
+        _ => Err(Fault::hint(
+            format!("\"{value}\" is not a whole number from 1"),
+            "write a number such as 2",
+        )),
+    }
+}
+
+fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
+    if words.contains(&value) {
+        return Ok(value.to_owned());
+    }
+    let fault = Fault::unknown("word", value, words);
+    Err(Fault {
+        why: format!("\"{value}\" is not one of {}", words.join(", ")),
+        hint: near_hint(fault),
+    })
+}
+
+fn near_hint(fault: Fault) -> Option<String> {
+    let (near, _) = fault
+        .hint?
+        .split_once("? ")
+        .map(|(near, rest)| (format!("{near}?"), rest.to_owned()))?;
+    Some(near)
+}
+
+fn plain_number(value: &str, unit: &str) -> String {
+    value.trim_end_matches(unit).trim().to_owned()
+}
+
+/// Nanoseconds of a checked [`OptionKind::Microseconds`]: `50`, `50us`, `0.5`.
+///
+/// # Errors
+/// Why it is none.
+pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
+    let number = decimal(value, "us").ok_or_else(|| {
+        Fault::hint(
+            format!("\"{value}\" is no number of microseconds"),
+            "write us=50",
+        )
+    })?;
+    bounded(number * 1e3, 60e9).ok_or_else(|| {
+        Fault::new(format!(
+            "\"{value}\" is not between 0.001 and 60000000 microseconds"
+        ))
+    })
+}
+
+/// Parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
+///
+/// # Errors
+/// Why it is none.
+pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
+    let number = decimal(value, "%").ok_or_else(|| {
+        Fault::hint(
+            format!("\"{value}\" is no number of percent"),
+            "write percent=2",
+        )
+    })?;
+    bounded(number * 1e4, 100e6)
+        .and_then(|ppm| u32::try_from(ppm).ok())
+        .ok_or_else(|| {
+            Fault::new(format!(
+                "\"{value}\" is not between 0.0001 and 10000 percent"
+            ))
+        })
+}
+
+/// Digits and at most one point; `f64`'s own parser would take `inf` and `1e9`.
+fn decimal(value: &str, unit: &str) -> Option<f64> {
+    let digits = value.strip_suffix(unit).unwrap_or(value).trim();
+    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+/// A value below the resolution would be recorded as a delay and be none.
+fn bounded(number: f64, most: f64) -> Option<u64> {
+    let whole = number.round();
+    (1.0..=most).contains(&whole).then_some(whole as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_table_is_sound() {
+        let names: BTreeSet<_> = names().into_iter().collect();
+        assert_eq!(names.len(), ALL.len(), "names are unique");
+        for layer in ALL {
+            assert!(
+                !layer.help.is_empty() && !layer.help.contains('\n'),
+                "{}",
+                layer.name
+            );
+            assert!(
+                layer.example.contains(&format!("| {}", layer.name)),
+                "{}",
+                layer.name
+            );
+            assert!(
+                layer
+                    .positional
+                    .is_none_or(|name| layer.option(name).is_some()),
+                "{}",
+                layer.name
+            );
+            assert!(
+                layer.one_of.iter().all(|name| layer.option(name).is_some()),
+                "{}",
+                layer.name
+            );
+            assert_eq!(
+                layer.gives == Face::Any,
+                layer.anywhere,
+                "{} passes its target on",
+                layer.name
+            );
+            for option in layer.options {
+                assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
+                assert_eq!(
+                    layer.option(option.name).map(|found| found.help),
+                    Some(option.help)
+                );
+                if let Some(default) = option.default {
+                    assert_eq!(
+                        option.check(default).as_deref(),
+                        Ok(default),
+                        "{} {}",
+                        layer.name,
+                        option.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_delay() {
+        assert_eq!(microseconds_as_ns("50"), Ok(50_000));
+        assert_eq!(microseconds_as_ns("0.5us"), Ok(500));
+        assert_eq!(percent_as_ppm("2"), Ok(20_000));
+        assert_eq!(percent_as_ppm("0.5%"), Ok(5_000));
+        for wrong in ["", "0", "-1", "inf", "1e3", "x", ".", "99999999999"] {
+            assert!(microseconds_as_ns(wrong).is_err(), "{wrong}");
+            assert!(percent_as_ppm(wrong).is_err(), "{wrong}");
+        }
+    }
+}

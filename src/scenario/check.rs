@@ -1,0 +1,425 @@
+//! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
+//! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
+
+use super::error::{Fault, InputError, TextFault, column_of, excerpt};
+use super::stacks::{Cell, Devices, cells_of, size_of};
+use super::words::{Draft, JobWords, Origin, Targets, draft_from_words, parse_engine};
+use super::{
+    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names,
+    toml,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What the options of the command line say beside stacks or a scenario file.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// `--bill`.
+    pub bill: bool,
+    /// `--baseline NAME`: the name of a stack, or its text.
+    pub baseline: Option<String>,
+    /// fio's words: `("rw", "randread")`, ...; none for the default load.
+    pub words: Vec<(String, String)>,
+    /// A job file to take the workloads from.
+    pub job_file: Option<PathBuf>,
+    /// Keys of `[measure]`: `("budget", "60s")`, ...
+    pub measure: Vec<(String, String)>,
+    /// `--engine`.
+    pub engine: Option<String>,
+    /// `--destroy`, each `serial=X,wipe=gpt`.
+    pub destroy: Vec<String>,
+    /// `--max-written 100GiB`.
+    pub max_written: Option<String>,
+}
+
+/// Whatever `run` and `plan` were given: a scenario file, or stacks with or without a job file.
+///
+/// # Errors
+/// Bad input, with its place.
+pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenario, InputError> {
+    let (files, stacks): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|word| is_file_of_ours(word));
+    let stacks: Vec<String> = stacks.into_iter().cloned().collect();
+    match files.as_slice() {
+        [] => from_stacks(&stacks, request),
+        [file] if stacks.is_empty() => from_path(Path::new(file), request),
+        [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => from_stacks(
+            &stacks,
+            &Request {
+                job_file: Some(PathBuf::from(file)),
+                ..request.clone()
+            },
+        ),
+        [file, ..] => {
+            let why = format!("\"{file}\" beside other files or stacks");
+            let fault = Fault::hint(why, "name one scenario.toml, or one job file and stacks");
+            Err(InputError::new("command line", fault))
+        }
+    }
+}
+
+/// A stack has a scheme or a bar; what ends in .toml or .fio without them is a file.
+fn is_file_of_ours(word: &str) -> bool {
+    let stack = ["file:", "ssh:", "[", "each(", "/dev/"]
+        .iter()
+        .any(|start| word.trim_start().starts_with(start));
+    !stack
+        && !word.contains('|')
+        && (is_job_file(Path::new(word))
+            || Path::new(word).extension().is_some_and(|end| end == "toml"))
+}
+
+fn is_job_file(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|end| end == "fio" || end == "job" || end == "ini")
+}
+
+/// Stacks in the one-line grammar, the first one the baseline.
+///
+/// # Errors
+/// Bad input, with its place.
+pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
+    let mut parts = Parts::new("command line");
+    let mut cells = Vec::new();
+    for (index, text) in exprs.iter().enumerate() {
+        cells.extend(command_line_cells(index + 1, text)?);
+    }
+    let names = names::names_of(&cells);
+    parts.stacks = cells
+        .into_iter()
+        .zip(names)
+        .map(|(cell, name)| cell.named(name, false))
+        .collect();
+    parts.apply(request)?;
+    parts.scenario()
+}
+
+fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError> {
+    let place = format!("command line, stack {number}");
+    let fault = |fault: TextFault| InputError {
+        column: Some(column_of(text, fault.span.start)),
+        excerpt: Some(excerpt(text, &fault.span)),
+        ..InputError::new(&place, fault.fault)
+    };
+    let expr = grammar::parse(text).map_err(fault)?;
+    cells_of(&expr, &Devices::new(), &|byte| {
+        format!("{place}, column {}", column_of(text, byte))
+    })
+    .map_err(fault)
+}
+
+/// A scenario file. A job file alone says nothing about where, so it is refused with what to add.
+///
+/// # Errors
+/// Bad input, with its place.
+pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError> {
+    if is_job_file(path) {
+        fio::read(path)?;
+        let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
+        let fault = Fault::hint(
+            "a job file says what I/O to issue, and no stack is named",
+            hint,
+        );
+        return Err(InputError::new(path.display().to_string(), fault));
+    }
+    let mut parts = toml::read(path)?;
+    parts.apply(request)?;
+    parts.scenario()
+}
+
+/// Every prefix of a stack, the bare medium first.
+pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
+    let prefix = |length: usize| Cell {
+        medium: stack.medium.clone(),
+        layers: stack.layers[..length].to_vec(),
+    };
+    let cells: Vec<Cell> = (0..=stack.layers.len()).map(prefix).collect();
+    let names = names::names_of(&cells);
+    cells
+        .into_iter()
+        .zip(names)
+        .map(|(cell, name)| cell.named(name, false))
+        .collect()
+}
+
+/// `serial=X,wipe=gpt`; `wipe` may be written several times.
+///
+/// # Errors
+/// A path in place of a serial, or another key.
+pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
+    let example = "write serial=S4EVNX0N,wipe=gpt";
+    let mut serial = None;
+    let mut wipe = Vec::new();
+    for part in text.split(',') {
+        match part.trim().split_once('=') {
+            Some((_, "")) => return Err(Fault::hint(format!("\"{part}\" has no value"), example)),
+            Some(("serial" | "wwn", value)) if serial.is_none() => serial = Some(value.to_owned()),
+            Some(("serial" | "wwn", _)) => {
+                return Err(Fault::hint(
+                    "two serials in one consent",
+                    "write one consent a device",
+                ));
+            }
+            Some(("wipe", value)) => wipe.push(value.to_owned()),
+            Some((key, _)) => {
+                return Err(Fault::unknown(
+                    "key of a consent",
+                    key,
+                    &["serial", "wwn", "wipe"],
+                ));
+            }
+            None => return Err(Fault::hint(format!("\"{part}\" is not key=value"), example)),
+        }
+    }
+    match serial {
+        Some(serial) if serial.starts_with('/') => Err(Fault::hint(
+            format!("{serial} is a path, and a path may be another disk tomorrow"),
+            "name the serial number or WWN",
+        )),
+        Some(serial) => Ok(Consent { serial, wipe }),
+        None => Err(Fault::hint("no serial number or WWN", example)),
+    }
+}
+
+/// A scenario on its way: what the files and the options say, before it is checked as a whole.
+pub(super) struct Parts {
+    source: String,
+    pub name: Option<String>,
+    pub bill: bool,
+    pub baseline: Option<(Origin, String)>,
+    pub stacks: Vec<Stack>,
+    pub drafts: Vec<Draft>,
+    pub measure: MeasureSpec,
+    pub measure_origins: BTreeMap<String, Origin>,
+    pub consent: Vec<Consent>,
+    pub max_written: Option<u64>,
+    pub notes: Vec<String>,
+    /// For workloads that name none.
+    pub engine: Option<Engine>,
+}
+
+impl Parts {
+    pub(super) fn new(source: &str) -> Self {
+        Parts {
+            source: source.to_owned(),
+            name: None,
+            bill: false,
+            baseline: None,
+            stacks: Vec::new(),
+            drafts: Vec::new(),
+            measure: MeasureSpec::default(),
+            measure_origins: BTreeMap::new(),
+            consent: Vec::new(),
+            max_written: None,
+            notes: Vec::new(),
+            engine: None,
+        }
+    }
+
+    /// The command line goes before the file.
+    fn apply(&mut self, request: &Request) -> Result<(), InputError> {
+        let origin = Origin::command_line();
+        self.bill |= request.bill;
+        if let Some(name) = &request.baseline {
+            self.baseline = Some((origin.clone(), name.clone()));
+        }
+        self.load(request)?;
+        for (key, word) in &request.measure {
+            measure::set(&mut self.measure, key, word).map_err(|fault| origin.error(key, fault))?;
+            self.measure_origins.insert(key.clone(), origin.clone());
+        }
+        for text in &request.destroy {
+            self.consent
+                .push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+        }
+        if let Some(word) = &request.max_written {
+            self.max_written =
+                Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, request: &Request) -> Result<(), InputError> {
+        let named = !request.words.is_empty() || request.job_file.is_some();
+        if named
+            && (!self.drafts.is_empty()
+                || (!request.words.is_empty() && request.job_file.is_some()))
+        {
+            let fault = Fault::hint(
+                "workloads are named in two places",
+                "name them in a file or as words, not both",
+            );
+            return Err(InputError::new("command line", fault));
+        }
+        if let Some(path) = &request.job_file {
+            let file = fio::read(path)?;
+            self.drafts = file.drafts;
+            self.notes.extend(file.notes);
+        } else if !request.words.is_empty() {
+            self.drafts = vec![draft_from_words(&request.words)?];
+        }
+        let Some(word) = &request.engine else {
+            return Ok(());
+        };
+        let engine =
+            parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
+        self.engine = engine;
+        self.drafts
+            .iter_mut()
+            .for_each(|draft| draft.engine = engine);
+        Ok(())
+    }
+
+    fn scenario(mut self) -> Result<Scenario, InputError> {
+        self.take_apart()?;
+        let baseline = self.baseline_index()?;
+        let workloads = self.workloads()?;
+        self.check_measure()?;
+        self.note_twins();
+        Ok(Scenario {
+            source: self.source,
+            name: self.name,
+            stacks: self.stacks,
+            baseline,
+            bill: self.bill,
+            workloads,
+            measure: self.measure,
+            consent: self.consent,
+            max_written: self.max_written,
+            notes: self.notes,
+        })
+    }
+
+    fn take_apart(&mut self) -> Result<(), InputError> {
+        if self.stacks.is_empty() {
+            let hint = "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
+            return Err(self.error(Fault::hint("no stack is named", hint)));
+        }
+        if !self.bill {
+            return Ok(());
+        }
+        match self.stacks.as_slice() {
+            [stack] if stack.layers.is_empty() => Err(self.error(Fault::hint(
+                "a bill of a bare medium has no lines",
+                "put layers on it with \"|\"",
+            ))),
+            [stack] => {
+                self.stacks = expand_bill(stack);
+                Ok(())
+            }
+            several => {
+                let fault = Fault::hint(
+                    format!(
+                        "a bill takes one stack apart, and there are {}",
+                        several.len()
+                    ),
+                    "name one stack without a grid, or compare them without a bill",
+                );
+                Err(self.error(fault))
+            }
+        }
+    }
+
+    fn error(&self, fault: Fault) -> InputError {
+        InputError::new(self.source.clone(), fault)
+    }
+
+    fn baseline_index(&self) -> Result<usize, InputError> {
+        let Some((origin, name)) = &self.baseline else {
+            return Ok(0);
+        };
+        let named = |stack: &Stack| stack.name == *name || stack.text == *name;
+        self.stacks.iter().position(named).ok_or_else(|| {
+            let known: Vec<&str> = self
+                .stacks
+                .iter()
+                .map(|stack| stack.name.as_str())
+                .collect();
+            origin.error("baseline", Fault::unknown("stack", name, &known))
+        })
+    }
+
+    fn workloads(&mut self) -> Result<Vec<Workload>, InputError> {
+        if self.drafts.is_empty() {
+            self.drafts = vec![Draft::of_words(&JobWords::default(), self.engine)?];
+        }
+        let targets = targets(&self.stacks);
+        let mut taken = BTreeSet::new();
+        let mut workloads = Vec::new();
+        for draft in &self.drafts {
+            let mut workload = draft.on(targets)?;
+            workload.name = free_name(&workload.name, &taken);
+            taken.insert(workload.name.clone());
+            workloads.push(workload);
+        }
+        Ok(workloads)
+    }
+
+    fn check_measure(&mut self) -> Result<(), InputError> {
+        // Somebody who names a short budget means it; the default of min_time gives way.
+        if !self.measure_origins.contains_key("min_time") {
+            self.measure.min_time_ns = self.measure.min_time_ns.min(self.measure.budget_ns);
+        }
+        measure::check(&self.measure).map_err(|(key, fault)| {
+            match self.measure_origins.get(key) {
+                Some(origin) => origin.error(key, fault),
+                None => self.error(fault).key(key),
+            }
+        })?;
+        if self.measure.visits < measure::VISITS_FOR_A_VERDICT {
+            self.notes.push(format!(
+                "visits = {}: stacks that cannot be up together get no verdict from fewer than {}",
+                self.measure.visits,
+                measure::VISITS_FOR_A_VERDICT
+            ));
+        }
+        Ok(())
+    }
+
+    fn note_twins(&mut self) {
+        for (i, stack) in self.stacks.iter().enumerate() {
+            if let Some(twin) = self.stacks[..i].iter().find(|twin| twin.text == stack.text) {
+                self.notes.push(format!(
+                    "\"{}\" and \"{}\" are the same stack: A against A",
+                    twin.name, stack.name
+                ));
+            }
+        }
+    }
+}
+
+fn targets(stacks: &[Stack]) -> Targets {
+    let sizes: Vec<Option<u64>> = stacks
+        .iter()
+        .map(|stack| declared_size(&stack.medium))
+        .collect();
+    Targets {
+        smallest: sizes.iter().flatten().min().copied(),
+        all_declared: sizes.iter().all(Option::is_some),
+    }
+}
+
+fn declared_size(medium: &Medium) -> Option<u64> {
+    match medium {
+        Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
+        Medium::Device { .. } | Medium::Many { .. } => None,
+    }
+}
+
+fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
+    let numbered = |n: usize| {
+        if n == 1 {
+            name.to_owned()
+        } else {
+            format!("{name}-{n}")
+        }
+    };
+    (1..=taken.len() + 1)
+        .map(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -1,0 +1,488 @@
+use super::super::LayerSpec;
+use super::*;
+use crate::layer::catalog;
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+fn stacks(exprs: &[&str]) -> Result<Scenario, InputError> {
+    with(exprs, &Request::default())
+}
+
+fn with(exprs: &[&str], request: &Request) -> Result<Scenario, InputError> {
+    let exprs: Vec<String> = exprs.iter().map(|text| (*text).to_owned()).collect();
+    from_arguments(&exprs, request)
+}
+
+fn names(exprs: &[&str]) -> Vec<String> {
+    stacks(exprs)
+        .unwrap()
+        .stacks
+        .into_iter()
+        .map(|stack| stack.name)
+        .collect()
+}
+
+const FILE: &str = "file:/srv/x.img,size=4GiB";
+
+#[test]
+fn two_stacks_of_the_command_line() {
+    let scenario = stacks(&[
+        FILE,
+        "file:/srv/x.img,size=4GiB|loop()|fs( xfs )|delay(us = 2.5us)",
+    ])
+    .unwrap();
+    insta::assert_json_snapshot!(scenario);
+}
+
+#[test]
+fn a_bill() {
+    let request = Request {
+        bill: true,
+        ..Request::default()
+    };
+    let scenario = with(
+        &["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"],
+        &request,
+    )
+    .unwrap();
+    let lines: Vec<_> = scenario
+        .stacks
+        .iter()
+        .map(|stack| format!("{} = {}", stack.name, stack.text))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert!(scenario.bill && scenario.baseline == 0);
+}
+
+#[test]
+fn names_are_short_and_unique() {
+    insta::assert_debug_snapshot!([
+        names(&[FILE, "file:/srv/x.img,size=4GiB | vm"]),
+        names(&[
+            "/dev/nvme1n1",
+            "/dev/nvme1n1 | fs(xfs)",
+            "/dev/nvme1n1 | fs(ext4)"
+        ]),
+        names(&["file:/srv/x.img,size=4GiB | vm(cache=[none,writeback],queues=[1,4])"]),
+        names(&[
+            "file:/srv/x.img,size=4GiB | vm",
+            "file:/srv/x.img,size=4GiB | vm(cache=writeback)"
+        ]),
+        names(&[
+            "file:/srv/x.img,size=4GiB | vm",
+            "file:/srv/x.img,size=4GiB | loop | vm"
+        ]),
+        names(&["file:/srv/x.img,size=4GiB", "file:/srv/y.img,size=4GiB"]),
+        names(&[
+            "ssh:host1:/dev/nvme0n1",
+            "ssh:vm7:/dev/vda",
+            "ssh:vm7:/dev/vdb"
+        ]),
+        names(&[FILE, FILE, "file:/srv/x.img,size=4GiB | null"]),
+        names(&["file:/srv/x.img | loop(direct-io=[true,false]) | fs(xfs)"]),
+    ]);
+}
+
+#[test]
+fn the_same_stack_twice_is_said() {
+    let notes = stacks(&[FILE, FILE]).unwrap().notes;
+    assert_eq!(
+        notes,
+        ["\"file\" and \"file #2\" are the same stack: A against A"]
+    );
+}
+
+#[test]
+fn a_baseline_by_name_or_text() {
+    let request = |name: &str| Request {
+        baseline: Some(name.to_owned()),
+        ..Request::default()
+    };
+    let guest = "file:/srv/x.img,size=4GiB | vm";
+    assert_eq!(with(&[FILE, guest], &request("vm")).unwrap().baseline, 1);
+    assert_eq!(with(&[FILE, guest], &request(guest)).unwrap().baseline, 1);
+    assert!(
+        with(&[FILE, guest], &request("mv"))
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean \"vm\"?")
+    );
+}
+
+#[test]
+fn a_short_budget_lowers_the_least_time() {
+    let request = Request {
+        measure: vec![("budget".into(), "2s".into())],
+        ..Request::default()
+    };
+    let spec = with(&[FILE], &request).unwrap().measure;
+    assert_eq!(
+        (spec.min_time_ns, spec.budget_ns),
+        (2_000_000_000, 2_000_000_000)
+    );
+}
+
+#[test]
+fn a_job_file_beside_stacks() {
+    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/file-vm.fio");
+    let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &Request::default()).unwrap();
+    let names: Vec<_> = scenario
+        .workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
+    assert_eq!(names, ["qd1", "qd32"]);
+    assert_eq!(
+        scenario.workloads[0].jobs[0].size,
+        Some((1 << 30) / 5 * 4 / 4096 * 4096)
+    );
+    let alone = with(&[jobs], &Request::default()).unwrap_err().to_string();
+    assert!(alone.contains("no stack is named"), "{alone}");
+}
+
+#[test]
+fn an_error_leads_to_exit_code_2() {
+    let error = anyhow::Error::from(crate::exit::Failed::from(stacks(&["x"]).unwrap_err()));
+    assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+}
+
+/// Stacks that are refused, and the messages.
+const BAD: &[&str] = &[
+    "",
+    "   ",
+    "x.img",
+    "/srv/x.img",
+    "file:x.img,size=4GiB",
+    "file:/srv/x.img,size=4",
+    "file:/srv/x.img,size=4XiB",
+    "file:/srv/x.img,size=0B",
+    "file:/srv/x.img,sise=4GiB",
+    "file:/srv/x.img,size=[1GiB,2GiB]",
+    "file:/srv/x.img,size=1GiB,size=2GiB",
+    "file:/srv/x.img,keep=yes",
+    "file:/srv/x.img,4GiB",
+    "file:/dev/sda",
+    "file:/srv/../etc/passwd",
+    "fiel:/srv/x.img",
+    "file:",
+    "file:\"/srv/x",
+    "file:\"/srv/\\x\"",
+    "/dev/sda,size=4GiB",
+    "/dev/sda /dev/sdb",
+    "/dev/sda,/dev/sdb",
+    "ssh:vm7",
+    "ssh:-oProxyCommand=x:/dev/vda",
+    "ssh:vm7:/dev/vda,size=4GiB",
+    "ssh:vm7:/dev/vda | fs(xfs)",
+    "/dev/sda |",
+    "/dev/sda | | loop",
+    "/dev/sda | lop",
+    "[/dev/sda,/dev/sdb] | mdraid(level=5)",
+    "[/dev/sda,/dev/sdb,/dev/sdc] | loop",
+    "[/dev/sda,/dev/sda] | loop",
+    "[/dev/sda,/dev/sdb]",
+    "[/dev/sda,/dev/sdb",
+    "[]",
+    "[/dev/sda,/dev/sdb] @storage | loop",
+    "each([/dev/sda,/dev/sdb])",
+    "each(/dev/sda)",
+    "/dev/sda | loop(",
+    "/dev/sda | loop)",
+    "/dev/sda | loop(direct-io=maybe)",
+    "/dev/sda | loop(direct-io)(x)",
+    "/dev/sda | null(x)",
+    "/dev/sda | fs",
+    "/dev/sda | fs(zfs)",
+    "/dev/sda | fs(xfs,type=ext4)",
+    "/dev/sda | delay",
+    "/dev/sda | delay(us=50,percent=2)",
+    "/dev/sda | delay(us=-1)",
+    "/dev/sda | delay(percent=0)",
+    "/dev/sda | vm(cahce=none)",
+    "/dev/sda | vm(cache)",
+    "/dev/sda | vm(cache=[none,nonne])",
+    "/dev/sda | vm(cache=[none,none])",
+    "/dev/sda | vm(cache=[])",
+    "/dev/sda | vm(cache=none,cache=unsafe)",
+    "/dev/sda | vm(queues=1,num-queues=2)",
+    "/dev/sda | vm(vcpus=0)",
+    "/dev/sda | vm(memory=512)",
+    "/dev/sda | vm(attach=vfio)",
+    "/dev/sda | vm x8",
+    "/dev/sda | vm x0",
+    "/dev/sda | vm x8 @host",
+    "/dev/sda | vm @storage",
+    "/dev/sda | vm @",
+    "/dev/sda | vm @host>client",
+    "/dev/sda | vm | fs(xfs)",
+    "/dev/sda | vm | vm",
+    "/dev/sda | vm(cache=[none,writeback,unsafe],vcpus=[1,2,3,4,5,6,7,8],num-queues=[1,2,3])",
+    "file:/srv/x.img | fs(xfs)",
+    "file:/srv/\u{e9}.img | l\u{f6}\u{f6}p",
+    "/dev/sda\n| lop",
+];
+
+#[test]
+fn refused_stacks() {
+    let mut table = String::new();
+    for text in BAD {
+        let Err(error) = stacks(&[text]) else {
+            panic!("taken: {text}")
+        };
+        let error = error.to_string();
+        assert!(
+            error.starts_with("command line, stack 1: column "),
+            "{error}"
+        );
+        writeln!(table, "{text:?}\n    {}", error.replace('\n', "\n    ")).unwrap();
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn refused_requests() {
+    let words = |key: &str, value: &str| Request {
+        words: vec![(key.into(), value.into())],
+        ..Request::default()
+    };
+    let measure = |key: &str, value: &str| Request {
+        measure: vec![(key.into(), value.into())],
+        ..Request::default()
+    };
+    let bill = Request {
+        bill: true,
+        ..Request::default()
+    };
+    let twice = Request {
+        job_file: Some("x.fio".into()),
+        ..words("bs", "4k")
+    };
+    let table = [
+        with(&[], &Request::default()),
+        with(&[FILE], &bill),
+        with(&[FILE, FILE], &bill),
+        with(&["file:/srv/x.img,size=4GiB | vm(vcpus=[1,2])"], &bill),
+        with(&[FILE], &words("iodpeth", "3")),
+        with(&[FILE], &words("ioengine", "libaio")),
+        with(&[FILE], &words("bs", "4096")),
+        with(&[FILE], &words("bs", "600B")),
+        with(&[FILE], &words("size", "5GiB")),
+        with(&["/dev/sda"], &words("size", "50%")),
+        with(&[FILE], &measure("precision", "1")),
+        with(&[FILE], &measure("min_time", "1h")),
+        with(&[FILE], &twice),
+        with(
+            &[FILE],
+            &Request {
+                engine: Some("libaio".into()),
+                ..Request::default()
+            },
+        ),
+        with(
+            &[FILE],
+            &Request {
+                max_written: Some("9".into()),
+                ..Request::default()
+            },
+        ),
+        with(
+            &[FILE],
+            &Request {
+                destroy: vec!["serial=A,serial=B".into()],
+                ..Request::default()
+            },
+        ),
+        with(&["nope.toml"], &Request::default()),
+        with(&["nope.fio"], &Request::default()),
+        with(&["a.toml", FILE], &Request::default()),
+        from_path(Path::new("scenarios"), &Request::default()),
+    ];
+    let table: Vec<String> = table
+        .into_iter()
+        .map(|result| result.unwrap_err().to_string())
+        .collect();
+    insta::assert_snapshot!(table.join("\n"));
+}
+
+fn example_blocks(doc: &str, kind: &str) -> Vec<String> {
+    let path = format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let opening = format!("```{kind}\n");
+    let blocks: Vec<String> = text
+        .split(&opening)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default().to_owned())
+        .collect();
+    assert!(!blocks.is_empty(), "{doc} has no {kind} example");
+    blocks
+}
+
+#[test]
+fn every_stack_of_the_docs_is_taken() {
+    for block in example_blocks("stack-grammar.md", "stack") {
+        for line in block.lines() {
+            stacks(&[line]).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+#[test]
+fn later_stacks_of_the_docs_parse_and_are_refused() {
+    for block in example_blocks("stack-grammar.md", "stack-later") {
+        for line in block.lines() {
+            let expr = grammar::parse(line).unwrap_or_else(|fault| panic!("{}", fault.show(line)));
+            assert!(grammar::parse(&expr.to_string()).is_ok());
+            assert!(stacks(&[line]).is_err(), "taken: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_error_of_the_docs_is_the_one_that_is_given() {
+    let error = stacks(&["file:/srv/x.img,size=4GiB | lop"])
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        example_blocks("stack-grammar.md", "text")[0].trim_end(),
+        error
+    );
+}
+
+#[test]
+fn scenarios_and_jobs_of_the_docs_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    for block in example_blocks("scenario-format.md", "toml") {
+        let path = folder.path().join("doc.toml");
+        std::fs::write(&path, block).unwrap();
+        from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+    }
+    for block in example_blocks("scenario-format.md", "fio") {
+        let path = folder.path().join("doc.fio");
+        std::fs::write(&path, block).unwrap();
+        with(&[path.to_str().unwrap(), FILE], &Request::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn the_docs_name_every_layer_option_and_word() {
+    let read = |doc: &str| {
+        std::fs::read_to_string(format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    let grammar = read("stack-grammar.md");
+    for layer in catalog::ALL {
+        assert!(
+            grammar.contains(&format!("| `{}", layer.name)),
+            "{}",
+            layer.name
+        );
+        for option in layer.options {
+            assert!(
+                grammar.contains(&format!("`{}=", option.name)),
+                "{} {}",
+                layer.name,
+                option.name
+            );
+        }
+    }
+    let format = read("scenario-format.md");
+    let words = super::super::words::known_words();
+    for word in words
+        .iter()
+        .filter(|word| **word != "fileoffset")
+        .chain(measure::KEYS)
+    {
+        assert!(
+            format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")),
+            "{word}"
+        );
+    }
+}
+
+#[test]
+fn every_example_of_the_catalog_is_taken() {
+    for layer in catalog::ALL {
+        let scenario = stacks(&[layer.example]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.stacks[0].layers.last().unwrap().name, layer.name);
+    }
+}
+
+#[test]
+fn ready_scenarios() {
+    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "known-delay"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+        let scenario = from_path(
+            &Path::new(folder).join(format!("{name}.toml")),
+            &Request::default(),
+        );
+        let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        scenario.source = scenario.source.replace(folder, "scenarios");
+        scenario
+            .notes
+            .iter_mut()
+            .for_each(|note| *note = note.replace(folder, "scenarios"));
+        let layers = scenario
+            .stacks
+            .iter_mut()
+            .flat_map(|stack| stack.layers.iter_mut());
+        layers.for_each(|layer| layer.origin = layer.origin.replace(folder, "scenarios"));
+        insta::assert_json_snapshot!(name, scenario);
+    }
+}
+
+#[test]
+fn every_file_of_scenarios_is_taken() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4);
+}
+
+fn without_origins(stack: &Stack) -> (Medium, Vec<LayerSpec>) {
+    let layers = stack.layers.iter().map(|layer| LayerSpec {
+        origin: String::new(),
+        ..layer.clone()
+    });
+    (stack.medium.clone(), layers.collect())
+}
+
+proptest! {
+    /// The canonical text is what the record and the planner compare stacks by.
+    #[test]
+    fn a_canonical_text_gives_the_same_stack(
+        name in "[a-z ,\"\\\\\\[(|=@é]{1,12}",
+        size in proptest::option::of(1u64..1 << 62),
+        keep in any::<bool>(),
+        layers in proptest::sample::subsequence(
+            vec!["loop", "fs(xfs)", "delay(7)", "null @host", "loop(direct-io=false)", "vm(queues=2,memory=1.5GiB)", "delay(percent=2%)"], 0..=7),
+    ) {
+        let medium = Medium::File { path: format!("/srv/{name}.img").into(), size, keep };
+        let text = std::iter::once(medium.text()).chain(layers.iter().map(|l| (*l).to_owned())).collect::<Vec<_>>().join(" | ");
+        let Ok(first) = stacks(&[&text]) else { return Ok(()) };
+        prop_assert_eq!(&first.stacks[0].medium, &medium);
+        let second = stacks(&[&first.stacks[0].text]).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(without_origins(&first.stacks[0]), without_origins(&second.stacks[0]));
+        prop_assert_eq!(&first.stacks[0].text, &second.stacks[0].text);
+    }
+
+    #[test]
+    fn names_of_any_stacks_are_unique(picks in proptest::collection::vec((0usize..5, 0usize..5), 1..8)) {
+        let media = [FILE, "file:/srv/y.img,size=1GiB", "/dev/sda", "/dev/sdb", "ssh:vm7:/dev/vda"];
+        let layers = ["", " | null", " | delay(5)", " | null | delay(5)", " | delay(us=[5,6])"];
+        let texts: Vec<String> = picks.iter().map(|(m, l)| format!("{}{}", media[*m], layers[*l])).collect();
+        let scenario = from_arguments(&texts, &Request::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let unique: BTreeSet<&str> = scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        prop_assert_eq!(unique.len(), scenario.stacks.len());
+    }
+
+    #[test]
+    fn arbitrary_arguments_never_panic(text in any::<String>()) {
+        let _ = stacks(&[&text]);
+    }
+}

@@ -1,0 +1,883 @@
+//! fio job files as fio reads them: sections, [global], includes, comments, ${VAR}. Each key is
+//! honoured, or noted as having no effect here, or refused with its line: a key that shapes the
+//! load is never dropped in silence. (Behaviour checked with fio 3.33.)
+
+use super::error::{Fault, InputError};
+use super::words::{Dialect, Draft, JobDraft, JobWords, Origin, Targets, canonical, known_words};
+use super::{Engine, Workload};
+use iotax_load::EngineName;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What a job file says: workloads in their order, and what was read but not used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFile {
+    /// A `stonewall` begins the next one.
+    pub drafts: Vec<Draft>,
+    /// One sentence each, with file and line.
+    pub notes: Vec<String>,
+}
+
+impl JobFile {
+    /// The workloads on a target of unknown size.
+    ///
+    /// # Errors
+    /// A percentage, which needs a declared size.
+    pub fn workloads(&self) -> Result<Vec<Workload>, InputError> {
+        self.drafts
+            .iter()
+            .map(|draft| draft.on(Targets::default()))
+            .collect()
+    }
+}
+
+/// Reads a job file and what it includes.
+///
+/// # Errors
+/// A file that cannot be read, or the first line that cannot be honoured.
+pub fn read(path: &Path) -> Result<JobFile, InputError> {
+    read_with(path, &|name| std::env::var(name).ok())
+}
+
+type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputError> {
+    let sections = Lines {
+        environment,
+        open: Vec::new(),
+    }
+    .sections(path)?;
+    let mut reader = Reader {
+        global: Pairs::new(),
+        drafts: Vec::new(),
+        notes: Notes::default(),
+    };
+    for section in sections {
+        reader.section(section)?;
+    }
+    if reader.drafts.is_empty() {
+        let fault = Fault::hint(
+            "no job section",
+            "begin a job with a line such as [randread]",
+        );
+        return Err(InputError::new(path.display().to_string(), fault));
+    }
+    let drafts = reader
+        .drafts
+        .into_iter()
+        .map(Group::draft)
+        .collect::<Result<_, _>>()?;
+    Ok(JobFile {
+        drafts,
+        notes: reader.notes.sentences,
+    })
+}
+
+/// `key` or `key=value`, and where it stands.
+#[derive(Clone, Debug)]
+struct Pair {
+    key: String,
+    value: Option<String>,
+    origin: Origin,
+}
+
+type Pairs = Vec<Pair>;
+
+struct Section {
+    name: String,
+    origin: Origin,
+    pairs: Pairs,
+}
+
+impl Section {
+    /// fio compares the first six letters.
+    fn is_global(&self) -> bool {
+        self.name.starts_with("global")
+    }
+}
+
+const DEEPEST_INCLUDE: usize = 16;
+
+struct Lines<'a> {
+    environment: Environment<'a>,
+    /// Files being read, the innermost last.
+    open: Vec<PathBuf>,
+}
+
+impl Lines<'_> {
+    fn sections(&mut self, path: &Path) -> Result<Vec<Section>, InputError> {
+        let mut sections: Vec<Section> = Vec::new();
+        let text = self.enter(path, None)?;
+        for (line, origin) in lines_of(&text, path) {
+            if line.starts_with('[') {
+                let name = section_name(line, &origin)?;
+                sections.push(Section {
+                    name,
+                    origin,
+                    pairs: Vec::new(),
+                });
+                continue;
+            }
+            let Some(section) = sections.last_mut() else {
+                let fault = Fault::hint(
+                    format!("\"{line}\" stands before any section"),
+                    "begin with a line such as [global]",
+                );
+                return Err(at(&origin, fault));
+            };
+            self.line(line, &origin, path, &mut section.pairs)?;
+        }
+        self.open.pop();
+        Ok(sections)
+    }
+
+    fn line(
+        &mut self,
+        line: &str,
+        origin: &Origin,
+        path: &Path,
+        pairs: &mut Pairs,
+    ) -> Result<(), InputError> {
+        if let Some(name) = included(line) {
+            return self.include(name, origin, path, pairs);
+        }
+        let line = self.expanded(line, origin)?;
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
+            None => (line.trim(), None),
+        };
+        pairs.push(Pair {
+            key: key.to_owned(),
+            value,
+            origin: origin.clone(),
+        });
+        Ok(())
+    }
+
+    /// fio takes no sections in an included file: its lines join the section that includes it.
+    fn include(
+        &mut self,
+        name: &str,
+        origin: &Origin,
+        from: &Path,
+        pairs: &mut Pairs,
+    ) -> Result<(), InputError> {
+        let path = from.parent().unwrap_or(Path::new("")).join(name);
+        let text = self.enter(&path, Some(origin))?;
+        for (line, inner) in lines_of(&text, &path) {
+            if line.starts_with('[') {
+                let fault = Fault::hint(
+                    "a section in an included file",
+                    "an included file has only lines of key=value",
+                );
+                return Err(at(&inner, fault));
+            }
+            self.line(line, &inner, &path, pairs)?;
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    fn enter(&mut self, path: &Path, from: Option<&Origin>) -> Result<String, InputError> {
+        let place = |fault| match from {
+            Some(origin) => origin.error("include", fault),
+            None => InputError::new(path.display().to_string(), fault),
+        };
+        let real = path
+            .canonicalize()
+            .map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
+        if self.open.contains(&real) {
+            return Err(place(Fault::hint(
+                format!("{} includes itself", path.display()),
+                "break the circle",
+            )));
+        }
+        if self.open.len() >= DEEPEST_INCLUDE {
+            return Err(place(Fault::new(format!(
+                "more than {DEEPEST_INCLUDE} files include each other"
+            ))));
+        }
+        let text = std::fs::read_to_string(&real)
+            .map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
+        self.open.push(real);
+        Ok(text)
+    }
+
+    /// fio leaves an unset variable empty, which makes another load of it.
+    fn expanded(&self, line: &str, origin: &Origin) -> Result<String, InputError> {
+        let mut text = String::new();
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((name, behind)) = after.split_once('}') else {
+                return Err(at(
+                    origin,
+                    Fault::hint("\"${\" without \"}\"", "write ${NAME}"),
+                ));
+            };
+            let value = (self.environment)(name).ok_or_else(|| {
+                let why = format!("environment variable \"{name}\" is not set");
+                at(
+                    origin,
+                    Fault::hint(why, format!("run with {name}=... before the command")),
+                )
+            })?;
+            text.push_str(before);
+            text.push_str(&value);
+            rest = behind;
+        }
+        Ok(text + rest)
+    }
+}
+
+fn cannot_read(path: &Path, from: Option<&Origin>, error: &std::io::Error) -> String {
+    let what = from
+        .map(|_| format!(" {}", path.display()))
+        .unwrap_or_default();
+    format!("cannot read the job file{what}: {error}")
+}
+
+/// Lines that say something, without blanks and comments. fio cuts at `;` and `#` anywhere.
+fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Origin)> {
+    let file = path.display().to_string();
+    text.lines().enumerate().filter_map(move |(index, whole)| {
+        let line = whole.split([';', '#']).next().unwrap_or_default().trim();
+        let column = whole.chars().take_while(|c| c.is_whitespace()).count() + 1;
+        (!line.is_empty()).then(|| {
+            (
+                line,
+                Origin {
+                    file: file.clone(),
+                    at: Some((index + 1, column)),
+                },
+            )
+        })
+    })
+}
+
+fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
+    match line
+        .strip_prefix('[')
+        .and_then(|line| line.strip_suffix(']'))
+        .map(str::trim)
+    {
+        Some("") => Err(at(origin, Fault::new("a section without a name"))),
+        Some(name) => Ok(name.to_owned()),
+        None => Err(at(
+            origin,
+            Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"),
+        )),
+    }
+}
+
+/// `include FILE`; fio takes any sign after the word.
+fn included(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("include")?;
+    let name = rest.strip_prefix([' ', '\t', '='])?;
+    Some(name.trim())
+}
+
+fn at(origin: &Origin, fault: Fault) -> InputError {
+    let error = InputError::new(origin.file.clone(), fault);
+    match origin.at {
+        Some(position) => error.at(position),
+        None => error,
+    }
+}
+
+struct Reader {
+    global: Pairs,
+    drafts: Vec<Group>,
+    notes: Notes,
+}
+
+impl Reader {
+    /// Later globals add to earlier ones, for the sections that follow.
+    fn section(&mut self, section: Section) -> Result<(), InputError> {
+        if section.is_global() {
+            self.global.extend(section.pairs);
+            return Ok(());
+        }
+        let pairs: Pairs = self.global.iter().cloned().chain(section.pairs).collect();
+        let job = FioJob::of(section.name, section.origin, &pairs, &mut self.notes)?;
+        match self.drafts.last_mut() {
+            Some(group) if !job.stonewall => group.jobs.push(job),
+            _ => self.drafts.push(Group { jobs: vec![job] }),
+        }
+        Ok(())
+    }
+}
+
+/// A note is given once for each line, though a global one meets every job.
+#[derive(Default)]
+struct Notes {
+    sentences: Vec<String>,
+    seen: BTreeSet<String>,
+}
+
+impl Notes {
+    fn add(&mut self, sentence: String) {
+        if self.seen.insert(sentence.clone()) {
+            self.sentences.push(sentence);
+        }
+    }
+}
+
+/// One section with all of its globals.
+struct FioJob {
+    draft: JobDraft,
+    stonewall: bool,
+    engine: FioEngine,
+    origin: Origin,
+}
+
+impl FioJob {
+    fn of(
+        section: String,
+        origin: Origin,
+        pairs: &[Pair],
+        notes: &mut Notes,
+    ) -> Result<Self, InputError> {
+        let mut words = JobWords::default();
+        let mut name = section;
+        let mut stonewall = false;
+        let mut engine = (FioEngine::Sync, None);
+        for pair in pairs {
+            match pair.key.as_str() {
+                "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
+                "name" => name = pair.value()?.to_owned(),
+                "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
+                key if canonical(key).is_some() => {
+                    words.set(key, pair.value()?, &pair.origin);
+                }
+                _ => pair.without_effect(notes)?,
+            }
+        }
+        let mut draft = words.draft(Dialect::Fio)?;
+        draft.job.name = name;
+        words.thousands().for_each(|note| notes.add(note));
+        let job = FioJob {
+            draft,
+            stonewall,
+            engine: engine.0,
+            origin,
+        };
+        Ok(job.as_fio_runs_it(engine.1, notes))
+    }
+
+    fn as_fio_runs_it(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
+        let (line, name) = (self.origin.line(), self.draft.job.name.clone());
+        if self.engine == FioEngine::Sync && self.draft.job.iodepth > 1 {
+            let which = engine
+                .and_then(|pair| pair.value.as_deref())
+                .unwrap_or("psync, fio's default");
+            notes.add(format!(
+                "{line}: job \"{name}\": iodepth={} becomes 1, as in fio: its engine {which} issues one I/O at a time",
+                self.draft.job.iodepth
+            ));
+            self.draft.job.iodepth = 1;
+        }
+        if let (FioEngine::Async, Some(pair)) = (self.engine, engine) {
+            let value = pair.value.as_deref().unwrap_or_default();
+            notes.add(format!(
+                "{}: \"ioengine={value}\": iotax chooses an asynchronous engine of its own",
+                pair.origin.line()
+            ));
+        }
+        if !self.draft.job.direct {
+            notes.add(format!(
+                "{line}: job \"{name}\": direct=0, so the page cache is a part of what is measured"
+            ));
+        }
+        self
+    }
+}
+
+impl Pair {
+    fn value(&self) -> Result<&str, InputError> {
+        self.value
+            .as_deref()
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| {
+                self.origin.error(
+                    &self.key,
+                    Fault::hint("a value is missing", format!("write {}=VALUE", self.key)),
+                )
+            })
+    }
+
+    /// Flags may stand alone.
+    fn flag(&self) -> Result<bool, InputError> {
+        match self.value.as_deref() {
+            None | Some("1") => Ok(true),
+            Some("0") => Ok(false),
+            Some(other) => Err(self
+                .origin
+                .error(&self.key, Fault::new(format!("\"{other}\" is not 0 or 1")))),
+        }
+    }
+
+    fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
+        let key = self.key.as_str();
+        if let Some((_, why)) = NOTED.iter().find(|(noted, _)| *noted == key) {
+            let written = self
+                .value
+                .as_ref()
+                .map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
+            notes.add(format!(
+                "{}: \"{written}\" has no effect here: {why}",
+                self.origin.line()
+            ));
+            return Ok(());
+        }
+        if let Some((_, harmless, why, hint)) = SHAPING.iter().find(|(shaping, ..)| *shaping == key)
+        {
+            let value = self.value.as_deref().unwrap_or("1");
+            if harmless.contains(&value) {
+                return Ok(());
+            }
+            let hint = if hint.is_empty() {
+                "remove the line if the load may be another one"
+            } else {
+                hint
+            };
+            return Err(self
+                .origin
+                .error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)));
+        }
+        Err(self.origin.error(key, unknown_key(key)))
+    }
+}
+
+fn unknown_key(key: &str) -> Fault {
+    let known: Vec<&str> = known_words()
+        .into_iter()
+        .chain([
+            "stonewall",
+            "wait_for_previous",
+            "name",
+            "ioengine",
+            "include",
+        ])
+        .chain(NOTED.iter().map(|(key, _)| *key))
+        .chain(SHAPING.iter().map(|(key, ..)| *key))
+        .collect();
+    let hint = match super::error::nearest(key, &known) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "keys that are honoured or noted are listed in docs/scenario-format.md".to_owned(),
+    };
+    Fault::hint("unknown key of a fio job", hint)
+}
+
+/// What fio's engine means for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FioEngine {
+    /// One I/O at a time a thread.
+    Sync,
+    /// As many as iodepth says.
+    Async,
+    /// No I/O at all.
+    Null,
+}
+
+impl FioEngine {
+    fn of(pair: &Pair) -> Result<Self, InputError> {
+        match pair.value()? {
+            "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
+            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => {
+                Ok(FioEngine::Async)
+            }
+            "null" => Ok(FioEngine::Null),
+            other => {
+                let known = [
+                    "psync",
+                    "sync",
+                    "pvsync",
+                    "libaio",
+                    "io_uring",
+                    "posixaio",
+                    "windowsaio",
+                    "null",
+                ];
+                let Fault { hint, .. } = Fault::unknown("ioengine", other, &known);
+                let why = format!("\"{other}\" issues I/O that no engine of iotax issues");
+                Err(pair.origin.error(&pair.key, Fault { why, hint }))
+            }
+        }
+    }
+}
+
+/// Jobs that run at once.
+struct Group {
+    jobs: Vec<FioJob>,
+}
+
+impl Group {
+    fn draft(self) -> Result<Draft, InputError> {
+        let engine = self.engine()?;
+        let names: Vec<&str> = self
+            .jobs
+            .iter()
+            .map(|job| job.draft.job.name.as_str())
+            .collect();
+        let name = match names.as_slice() {
+            [first, _, _, _, ..] => format!("{first}+{}more", names.len() - 1),
+            few => few.join("+"),
+        };
+        Ok(Draft {
+            name,
+            jobs: self.jobs.into_iter().map(|job| job.draft).collect(),
+            engine,
+        })
+    }
+
+    /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.
+    fn engine(&self) -> Result<Option<Engine>, InputError> {
+        let all = |engine| self.jobs.iter().all(|job| job.engine == engine);
+        if all(FioEngine::Null) {
+            return Ok(Some(Engine::Native(EngineName::Null)));
+        }
+        if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Null) {
+            let fault = Fault::hint(
+                "ioengine=null beside jobs that do I/O",
+                "put a stonewall between them",
+            );
+            return Err(job.origin.error("ioengine", fault));
+        }
+        Ok(all(FioEngine::Sync).then_some(Engine::Native(EngineName::Sync)))
+    }
+}
+
+const REPORTS: &str = "iotax records every latency and makes its own report";
+const TARGET: &str = "the target is the stack's";
+const TIMING: &str = "how long is measured is said by [measure]: precision, min_time and budget";
+const ENGINE: &str = "iotax sets its own engine up";
+
+/// Keys that do not shape the load, and why they have no effect.
+const NOTED: &[(&str, &str)] = &[
+    ("description", "it is a comment"),
+    (
+        "group_reporting",
+        "jobs of a workload are reported together",
+    ),
+    ("new_group", REPORTS),
+    ("thread", "iotax always uses threads"),
+    ("filename", TARGET),
+    ("directory", TARGET),
+    ("filename_format", TARGET),
+    ("unique_filename", TARGET),
+    ("opendir", TARGET),
+    ("lockfile", TARGET),
+    ("nrfiles", "the target is one file or device, the stack's"),
+    ("openfiles", TARGET),
+    ("file_service_type", TARGET),
+    ("fallocate", TARGET),
+    ("create_serialize", TARGET),
+    ("create_fsync", TARGET),
+    ("create_on_open", TARGET),
+    ("allow_file_create", TARGET),
+    ("unlink", TARGET),
+    (
+        "overwrite",
+        "the file is always written in full before measuring",
+    ),
+    ("runtime", TIMING),
+    ("timeout", TIMING),
+    ("time_based", TIMING),
+    ("ramp_time", "the start of each slice is discarded"),
+    ("loops", TIMING),
+    ("io_size", TIMING),
+    ("io_limit", TIMING),
+    ("number_ios", TIMING),
+    ("steadystate", TIMING),
+    ("steadystate_duration", TIMING),
+    ("steadystate_ramp_time", TIMING),
+    ("exitall", TIMING),
+    (
+        "norandommap",
+        "random offsets are drawn independently, as norandommap does",
+    ),
+    (
+        "softrandommap",
+        "random offsets are drawn independently, as norandommap does",
+    ),
+    ("randrepeat", "offsets follow randseed"),
+    ("allrandrepeat", "offsets follow randseed"),
+    ("random_generator", "offsets come from iotax's generator"),
+    (
+        "refill_buffers",
+        "write data are incompressible unless buffer_compress_percentage says otherwise",
+    ),
+    (
+        "scramble_buffers",
+        "write data are incompressible unless buffer_compress_percentage says otherwise",
+    ),
+    ("rw_sequencer", "it acts only on rw=...:N"),
+    ("rwmixcycle", "fio itself ignores it"),
+    ("userspace_reap", ENGINE),
+    ("fixedbufs", ENGINE),
+    ("registerfiles", ENGINE),
+    ("nonvectored", ENGINE),
+    (
+        "invalidate",
+        "iotax never drops the page cache; direct=1 goes past it",
+    ),
+    ("clocksource", REPORTS),
+    ("gtod_reduce", REPORTS),
+    ("gtod_cpu", REPORTS),
+    ("disable_lat", REPORTS),
+    ("disable_clat", REPORTS),
+    ("disable_slat", REPORTS),
+    ("disable_bw", REPORTS),
+    ("disable_bw_measurement", REPORTS),
+    ("disk_util", REPORTS),
+    ("unified_rw_reporting", REPORTS),
+    ("per_job_logs", REPORTS),
+    ("stats", REPORTS),
+    ("write_bw_log", REPORTS),
+    ("write_lat_log", REPORTS),
+    ("write_iops_log", REPORTS),
+    ("write_hist_log", REPORTS),
+    ("log_avg_msec", REPORTS),
+    ("log_hist_msec", REPORTS),
+    ("log_hist_coarseness", REPORTS),
+    ("log_max_value", REPORTS),
+    ("log_offset", REPORTS),
+    ("log_unix_epoch", REPORTS),
+    ("bwavgtime", REPORTS),
+    ("iopsavgtime", REPORTS),
+    ("clat_percentiles", REPORTS),
+    ("lat_percentiles", REPORTS),
+    ("slat_percentiles", REPORTS),
+    ("percentile_list", REPORTS),
+    ("significant_figures", REPORTS),
+    ("unit_base", REPORTS),
+];
+
+const OFFSETS: &str = "it changes which offsets are read and written";
+const BLOCKS: &str = "it changes the size or place of blocks";
+const BATCHES: &str = "it changes how many I/Os are issued or reaped at once";
+const CACHE: &str = "it changes what the page cache holds";
+const DATA: &str = "it changes what is written";
+const PACE: &str = "it changes when I/Os are issued";
+const CPU: &str = "it changes where and with what priority the load runs";
+const VERIFY: &str = "reading back and verifying is another load";
+const LOAD: &str = "it changes what I/O is issued";
+
+type Shaping = (
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+);
+
+/// Keys that shape the load: the values at which they change nothing, what they change, a hint.
+const SHAPING: &[Shaping] = &[
+    ("bssplit", &[], BLOCKS, "write one job for each block size"),
+    ("bsrange", &[], BLOCKS, "write bs=SIZE"),
+    ("blocksize_range", &[], BLOCKS, "write bs=SIZE"),
+    ("bs_unaligned", &["0"], BLOCKS, ""),
+    ("blocksize_unaligned", &["0"], BLOCKS, ""),
+    ("bs_is_seq_rand", &["0"], BLOCKS, ""),
+    ("ba", &[], BLOCKS, "I/Os are aligned to bs"),
+    ("blockalign", &[], BLOCKS, "I/Os are aligned to bs"),
+    ("filesize", &[], "it changes the region", "write size=SIZE"),
+    (
+        "fill_device",
+        &["0"],
+        "it changes the region",
+        "write no size: the region is the whole target",
+    ),
+    (
+        "fill_fs",
+        &["0"],
+        "it changes the region",
+        "write no size: the region is the whole target",
+    ),
+    ("file_append", &["0"], "it changes the region", ""),
+    (
+        "offset_increment",
+        &["0"],
+        OFFSETS,
+        "write one job for each offset",
+    ),
+    ("offset_align", &["0"], OFFSETS, ""),
+    (
+        "random_distribution",
+        &["random"],
+        OFFSETS,
+        "this version draws uniformly",
+    ),
+    ("experimental_verify", &["0"], VERIFY, ""),
+    ("zonemode", &["none"], OFFSETS, ""),
+    ("zonesize", &["0"], OFFSETS, ""),
+    ("zonerange", &["0"], OFFSETS, ""),
+    ("zoneskip", &["0"], OFFSETS, ""),
+    ("zonecapacity", &["0"], OFFSETS, ""),
+    ("read_beyond_wp", &["0"], OFFSETS, ""),
+    ("iodepth_batch", &["1"], BATCHES, ""),
+    ("iodepth_batch_submit", &["1"], BATCHES, ""),
+    ("iodepth_batch_complete", &["1"], BATCHES, ""),
+    ("iodepth_batch_complete_min", &["1"], BATCHES, ""),
+    ("iodepth_batch_complete_max", &["1"], BATCHES, ""),
+    ("iodepth_low", &[], BATCHES, ""),
+    ("serialize_overlap", &["0"], PACE, ""),
+    ("io_submit_mode", &["inline"], PACE, ""),
+    ("hipri", &["0"], "it polls for completions", ""),
+    ("sqthread_poll", &["0"], "it lets a kernel thread issue", ""),
+    ("nowait", &["0"], LOAD, ""),
+    ("rate", &[], PACE, "write rate_iops=N"),
+    ("rate_min", &[], PACE, ""),
+    ("rate_iops_min", &[], PACE, ""),
+    ("rate_process", &["linear"], PACE, ""),
+    ("rate_cycle", &[], PACE, ""),
+    ("rate_ignore_thinktime", &["0"], PACE, ""),
+    ("thinktime", &["0"], PACE, ""),
+    ("thinktime_spin", &["0"], PACE, ""),
+    ("thinktime_blocks", &["1"], PACE, ""),
+    ("thinktime_iotime", &["0"], PACE, ""),
+    (
+        "startdelay",
+        &["0"],
+        PACE,
+        "jobs of a workload begin together",
+    ),
+    ("latency_target", &["0"], PACE, ""),
+    ("latency_window", &["0"], PACE, ""),
+    ("latency_percentile", &["100"], PACE, ""),
+    ("latency_run", &["0"], PACE, ""),
+    ("max_latency", &["0"], "it ends a run", ""),
+    ("flow", &["0"], PACE, ""),
+    ("flow_id", &["0"], PACE, ""),
+    ("flow_sleep", &["0"], PACE, ""),
+    (
+        "wait_for",
+        &[],
+        "jobs wait for all before them or for none",
+        "write stonewall",
+    ),
+    (
+        "sync",
+        &["0", "none"],
+        "each write would be durable when it returns",
+        "write fsync=1 or fdatasync=1",
+    ),
+    ("atomic", &["0"], LOAD, ""),
+    ("write_barrier", &["0"], LOAD, "write fdatasync=N"),
+    ("sync_file_range", &[], LOAD, "write fdatasync=N"),
+    ("fsync_on_close", &["0"], LOAD, "write end_fsync=1"),
+    ("fadvise_hint", &[], CACHE, ""),
+    ("pre_read", &["0"], CACHE, ""),
+    (
+        "zero_buffers",
+        &["0"],
+        DATA,
+        "write buffer_compress_percentage=100",
+    ),
+    ("buffer_pattern", &[], DATA, ""),
+    ("buffer_compress_chunk", &[], DATA, ""),
+    ("dedupe_percentage", &["0"], DATA, ""),
+    ("dedupe_mode", &["repeat"], DATA, ""),
+    ("write_hint", &["none"], LOAD, ""),
+    ("verify", &["0", "null"], VERIFY, ""),
+    ("do_verify", &["0"], VERIFY, ""),
+    ("verify_only", &["0"], VERIFY, ""),
+    ("verify_pattern", &[], VERIFY, ""),
+    ("verify_interval", &[], VERIFY, ""),
+    ("verify_fatal", &["0"], VERIFY, ""),
+    ("verify_backlog", &["0"], VERIFY, ""),
+    ("verify_async", &["0"], VERIFY, ""),
+    ("trim_percentage", &["0"], "this version does not trim", ""),
+    ("trim_backlog", &["0"], "this version does not trim", ""),
+    ("trim_verify_zero", &["0"], "this version does not trim", ""),
+    ("read_iolog", &[], "this version does not replay", ""),
+    (
+        "write_iolog",
+        &[],
+        "this version does not record offsets",
+        "",
+    ),
+    ("profile", &[], LOAD, ""),
+    (
+        "exec_prerun",
+        &[],
+        "iotax runs no command of a job file",
+        "run it yourself before",
+    ),
+    (
+        "exec_postrun",
+        &[],
+        "iotax runs no command of a job file",
+        "run it yourself afterwards",
+    ),
+    (
+        "ioscheduler",
+        &[],
+        "it changes the device's scheduler",
+        "set it before the run; it is recorded",
+    ),
+    ("cpus_allowed", &[], CPU, ""),
+    ("cpus_allowed_policy", &[], CPU, ""),
+    ("cpumask", &[], CPU, ""),
+    ("numa_cpu_nodes", &[], CPU, ""),
+    ("numa_mem_policy", &[], CPU, ""),
+    ("nice", &["0"], CPU, ""),
+    ("prio", &[], CPU, ""),
+    ("prioclass", &[], CPU, ""),
+    ("cgroup", &[], CPU, ""),
+    ("cgroup_weight", &[], CPU, ""),
+    ("uid", &[], CPU, ""),
+    ("gid", &[], CPU, ""),
+    (
+        "mem",
+        &["malloc"],
+        "the kind of memory changes what is measured",
+        "",
+    ),
+    (
+        "iomem",
+        &["malloc"],
+        "the kind of memory changes what is measured",
+        "",
+    ),
+    (
+        "lockmem",
+        &["0"],
+        "the kind of memory changes what is measured",
+        "",
+    ),
+    (
+        "hugepage-size",
+        &[],
+        "the kind of memory changes what is measured",
+        "",
+    ),
+    (
+        "kb_base",
+        &["1024"],
+        "it changes how every size is read",
+        "write sizes with kb_base=1024",
+    ),
+    (
+        "continue_on_error",
+        &["none"],
+        "an I/O that fails is always counted as failed",
+        "",
+    ),
+    (
+        "ignore_error",
+        &[],
+        "an I/O that fails is always counted as failed",
+        "",
+    ),
+    ("create_only", &["0"], "it does no I/O", ""),
+    (
+        "allow_mounted_write",
+        &["0"],
+        "a mounted device is never written",
+        "",
+    ),
+];
+
+#[cfg(test)]
+#[path = "fio_tests.rs"]
+mod tests;

@@ -1,0 +1,654 @@
+//! From a parsed stack to checked ones: media, layers, options, grids. It refuses what no layer of
+//! this version can do, and says where that is written. Nothing here looks at the machine.
+
+use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
+use super::error::{Fault, TextFault, nearest};
+use super::grammar::quote;
+use super::{LayerSpec, Medium, Stack};
+use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
+use crate::units;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// More cells than this are a slip of the pen rather than a plan.
+const MOST_CELLS: usize = 64;
+
+/// Media by the names that TOML gives them.
+pub type Devices = BTreeMap<String, Medium>;
+
+/// Medium and layers of one stack, not yet named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The bottom.
+    pub medium: Medium,
+    /// From the bottom up.
+    pub layers: Vec<LayerSpec>,
+}
+
+type Checked<T> = Result<T, TextFault>;
+
+/// Checks a stack; a grid gives one cell for each choice. `origin` makes the place of a layer from
+/// the byte where it begins.
+///
+/// # Errors
+/// The first thing that no layer knows or can do.
+pub fn cells_of(
+    expr: &StackExpr,
+    devices: &Devices,
+    origin: &dyn Fn(usize) -> String,
+) -> Checked<Vec<Cell>> {
+    let medium = base_medium(&expr.base, devices, expr.layers.first())?;
+    let mut cells = vec![Cell {
+        medium,
+        layers: Vec::new(),
+    }];
+    for layer in &expr.layers {
+        cells = stacked(&cells, layer, origin)?;
+    }
+    Ok(cells)
+}
+
+/// Puts a layer on every cell.
+///
+/// # Errors
+/// What the layer does not know or cannot do.
+pub fn stacked(
+    cells: &[Cell],
+    layer: &LayerExpr,
+    origin: &dyn Fn(usize) -> String,
+) -> Checked<Vec<Cell>> {
+    let help = known_layer(layer)?;
+    let choices = layer_choices(help, layer)?;
+    if cells.len() * choices.len() > MOST_CELLS {
+        let fault = Fault::hint(
+            format!(
+                "the grid has {} stacks, at most {MOST_CELLS} are compared",
+                cells.len() * choices.len()
+            ),
+            "write fewer values in [...]",
+        );
+        return Err(TextFault::new(layer.span.clone(), fault));
+    }
+    let mut grown = Vec::new();
+    for cell in cells {
+        fits(cell, help, layer)?;
+        let place = layer.place.as_ref().map(|(near, _)| near.clone());
+        for options in &choices {
+            let mut cell = cell.clone();
+            let (name, options) = (help.name.to_owned(), options.clone());
+            cell.layers.push(LayerSpec {
+                name,
+                options,
+                place: place.clone(),
+                origin: origin(layer.span.start),
+            });
+            grown.push(cell);
+        }
+    }
+    Ok(grown)
+}
+
+fn base_medium(base: &BaseExpr, devices: &Devices, first: Option<&LayerExpr>) -> Checked<Medium> {
+    match base {
+        BaseExpr::One(medium) => medium_of(medium, devices),
+        BaseExpr::Many(members) => {
+            let media = members
+                .iter()
+                .map(|member| medium_of(member, devices))
+                .collect::<Checked<Vec<_>>>()?;
+            distinct(members, &media)?;
+            match <[Medium; 1]>::try_from(media) {
+                Ok([medium]) => Ok(medium),
+                Err(media) => Err(not_joined(members, media.len(), first)),
+            }
+        }
+        BaseExpr::Each(members) => {
+            for member in members {
+                medium_of(member, devices)?;
+            }
+            let fault = Fault::hint(
+                "this version cannot load several media at once",
+                "compare them as stacks of their own",
+            );
+            Err(TextFault::new(whole(members), fault))
+        }
+    }
+}
+
+fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+    for (i, medium) in media.iter().enumerate() {
+        if media[..i].contains(medium) {
+            let fault = Fault::new(format!("\"{}\" is listed twice", members[i].body));
+            return Err(TextFault::new(members[i].span.clone(), fault));
+        }
+    }
+    Ok(())
+}
+
+/// No layer of this version joins media; an unknown one is the better thing to say first.
+fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
+    let Some(layer) = first else {
+        let fault = Fault::hint(
+            format!("{count} media without a layer that joins them"),
+            "name one medium",
+        );
+        return TextFault::new(whole(members), fault);
+    };
+    match known_layer(layer) {
+        Err(fault) => fault,
+        Ok(help) => {
+            let why = format!("\"{}\" takes one device below it, got {count}", help.name);
+            TextFault::new(layer.span.clone(), Fault::hint(why, "name one medium"))
+        }
+    }
+}
+
+fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
+    let start = members.first().map_or(0, |member| member.span.start);
+    start..members.last().map_or(start, |member| member.span.end)
+}
+
+/// Checks one medium, as written or by the name of a device.
+///
+/// # Errors
+/// An unknown scheme, a path that is not absolute, an option it does not take.
+pub fn medium_of(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
+    let at = |fault| TextFault::new(expr.span.clone(), fault);
+    if let Some(place) = expr.place.as_deref().filter(|place| *place != "host") {
+        return Err(at(unknown_place(place)));
+    }
+    match expr.scheme.as_deref() {
+        Some("file") => file_medium(expr),
+        Some("ssh") => remote_medium(expr),
+        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh"]))),
+        None if expr.body.starts_with('/') => device_medium(expr),
+        None => named_medium(expr, devices),
+    }
+}
+
+fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
+    let path = absolute(expr, &expr.body)?;
+    if is_device_path(&path) {
+        let fault = Fault::hint(
+            format!("{} is a device, not a file", expr.body),
+            "write it without \"file:\"",
+        );
+        return Err(TextFault::new(expr.span.clone(), fault));
+    }
+    let options = medium_options(expr, &["size", "keep"])?;
+    let keep = options
+        .get("keep")
+        .map_or(Ok(false), |option| flag(option))?;
+    let size = options.get("size").map(|option| size(option)).transpose()?;
+    Ok(Medium::File { path, size, keep })
+}
+
+fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
+    let path = absolute(expr, &expr.body)?;
+    if !is_device_path(&path) {
+        let hint = format!("write file:{},size=4GiB for a file", expr.body);
+        let fault = Fault::hint(format!("{} is not below /dev", expr.body), hint);
+        return Err(TextFault::new(expr.span.clone(), fault));
+    }
+    if let Some(option) = expr.options.first() {
+        let fault = Fault::hint(
+            format!("a device takes no option, got \"{option}\""),
+            "a device is used whole",
+        );
+        return Err(TextFault::new(option.span.clone(), fault));
+    }
+    Ok(Medium::Device { path })
+}
+
+fn remote_medium(expr: &MediumExpr) -> Checked<Medium> {
+    let at = |fault| TextFault::new(expr.span.clone(), fault);
+    let Some(colon) = expr.body.find(":/") else {
+        return Err(at(Fault::hint(
+            "a remote medium without a path",
+            "write ssh:HOST:/dev/vdb",
+        )));
+    };
+    let host = &expr.body[..colon];
+    // ssh would take a name that begins with "-" for one of its options.
+    if host.is_empty()
+        || host.starts_with('-')
+        || host.contains(|c: char| c.is_whitespace() || c.is_control())
+    {
+        return Err(at(Fault::hint(
+            format!("\"{host}\" is no host for ssh"),
+            "write ssh:HOST:/dev/vdb",
+        )));
+    }
+    let path = absolute(expr, &expr.body[colon + 1..])?;
+    let options = medium_options(expr, &["size"])?;
+    let size = options.get("size").map(|option| size(option)).transpose()?;
+    if size.is_some() && is_device_path(&path) {
+        return Err(at(Fault::hint(
+            "a device takes no size",
+            "a device is used whole",
+        )));
+    }
+    Ok(Medium::Remote {
+        host: host.to_owned(),
+        path,
+        size,
+    })
+}
+
+fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
+    let names: Vec<&str> = devices.keys().map(String::as_str).collect();
+    let Some(medium) = devices.get(&expr.body) else {
+        let near = nearest(&expr.body, &names).map(|near| format!("did you mean \"{near}\"? "));
+        let hint = format!(
+            "{}write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",
+            near.unwrap_or_default()
+        );
+        let fault = Fault::hint(format!("\"{}\" is no medium", expr.body), hint);
+        return Err(TextFault::new(expr.span.clone(), fault));
+    };
+    match expr.options.first() {
+        None => Ok(medium.clone()),
+        Some(option) => Err(TextFault::new(
+            option.span.clone(),
+            Fault::hint(
+                format!(
+                    "\"{}\" is declared elsewhere and takes no option here",
+                    expr.body
+                ),
+                format!("write it in [device.{}]", expr.body),
+            ),
+        )),
+    }
+}
+
+/// A relative path would mean another file in another folder, `..` another one after a rename.
+fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
+    let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
+    if path.contains('\0') {
+        return at(Fault::new("a path with a zero byte"));
+    }
+    if !path.starts_with('/') {
+        return at(Fault::hint(
+            format!("\"{path}\" is not an absolute path"),
+            "begin it with \"/\"",
+        ));
+    }
+    let plain = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if !plain || path.ends_with('/') {
+        return at(Fault::hint(
+            format!("\"{path}\" is not a plain path"),
+            "write it without \"..\" and without a \"/\" at the end",
+        ));
+    }
+    Ok(Path::new(path).components().collect())
+}
+
+/// /dev/shm is a file system that everybody may write files in.
+fn is_device_path(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
+fn medium_options<'a>(
+    expr: &'a MediumExpr,
+    known: &[&str],
+) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
+    let mut found = BTreeMap::new();
+    for option in &expr.options {
+        let key = option.key.as_deref().unwrap_or_default();
+        let fault = if !known.contains(&key) {
+            Fault::unknown("option", key, known)
+        } else if option.values.len() != 1 {
+            Fault::hint(
+                format!("\"{key}\" of a medium takes one value"),
+                "write one stack for each",
+            )
+        } else if found.insert(key, option).is_some() {
+            Fault::new(format!("\"{key}\" is written twice"))
+        } else {
+            continue;
+        };
+        return Err(TextFault::new(option.span.clone(), fault));
+    }
+    Ok(found)
+}
+
+fn size(option: &OptionExpr) -> Checked<u64> {
+    size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
+}
+
+/// Bytes of a medium.
+///
+/// # Errors
+/// A size without a unit, or of nothing.
+pub fn size_of(word: &str) -> Result<u64, Fault> {
+    match units::parse_bytes(word) {
+        Ok(0) => Err(Fault::new(format!("size \"{word}\" is nothing"))),
+        Ok(bytes) => Ok(bytes),
+        Err(clause) => Err(Fault::from_clause(&clause)),
+    }
+}
+
+fn flag(option: &OptionExpr) -> Checked<bool> {
+    match option.values[0].as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        other => {
+            let why = format!("\"{other}\" is neither true nor false");
+            Err(TextFault::new(option.span.clone(), Fault::new(why)))
+        }
+    }
+}
+
+fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
+    catalog::find(&layer.name).ok_or_else(|| {
+        let end = layer.span.start + layer.name.len();
+        TextFault::new(
+            layer.span.start..end,
+            Fault::unknown("layer", &layer.name, &catalog::names()),
+        )
+    })
+}
+
+/// Whether the layer can stand here.
+fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
+    let name = help.name;
+    let fault = if layer.fanout.is_some_and(|count| count > 1) {
+        Fault::hint(
+            format!("this version runs one \"{name}\", not several side by side"),
+            "write it without xN",
+        )
+    } else if layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
+        Fault::hint(
+            format!("\"{name}\" has one end, so it lives in one place"),
+            "write one place, as @host",
+        )
+    } else if let Some((place, _)) = layer.place.as_ref().filter(|(place, _)| place != "host") {
+        unknown_place(place)
+    } else if help.anywhere {
+        return Ok(());
+    } else if matches!(cell.medium, Medium::Remote { .. }) {
+        Fault::hint(
+            format!("\"{name}\" cannot be set up over ssh in this version"),
+            "a remote medium is set up by somebody else and only measured",
+        )
+    } else if cell.layers.iter().any(|below| below.name == "vm") {
+        Fault::hint(
+            format!("\"{name}\" cannot be set up inside a guest in this version"),
+            "end the stack with the guest",
+        )
+    } else if help.below == Face::Block && face(cell) == Face::File {
+        Fault::hint(
+            format!("\"{name}\" needs a block device below it, and there is a file"),
+            "put \"loop\" between them",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(TextFault::new(layer.span.clone(), fault))
+}
+
+fn unknown_place(place: &str) -> Fault {
+    Fault::hint(
+        format!("unknown place \"{place}\""),
+        "this version knows one place, \"host\"; a remote medium is written ssh:HOST:/PATH",
+    )
+}
+
+fn face(cell: &Cell) -> Face {
+    let medium = match cell.medium {
+        Medium::File { .. } => Face::File,
+        _ => Face::Block,
+    };
+    let given = cell
+        .layers
+        .iter()
+        .filter_map(|layer| catalog::find(&layer.name))
+        .map(|help| help.gives);
+    given
+        .filter(|face| *face != Face::Any)
+        .last()
+        .unwrap_or(medium)
+}
+
+type Choice = BTreeMap<String, String>;
+
+/// The options of each cell of the layer's own grid.
+fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
+    let mut choices = vec![Choice::new()];
+    for option in &layer.options {
+        let (name, values) = option_values(help, option)?;
+        if choices[0].contains_key(&name) {
+            let fault = Fault::new(format!(
+                "option \"{name}\" of \"{}\" is written twice",
+                help.name
+            ));
+            return Err(TextFault::new(option.span.clone(), fault));
+        }
+        if choices.len() * values.len() > MOST_CELLS {
+            let fault = Fault::hint(
+                format!("the grid has more than {MOST_CELLS} stacks"),
+                "write fewer values in [...]",
+            );
+            return Err(TextFault::new(layer.span.clone(), fault));
+        }
+        choices = crossed(&choices, &name, &values);
+    }
+    wants_one_of(help, &choices[0]).map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
+    Ok(choices)
+}
+
+fn crossed(choices: &[Choice], name: &str, values: &[String]) -> Vec<Choice> {
+    let with = |choice: &Choice, value: &String| {
+        let mut choice = choice.clone();
+        choice.insert(name.to_owned(), value.clone());
+        choice
+    };
+    choices
+        .iter()
+        .flat_map(|choice| values.iter().map(move |value| with(choice, value)))
+        .collect()
+}
+
+fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<String>)> {
+    let at = |fault| TextFault::new(option.span.clone(), fault);
+    let (key, values) = keyed(help, option).map_err(at)?;
+    let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
+    let def = help
+        .option(&key)
+        .ok_or_else(|| at(unknown_option(help, &key, &known)))?;
+    let mut checked: Vec<String> = Vec::new();
+    for value in &values {
+        let value = def.check(value).map_err(|fault| {
+            at(Fault {
+                why: format!("option \"{key}\": {}", fault.why),
+                ..fault
+            })
+        })?;
+        if checked.contains(&value) {
+            return Err(at(Fault::new(format!(
+                "option \"{key}\": \"{value}\" stands twice in the grid"
+            ))));
+        }
+        checked.push(value);
+    }
+    Ok((def.name.to_owned(), checked))
+}
+
+fn unknown_option(help: &LayerHelp, key: &str, known: &[&str]) -> Fault {
+    if known.is_empty() {
+        return Fault::new(format!("\"{}\" takes no options, got \"{key}\"", help.name));
+    }
+    Fault::unknown(&format!("option of \"{}\":", help.name), key, known)
+}
+
+/// A lone word is a flag, or the value of the positional option.
+fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>), Fault> {
+    if let Some(key) = &option.key {
+        return Ok((key.clone(), option.values.clone()));
+    }
+    let word = option.values.join(",");
+    match (help.option(&word), help.positional) {
+        (Some(def), _) if def.kind == OptionKind::Flag => Ok((word, vec!["true".to_owned()])),
+        (Some(def), _) => Err(Fault::hint(
+            format!("option \"{word}\" without a value"),
+            format!("write {}=...", def.name),
+        )),
+        (None, Some(positional)) => Ok((positional.to_owned(), vec![word])),
+        (None, None) => {
+            let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
+            Err(unknown_option(help, &word, &known))
+        }
+    }
+}
+
+fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
+    let given = help
+        .one_of
+        .iter()
+        .filter(|name| choice.contains_key(**name))
+        .count();
+    if help.one_of.is_empty() || given == 1 {
+        return Ok(());
+    }
+    let fault = match given {
+        0 => format!("\"{}\" without {}", help.name, help.one_of.join(" or ")),
+        _ => format!(
+            "\"{}\" takes only one of {}",
+            help.name,
+            help.one_of.join(", ")
+        ),
+    };
+    Err(Fault::hint(
+        fault,
+        format!("write for example {}", help.example),
+    ))
+}
+
+impl Medium {
+    /// As the one-line grammar writes it.
+    pub fn text(&self) -> String {
+        let size = |size: &Option<u64>| {
+            size.map(|bytes| format!(",size={}", exact_size(bytes)))
+                .unwrap_or_default()
+        };
+        match self {
+            Medium::File {
+                path,
+                size: bytes,
+                keep,
+            } => {
+                let keep = if *keep { ",keep=true" } else { "" };
+                format!(
+                    "file:{}{}{keep}",
+                    quote(&path.to_string_lossy(), &[]),
+                    size(bytes)
+                )
+            }
+            Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
+            Medium::Remote {
+                host,
+                path,
+                size: bytes,
+            } => {
+                format!(
+                    "ssh:{}{}",
+                    quote(&format!("{host}:{}", path.display()), &[]),
+                    size(bytes)
+                )
+            }
+            Medium::Many { members } => {
+                format!(
+                    "[{}]",
+                    members
+                        .iter()
+                        .map(Medium::text)
+                        .collect::<Vec<_>>()
+                        .join(",")
+                )
+            }
+        }
+    }
+}
+
+/// Bytes in the largest unit that keeps them whole.
+fn exact_size(bytes: u64) -> String {
+    let unit = [
+        ("TiB", 1u64 << 40),
+        ("GiB", units::GIB),
+        ("MiB", units::MIB),
+        ("KiB", units::KIB),
+    ]
+    .into_iter()
+    .find(|(_, factor)| bytes % factor == 0);
+    unit.map_or_else(
+        || format!("{bytes}B"),
+        |(name, factor)| format!("{}{name}", bytes / factor),
+    )
+}
+
+impl LayerSpec {
+    /// As the one-line grammar writes it, with every option that was written.
+    pub fn text(&self) -> String {
+        let options: Vec<String> = self
+            .options
+            .iter()
+            .map(|(key, value)| self.option_text(key, value))
+            .collect();
+        let options = if options.is_empty() {
+            String::new()
+        } else {
+            format!("({})", options.join(","))
+        };
+        let place = self
+            .place
+            .as_ref()
+            .map(|place| format!(" @{place}"))
+            .unwrap_or_default();
+        format!("{}{options}{place}", self.name)
+    }
+
+    /// The value of an option: what was written, or its default.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let written = self.options.get(name).map(String::as_str);
+        written.or_else(|| catalog::find(&self.name)?.option(name)?.default)
+    }
+
+    pub(super) fn option_text(&self, key: &str, value: &str) -> String {
+        let help = catalog::find(&self.name);
+        let lone = help.is_some_and(|help| {
+            help.positional == Some(key)
+                && help
+                    .option(key)
+                    .is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
+        });
+        if lone {
+            quote(value, &['='])
+        } else {
+            format!("{key}={}", quote(value, &[]))
+        }
+    }
+}
+
+impl Cell {
+    /// The canonical one-line form: it parses to the same stack.
+    pub fn text(&self) -> String {
+        let layers = self.layers.iter().map(LayerSpec::text);
+        std::iter::once(self.medium.text())
+            .chain(layers)
+            .collect::<Vec<_>>()
+            .join(" | ")
+    }
+
+    /// A stack with this name.
+    pub fn named(self, name: String, own: bool) -> Stack {
+        Stack {
+            name,
+            text: self.text(),
+            medium: self.medium,
+            layers: self.layers,
+            own,
+        }
+    }
+}

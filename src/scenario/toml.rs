@@ -1,0 +1,649 @@
+//! Scenario files: the wire structs that say which keys there are, and the step that checks what
+//! they mean. Every error names file, line, column and key. A key of a later version is refused
+//! by name rather than as unknown.
+
+use super::check::{Parts, parse_consent};
+use super::error::{Fault, InputError, TextFault, position_of};
+use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
+use super::words::{Draft, JobWords, Origin, parse_engine};
+use super::{Engine, Medium, Stack, fio, grammar, measure, names};
+use ::toml::Spanned;
+use ::toml::de::{DeTable, DeValue};
+use serde::{Deserialize, Deserializer, de};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Reads a scenario file and the job files that it names.
+///
+/// # Errors
+/// The first key or value at fault.
+pub(super) fn read(path: &Path) -> Result<Parts, InputError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        InputError::new(
+            &file,
+            Fault::new(format!("cannot read the scenario: {error}")),
+        )
+    })?;
+    let source = Source {
+        file,
+        text: &text,
+        folder: path.parent().unwrap_or(Path::new("")),
+    };
+    let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    source.checked(wire)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    name: Option<String>,
+    bill: Option<bool>,
+    baseline: Option<Spanned<String>>,
+    engine: Option<Spanned<String>>,
+    #[serde(default)]
+    measure: MeasureWire,
+    #[serde(default)]
+    device: BTreeMap<String, Spanned<DeviceWire>>,
+    #[serde(default)]
+    stack: BTreeMap<String, Spanned<StackWire>>,
+    #[serde(default)]
+    workload: Vec<Spanned<WorkloadWire>>,
+    #[serde(default)]
+    destroy: Vec<Spanned<String>>,
+    max_written: Option<Spanned<String>>,
+    states: Option<Spanned<::toml::Value>>,
+    place: Option<Spanned<::toml::Value>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasureWire {
+    slice: Option<Spanned<String>>,
+    precision: Option<Spanned<String>>,
+    equivalence: Option<Spanned<String>>,
+    min_time: Option<Spanned<String>>,
+    budget: Option<Spanned<String>>,
+    visits: Option<Spanned<Word>>,
+    seed: Option<Spanned<Word>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeviceWire {
+    path: Spanned<String>,
+    size: Option<Spanned<String>>,
+    keep: Option<Spanned<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StackWire {
+    text: Option<Spanned<String>>,
+    on: Option<Spanned<String>>,
+    layers: Option<Vec<Spanned<String>>>,
+    own: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadWire {
+    name: Option<Spanned<String>>,
+    file: Option<Spanned<String>>,
+    engine: Option<Spanned<String>>,
+    rw: Option<Spanned<Word>>,
+    readwrite: Option<Spanned<Word>>,
+    rwmixread: Option<Spanned<Word>>,
+    rwmixwrite: Option<Spanned<Word>>,
+    bs: Option<Spanned<Word>>,
+    blocksize: Option<Spanned<Word>>,
+    iodepth: Option<Spanned<Word>>,
+    numjobs: Option<Spanned<Word>>,
+    size: Option<Spanned<Word>>,
+    offset: Option<Spanned<Word>>,
+    percentage_random: Option<Spanned<Word>>,
+    fsync: Option<Spanned<Word>>,
+    fdatasync: Option<Spanned<Word>>,
+    end_fsync: Option<Spanned<Word>>,
+    direct: Option<Spanned<Word>>,
+    buffered: Option<Spanned<Word>>,
+    rate_iops: Option<Spanned<Word>>,
+    buffer_compress_percentage: Option<Spanned<Word>>,
+    randseed: Option<Spanned<Word>>,
+}
+
+impl WorkloadWire {
+    fn words(&self) -> impl Iterator<Item = (&'static str, &Spanned<Word>)> {
+        [
+            ("rw", &self.rw),
+            ("readwrite", &self.readwrite),
+            ("rwmixread", &self.rwmixread),
+            ("rwmixwrite", &self.rwmixwrite),
+            ("bs", &self.bs),
+            ("blocksize", &self.blocksize),
+            ("iodepth", &self.iodepth),
+            ("numjobs", &self.numjobs),
+            ("size", &self.size),
+            ("offset", &self.offset),
+            ("percentage_random", &self.percentage_random),
+            ("fsync", &self.fsync),
+            ("fdatasync", &self.fdatasync),
+            ("end_fsync", &self.end_fsync),
+            ("direct", &self.direct),
+            ("buffered", &self.buffered),
+            ("rate_iops", &self.rate_iops),
+            (
+                "buffer_compress_percentage",
+                &self.buffer_compress_percentage,
+            ),
+            ("randseed", &self.randseed),
+        ]
+        .into_iter()
+        .filter_map(|(key, word)| word.as_ref().map(|word| (key, word)))
+    }
+}
+
+/// A word that may be written as a text, a whole number or true and false.
+struct Word(String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(WordVisitor)
+    }
+}
+
+struct WordVisitor;
+
+impl de::Visitor<'_> for WordVisitor {
+    type Value = Word;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a text, a whole number, true or false")
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Word, E> {
+        Ok(Word(word.to_owned()))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Word, E> {
+        Ok(Word(number.to_string()))
+    }
+
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Word, E> {
+        Ok(Word(flag.to_string()))
+    }
+}
+
+struct Source<'a> {
+    file: String,
+    text: &'a str,
+    folder: &'a Path,
+}
+
+impl Source<'_> {
+    fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
+        self.refuse_later(&wire)?;
+        let engine = wire
+            .engine
+            .as_ref()
+            .map(|word| self.engine(word))
+            .transpose()?
+            .flatten();
+        let devices = self.devices(&wire.device)?;
+        let mut parts = Parts::new(&self.file);
+        parts.name = wire.name;
+        parts.bill = wire.bill.unwrap_or(false);
+        parts.baseline = wire
+            .baseline
+            .map(|name| (self.origin(&name.span()), name.into_inner()));
+        parts.stacks = self.stacks(&wire.stack, &devices)?;
+        for workload in wire.workload {
+            self.workload(workload, engine, &mut parts)?;
+        }
+        parts.engine = engine;
+        self.measure(&wire.measure, &mut parts)?;
+        for text in &wire.destroy {
+            let consent =
+                parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
+            parts.consent.push(consent);
+        }
+        let max_written = wire
+            .max_written
+            .map(|word| self.value(&word, |word| size_of(word)));
+        parts.max_written = max_written.transpose()?;
+        Ok(parts)
+    }
+
+    fn refuse_later(&self, wire: &Wire) -> Result<(), InputError> {
+        for (key, value) in [("states", &wire.states), ("place", &wire.place)] {
+            if let Some(value) = value {
+                let fault = Fault::hint(
+                    "belongs to a later version of iotax and cannot be done yet",
+                    "remove it",
+                );
+                return Err(self.origin(&value.span()).error(key, fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn devices(&self, wire: &BTreeMap<String, Spanned<DeviceWire>>) -> Result<Devices, InputError> {
+        wire.iter()
+            .map(|(name, device)| Ok((name.clone(), self.device(name, device)?)))
+            .collect()
+    }
+
+    /// The path with its options goes the way of the one-line grammar, so both refuse the same.
+    fn device(&self, name: &str, device: &Spanned<DeviceWire>) -> Result<Medium, InputError> {
+        plain_name(name).map_err(|fault| self.fault(&device.span(), fault))?;
+        let device = device.get_ref();
+        let path = device.path.get_ref();
+        let scheme = ["file", "ssh"].into_iter().find(|scheme| {
+            path.strip_prefix(scheme)
+                .is_some_and(|rest| rest.starts_with(':'))
+        });
+        let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
+        if scheme.is_none() && !body.starts_with('/') {
+            let fault = Fault::hint(
+                format!("\"{body}\" is not an absolute path"),
+                "begin it with \"/\" or \"ssh:HOST:/\"",
+            );
+            return Err(self.fault(&device.path.span(), fault));
+        }
+        let below_dev = body.starts_with("/dev/") && !body.starts_with("/dev/shm/");
+        let scheme = scheme.or((!below_dev).then_some("file")).map(str::to_owned);
+        let options = self.device_options(device);
+        let expr = super::ast::MediumExpr {
+            scheme,
+            body: body.to_owned(),
+            options,
+            place: None,
+            span: device.path.span(),
+        };
+        medium_of(&expr, &Devices::new()).map_err(|fault| self.fault(&fault.span, fault.fault))
+    }
+
+    fn device_options(&self, device: &DeviceWire) -> Vec<super::ast::OptionExpr> {
+        let size = device
+            .size
+            .as_ref()
+            .map(|size| ("size", size.get_ref().clone(), size.span()));
+        let keep = device
+            .keep
+            .as_ref()
+            .map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
+        let option = |(key, value, span): (&str, String, Range<usize>)| super::ast::OptionExpr {
+            key: Some(key.to_owned()),
+            values: vec![value],
+            span,
+        };
+        size.into_iter().chain(keep).map(option).collect()
+    }
+
+    fn stacks(
+        &self,
+        wire: &BTreeMap<String, Spanned<StackWire>>,
+        devices: &Devices,
+    ) -> Result<Vec<Stack>, InputError> {
+        let mut order: Vec<&String> = wire.keys().collect();
+        // The map sorts by name; people mean the order of the file.
+        order.sort_by_key(|name| wire[*name].span().start);
+        let mut stacks = Vec::new();
+        for name in order {
+            plain_name(name).map_err(|fault| self.fault(&wire[name].span(), fault))?;
+            let own = wire[name].get_ref().own.unwrap_or(false);
+            let cells = Resolver {
+                source: self,
+                wire,
+                devices,
+            }
+            .cells(name, &mut Vec::new())?;
+            let suffixes = names::grid_suffixes(&cells);
+            for (cell, suffix) in cells.into_iter().zip(suffixes) {
+                let name = if suffix.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{name} {suffix}")
+                };
+                stacks.push(cell.named(name, own));
+            }
+        }
+        Ok(stacks)
+    }
+
+    fn workload(
+        &self,
+        wire: Spanned<WorkloadWire>,
+        engine: Option<Engine>,
+        parts: &mut Parts,
+    ) -> Result<(), InputError> {
+        let span = wire.span();
+        let wire = wire.into_inner();
+        let own = wire
+            .engine
+            .as_ref()
+            .map(|word| self.engine(word))
+            .transpose()?;
+        if let Some(file) = &wire.file {
+            return self.job_file(&wire, file, own.unwrap_or(engine), parts);
+        }
+        let mut words = JobWords::default();
+        for (key, word) in wire.words() {
+            words.set(key, &word.get_ref().0, &self.origin(&word.span()));
+        }
+        if wire.words().next().is_none() {
+            let fault = Fault::hint(
+                "a workload without a word of fio's and without a file",
+                "write for example rw = \"randread\"",
+            );
+            return Err(self.fault(&span, fault));
+        }
+        let mut draft = Draft::of_words(&words, own.unwrap_or(engine))?;
+        if let Some(name) = wire.name {
+            draft.name = name.into_inner();
+        }
+        parts.drafts.push(draft);
+        Ok(())
+    }
+
+    fn job_file(
+        &self,
+        wire: &WorkloadWire,
+        file: &Spanned<String>,
+        engine: Option<Engine>,
+        parts: &mut Parts,
+    ) -> Result<(), InputError> {
+        if let Some((_, word)) = wire.words().next() {
+            let fault = Fault::hint(
+                "stands beside \"file\"",
+                "write it in the job file, or without \"file\"",
+            );
+            return Err(self.fault(&word.span(), fault));
+        }
+        let path: PathBuf = self.folder.join(file.get_ref());
+        if !path.exists() {
+            let fault = Fault::hint(
+                format!("there is no job file {}", path.display()),
+                "it is looked for beside the scenario",
+            );
+            return Err(self.fault(&file.span(), fault));
+        }
+        let jobs = fio::read(&path)?;
+        let many = jobs.drafts.len() > 1;
+        for mut draft in jobs.drafts {
+            draft.engine = engine.or(draft.engine);
+            if let Some(name) = &wire.name {
+                let name = name.get_ref();
+                draft.name = if many {
+                    format!("{name}-{}", draft.name)
+                } else {
+                    name.clone()
+                };
+            }
+            parts.drafts.push(draft);
+        }
+        parts.notes.extend(jobs.notes);
+        Ok(())
+    }
+
+    fn measure(&self, wire: &MeasureWire, parts: &mut Parts) -> Result<(), InputError> {
+        let texts = [
+            ("slice", &wire.slice),
+            ("precision", &wire.precision),
+            ("equivalence", &wire.equivalence),
+            ("min_time", &wire.min_time),
+            ("budget", &wire.budget),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                self.measure_key(key, text.get_ref(), &text.span(), parts)?;
+            }
+        }
+        for (key, word) in [("visits", &wire.visits), ("seed", &wire.seed)] {
+            if let Some(word) = word {
+                self.measure_key(key, &word.get_ref().0, &word.span(), parts)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure_key(
+        &self,
+        key: &'static str,
+        word: &str,
+        span: &Range<usize>,
+        parts: &mut Parts,
+    ) -> Result<(), InputError> {
+        measure::set(&mut parts.measure, key, word).map_err(|fault| self.fault(span, fault))?;
+        parts
+            .measure_origins
+            .insert(key.to_owned(), self.origin(span));
+        Ok(())
+    }
+
+    fn engine(&self, word: &Spanned<String>) -> Result<Option<Engine>, InputError> {
+        self.value(word, parse_engine)
+    }
+
+    fn value<T>(
+        &self,
+        word: &Spanned<String>,
+        parse: impl Fn(&str) -> Result<T, Fault>,
+    ) -> Result<T, InputError> {
+        parse(word.get_ref()).map_err(|fault| self.fault(&word.span(), fault))
+    }
+
+    /// A fault of a value: the key is the one that the value belongs to.
+    fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
+        let error =
+            InputError::new(self.file.clone(), fault).at(position_of(self.text, span.start));
+        match key_at(self.text, span.start) {
+            Some(key) => error.key(key),
+            None => error,
+        }
+    }
+
+    /// A fault within a value that is a one-line text.
+    fn text_fault(&self, value: &Spanned<String>, fault: TextFault) -> InputError {
+        let text = value.get_ref();
+        let start = value.span().start;
+        // Without escapes the text stands in the file as it is, one quote behind the value's start.
+        let verbatim = self
+            .text
+            .get(start + 1..)
+            .is_some_and(|rest| rest.starts_with(text.as_str()));
+        let offset = if verbatim {
+            start + 1 + fault.span.start
+        } else {
+            start
+        };
+        let excerpt = super::error::excerpt(text, &fault.span);
+        let error = self
+            .fault(&value.span(), fault.fault)
+            .at(position_of(self.text, offset));
+        InputError {
+            excerpt: Some(excerpt),
+            ..error
+        }
+    }
+
+    fn origin(&self, span: &Range<usize>) -> Origin {
+        Origin {
+            file: self.file.clone(),
+            at: Some(position_of(self.text, span.start)),
+        }
+    }
+
+    /// What serde and the TOML parser say, in our words.
+    fn wire_error(&self, error: &::toml::de::Error) -> InputError {
+        let message = error.message();
+        let start = error.span().map_or(0, |span| span.start);
+        let place = InputError::new(self.file.clone(), wire_fault(message))
+            .at(position_of(self.text, start));
+        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let key = match quoted.first() {
+            Some(key) if message.starts_with("unknown field") => Some((*key).to_owned()),
+            Some(key) if message.starts_with("missing field") => Some((*key).to_owned()),
+            _ => key_at(self.text, start),
+        };
+        InputError { key, ..place }
+    }
+}
+
+fn wire_fault(message: &str) -> Fault {
+    let message = message.trim().lines().collect::<Vec<_>>().join(", ");
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.as_slice() {
+        [key, known @ ..] if message.starts_with("unknown field") => {
+            let fault = Fault::unknown("key", key, known);
+            Fault {
+                why: "unknown key".to_owned(),
+                hint: fault.hint,
+            }
+        }
+        [..] if message.starts_with("missing field") => Fault::new("is missing"),
+        [..] if message.starts_with("invalid type: integer") && message.ends_with("a string") => {
+            Fault::hint(
+                message,
+                "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",
+            )
+        }
+        _ => Fault::new(message),
+    }
+}
+
+/// The innermost key whose value covers this byte; the file parses, or nothing is found.
+fn key_at(text: &str, byte: usize) -> Option<String> {
+    let table = DeTable::parse(text).ok()?;
+    key_in(table.get_ref(), byte)
+}
+
+fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
+    for (key, value) in table {
+        // A table's own span may be no more than its header, so its members are searched anyway.
+        let inner = match value.get_ref() {
+            DeValue::Table(table) => key_in(table, byte),
+            DeValue::Array(items) => items.iter().find_map(|item| match item.get_ref() {
+                DeValue::Table(table) => key_in(table, byte),
+                _ => None,
+            }),
+            _ => None,
+        };
+        if inner.is_some() {
+            return inner;
+        }
+        if value.span().contains(&byte) || key.span().contains(&byte) {
+            return Some(key.get_ref().to_string());
+        }
+    }
+    None
+}
+
+/// Names are used in tables, in file names and in the one-line grammar.
+fn plain_name(name: &str) -> Result<(), Fault> {
+    let plain = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    if plain {
+        return Ok(());
+    }
+    Err(Fault::new(format!(
+        "name \"{name}\" has signs other than letters, digits, \"_\", \"-\" and \".\""
+    )))
+}
+
+struct Resolver<'a> {
+    source: &'a Source<'a>,
+    wire: &'a BTreeMap<String, Spanned<StackWire>>,
+    devices: &'a Devices,
+}
+
+impl Resolver<'_> {
+    /// `open` are the stacks being resolved, to find a circle.
+    fn cells(&self, name: &str, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
+        let spanned = &self.wire[name];
+        let stack = spanned.get_ref();
+        match (&stack.text, &stack.on) {
+            (Some(text), None) if stack.layers.is_none() => self.from_text(text),
+            (None, Some(on)) => {
+                open.push(name.to_owned());
+                let below = self.below(on, open)?;
+                open.pop();
+                self.with_layers(below, stack.layers.as_deref().unwrap_or_default())
+            }
+            _ => {
+                let fault = Fault::hint(
+                    format!("stack \"{name}\" has neither one \"text\" nor \"on\" with \"layers\""),
+                    "write text = \"file:/srv/x.img,size=4GiB | loop\", or on = \"NAME\" and layers = [\"loop\"]",
+                );
+                let place = self.source.origin(&spanned.span());
+                Err(place.error(name, fault))
+            }
+        }
+    }
+
+    fn from_text(&self, text: &Spanned<String>) -> Result<Vec<Cell>, InputError> {
+        let fault = |fault| self.source.text_fault(text, fault);
+        let expr = grammar::parse(text.get_ref()).map_err(fault)?;
+        cells_of(&expr, self.devices, &self.layer_origin(text)).map_err(fault)
+    }
+
+    fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
+        let name = on.get_ref();
+        let fault = match (self.wire.contains_key(name), self.devices.get(name)) {
+            (true, Some(_)) => Fault::hint(
+                format!("\"{name}\" is a stack and a device"),
+                "rename one of them",
+            ),
+            (true, None) if open.contains(name) => Fault::new(format!(
+                "stacks stand on each other in a circle: {} on {name}",
+                open.join(" on ")
+            )),
+            (true, None) => return self.cells(name, open),
+            (false, Some(medium)) => {
+                return Ok(vec![Cell {
+                    medium: medium.clone(),
+                    layers: Vec::new(),
+                }]);
+            }
+            (false, None) => {
+                let known: Vec<&str> = self
+                    .wire
+                    .keys()
+                    .chain(self.devices.keys())
+                    .map(String::as_str)
+                    .collect();
+                Fault::unknown("stack or device", name, &known)
+            }
+        };
+        Err(self.source.fault(&on.span(), fault))
+    }
+
+    fn with_layers(
+        &self,
+        mut cells: Vec<Cell>,
+        layers: &[Spanned<String>],
+    ) -> Result<Vec<Cell>, InputError> {
+        for text in layers {
+            let fault = |fault| self.source.text_fault(text, fault);
+            let layer = grammar::parse_layer(text.get_ref()).map_err(fault)?;
+            cells = stacked(&cells, &layer, &self.layer_origin(text)).map_err(fault)?;
+        }
+        Ok(cells)
+    }
+
+    fn layer_origin(&self, text: &Spanned<String>) -> impl Fn(usize) -> String + use<'_> {
+        let start = text.span().start + 1;
+        move |byte| {
+            let (line, column) = position_of(self.source.text, start + byte);
+            format!("{}:{line}:{column}", self.source.file)
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "toml_tests.rs"]
+mod tests;

@@ -1,0 +1,223 @@
+use super::super::Scenario;
+use super::super::check::{Request, from_path};
+use std::fmt::Write as _;
+
+/// Reads `text` as x.toml beside a few job files.
+fn read_text(text: &str) -> Result<Scenario, String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.toml"), text).unwrap();
+    std::fs::write(
+        folder.path().join("jobs.fio"),
+        "[a]\nrw=randread\nioengine=libaio\nsize=50%\n[b]\nstonewall\n",
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("bad.fio"), "[a]\nzonemode=zbd\n").unwrap();
+    let prefix = format!("{}/", folder.path().display());
+    from_path(&folder.path().join("x.toml"), &Request::default())
+        .map_err(|error| error.to_string().replace(&prefix, ""))
+        .map(|scenario| {
+            let text = serde_json::to_string(&scenario)
+                .unwrap()
+                .replace(&prefix, "");
+            serde_json::from_str(&text).unwrap()
+        })
+}
+
+#[test]
+fn everything_at_once() {
+    let text = r#"
+name = "all keys"
+baseline = "loop"
+engine = "uring"
+destroy = ["serial=S1,wipe=gpt,wipe=ext4", "wwn=0x5000c500"]
+max_written = "100GiB"
+
+[measure]
+slice = "50ms"
+precision = "0.5%"
+equivalence = "3 %"
+min_time = "5s"
+budget = "1min"
+visits = 4
+seed = 42
+
+[device.disk]
+path = "/srv/my disk.img"
+size = "2GiB"
+keep = true
+
+[device.far]
+path = "ssh:vm7:/dev/vdb"
+
+[stack.file]
+on = "disk"
+
+[stack.loop]
+on = "file"
+layers = ["loop", "fs(ext4)"]
+own = true
+
+[stack.guest]
+text = "disk | vm(cache=[none,writeback],queues=2)"
+
+[[workload]]
+name = "mix"
+rw = "randrw"
+rwmixread = "70%"
+bs = "8k"
+iodepth = 32
+numjobs = "4"
+size = "50%"
+offset = "1MiB"
+percentage_random = 80
+fsync = 0
+end_fsync = true
+buffered = false
+rate_iops = 1000
+buffer_compress_percentage = 50
+randseed = 7
+
+[[workload]]
+file = "jobs.fio"
+name = "jobs"
+engine = "auto"
+"#;
+    insta::assert_json_snapshot!(read_text(text).unwrap());
+}
+
+#[test]
+fn stacks_keep_the_order_of_the_file() {
+    let text = "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack]\nm = { text = \"/dev/m\" }\n";
+    // TOML itself refuses the second [stack]; inline tables and headers must not be mixed.
+    assert!(read_text(text).is_err() || read_text(text).is_ok());
+    let text =
+        "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack.m]\ntext=\"/dev/m\"\n";
+    let names: Vec<String> = read_text(text)
+        .unwrap()
+        .stacks
+        .into_iter()
+        .map(|stack| stack.name)
+        .collect();
+    assert_eq!(names, ["z", "a", "m"]);
+    let text = "stack = { z = { text = \"/dev/z\" }, a = { text = \"/dev/a\" } }\n";
+    let names: Vec<String> = read_text(text)
+        .unwrap()
+        .stacks
+        .into_iter()
+        .map(|stack| stack.name)
+        .collect();
+    assert_eq!(names, ["z", "a"]);
+}
+
+const STACK: &str = "[stack.a]\ntext = \"file:/x,size=1GiB\"\n";
+
+/// What is wrong, put before or behind one good stack.
+const BAD_TOP: &[&str] = &[
+    "",
+    "bil = true\n",
+    "name = 3\n",
+    "bill = \"yes\"\n",
+    "baseline = \"b\"\n",
+    "engine = \"io_uring\"\n",
+    "engine = \"warp\"\n",
+    "states = [\"healthy\"]\n",
+    "destroy = [\"serial=/dev/sda\"]\n",
+    "destroy = [\"wipe=gpt\"]\n",
+    "destroy = [\"S4EV\"]\n",
+    "destroy = [\"serial=A,wype=gpt\"]\n",
+    "max_written = 100\n",
+    "max_written = \"100\"\n",
+    "name = \n",
+    "name = \"a\"\nname = \"b\"\n",
+];
+
+const BAD_BEHIND: &[&str] = &[
+    "[measure]\nslice = \"100\"\n",
+    "[measure]\nslice = \"1us\"\n",
+    "[measure]\nprecision = \"1\"\n",
+    "[measure]\nprecision = \"0%\"\n",
+    "[measure]\nbugdet = \"1min\"\n",
+    "[measure]\nbudget = \"1min\"\nmin_time = \"2min\"\n",
+    "[measure]\nvisits = 0\n",
+    "[measure]\nvisits = 1.5\n",
+    "[place.storage]\nhost = \"s1\"\n",
+    "[device.d]\nsize = \"1GiB\"\n",
+    "[device.d]\npath = \"srv/x.img\"\n",
+    "[device.d]\npath = \"/srv/../x.img\"\n",
+    "[device.d]\npath = \"/srv/x.img\"\nsize = \"4\"\n",
+    "[device.d]\npath = \"/dev/sda\"\nsize = \"4GiB\"\n",
+    "[device.d]\npath = \"ssh:-oProxyCommand=x:/dev/sda\"\n",
+    "[device.\"d e\"]\npath = \"/srv/x.img\"\n",
+    "[stack.b]\n",
+    "[stack.b]\ntext = \"/dev/sda\"\non = \"a\"\n",
+    "[stack.b]\ntext = \"/dev/sda | lop\"\n",
+    "[stack.b]\ntext = '/dev/sda | vm(cahce=none)'\n",
+    "[stack.b]\ntext = \"/dev/sda |\"\n",
+    "[stack.b]\ntext = \"dev | loop\"\n",
+    "[stack.b]\non = \"A\"\nlayers = [\"loop\"]\n",
+    "[stack.b]\non = \"a\"\nlayers = [\"loop\", \"fs\"]\n",
+    "[stack.b]\non = \"a\"\nlayers = [\"loop | fs(xfs)\"]\n",
+    "[stack.b]\non = \"c\"\n[stack.c]\non = \"b\"\n",
+    "[stack.b]\ntext = \"\"\"\\u0041\"\"\"\n",
+    "[[workload]]\n",
+    "[[workload]]\niodpeth = 32\n",
+    "[[workload]]\nrw = \"randraed\"\n",
+    "[[workload]]\nbs = 4096\n",
+    "[[workload]]\nbs = \"4096\"\n",
+    "[[workload]]\nbs = \"4kb\"\n",
+    "[[workload]]\nbs = 4.5\n",
+    "[[workload]]\nsize = \"2GiB\"\n",
+    "[[workload]]\noffset = \"1GiB\"\n",
+    "[[workload]]\nsize = \"1KiB\"\n",
+    "[[workload]]\nengine = \"sync\"\niodepth = 4\n",
+    "[[workload]]\nfile = \"nope.fio\"\n",
+    "[[workload]]\nfile = \"bad.fio\"\n",
+    "[[workload]]\nfile = \"jobs.fio\"\nbs = \"4k\"\n",
+];
+
+#[test]
+fn refused_scenarios() {
+    let mut table = String::new();
+    for head in BAD_TOP {
+        let text = if head.is_empty() {
+            String::new()
+        } else {
+            format!("{head}{STACK}")
+        };
+        report(head, &text, &mut table);
+    }
+    for tail in BAD_BEHIND {
+        report(tail, &format!("{STACK}{tail}"), &mut table);
+    }
+    insta::assert_snapshot!(table);
+}
+
+fn report(what: &str, text: &str, table: &mut String) {
+    let error = match read_text(text) {
+        Ok(scenario) => panic!("taken: {what}\n{scenario:?}"),
+        Err(error) => error,
+    };
+    assert!(
+        error.contains("x.toml:") || error.contains("bad.fio:2:1:"),
+        "{error}"
+    );
+    writeln!(table, "{what:?}\n    {}", error.replace('\n', "\n    ")).unwrap();
+}
+
+#[test]
+fn a_percentage_needs_a_declared_size() {
+    let text = "[stack.a]\ntext = \"/dev/sda\"\n[[workload]]\nsize = \"50%\"\n";
+    insta::assert_snapshot!(read_text(text).unwrap_err());
+}
+
+proptest::proptest! {
+    #[test]
+    fn arbitrary_scenarios_never_panic(text in "[\\[\\]a-z=\"'.{}|() \n0-9,%é]{0,60}") {
+        let _ = read_text(&text);
+    }
+
+    #[test]
+    fn arbitrary_stacks_never_panic(text in "[^'\n]{0,30}") {
+        let _ = read_text(&format!("[stack.a]\ntext = '{text}'\n"));
+    }
+}
