@@ -285,15 +285,19 @@ fn check_exclusive(found: &mut Inspection) {
     }
 }
 
-/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them.
+/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A lease
+/// that is granted also clears the processes that could not be looked into: none of them writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
-    // With a use already found (a loop, a process) the same opener would only be told twice.
-    if found.occupied.is_empty() && matches!(iotax_sys::lease::sole_opener(file), Ok(false)) {
-        found.occupied.push(Finding {
+    match iotax_sys::lease::sole_opener(file) {
+        Ok(true) => found.unchecked.retain(|blind| blind.check != Check::Open),
+        // With a use already found (a loop, a process) the same opener would only be told twice.
+        Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
             kind: Use::Open,
             text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
             pid: None,
-        });
+        }),
+        // No leases on this file system, or another's file: /proc alone has to do.
+        Ok(false) | Err(_) => {}
     }
 }
 

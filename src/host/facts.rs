@@ -1,10 +1,485 @@
-//! Facts of a place, recorded with every run.
+//! Facts of a place, recorded with every run. Each is read on its own: what is not there is `None`,
+//! and gathering never fails, also in a guest that has nothing but /proc and /sys.
 
+use super::kvm::KvmState;
+use super::probe::Probe;
+use crate::guard::{block, mounts};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 /// What a place is. Unknown is `None`, never an empty word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Facts {
     /// Name of the machine.
     pub hostname: Option<String>,
+    /// `PRETTY_NAME` of os-release.
+    pub os: Option<String>,
+    /// Release of the kernel: `6.1.0-18-amd64`.
+    pub kernel: Option<String>,
+    /// Build of the kernel: `#1 SMP PREEMPT_DYNAMIC ...`.
+    pub kernel_build: Option<String>,
+    /// Command line of the kernel.
+    pub command_line: Option<String>,
+    /// Random id of this boot.
+    pub boot_id: Option<String>,
+    /// The processor.
+    pub cpu: Cpu,
+    /// Bytes of memory that the kernel manages.
+    pub memory_bytes: Option<u64>,
+    /// Reserved huge pages by size.
+    pub huge_pages: Vec<HugePages>,
+    /// `always [madvise] never`: the word in force.
+    pub transparent_huge_pages: Option<String>,
+    /// Time source of the kernel.
+    pub clocksource: Option<String>,
+    /// The files and devices asked about.
+    pub targets: Vec<Target>,
+    /// First line of `--version` of the programs that a run may use.
+    pub tools: BTreeMap<String, String>,
+}
+
+/// The processor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpu {
+    /// Model name.
+    pub model: Option<String>,
+    /// Packages.
+    pub sockets: Option<u64>,
+    /// Physical cores of all packages.
+    pub cores: Option<u64>,
+    /// Logical CPUs that are online.
+    pub threads: Option<u64>,
+    /// Logical CPUs of each NUMA node, as `0-7,16-23`.
+    pub numa_nodes: BTreeMap<String, String>,
+    /// Groups of logical CPUs that share an L3 cache.
+    pub l3_groups: Vec<String>,
+    /// Frequency governors in use.
+    pub governors: Vec<String>,
+    /// Whether turbo is allowed.
+    pub turbo: Option<bool>,
+    /// Whether a hypervisor announces itself to this machine.
+    pub under_hypervisor: Option<bool>,
+    /// Vulnerability and what the kernel does about it.
+    pub mitigations: BTreeMap<String, String>,
+}
+
+/// Huge pages of one size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HugePages {
+    /// Bytes of one.
+    pub size: u64,
+    /// Reserved.
+    pub total: Option<u64>,
+    /// Of these free.
+    pub free: Option<u64>,
+}
+
+/// A file or a device that is measured, and what lies below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Target {
+    /// As named.
+    pub path: PathBuf,
+    /// File system that a file lies in; `None` for a device.
+    pub file_system: Option<FileSystem>,
+    /// The device itself (or the one below the file), then what is below it, depth first.
+    pub devices: Vec<Device>,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Type.
+    pub kind: String,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// What was mounted.
+    pub source: String,
+    /// Options of the mount, then those of the file system.
+    pub options: String,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Device {
+    /// Kernel name.
+    pub name: String,
+    /// Model of the disk.
+    pub model: Option<String>,
+    /// Serial of the disk.
+    pub serial: Option<String>,
+    /// WWN of the disk.
+    pub wwn: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Driver of the disk or its controller.
+    pub driver: Option<String>,
+    /// Size in bytes.
+    pub bytes: Option<u64>,
+    /// Whether it turns.
+    pub rotational: Option<bool>,
+    /// The scheduler in force.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Number of hardware queues.
+    pub hardware_queues: Option<u64>,
+    /// Every other setting below `queue/`, as the kernel prints it.
+    pub queue: BTreeMap<String, String>,
+    /// File behind a loop device.
+    pub backing_file: Option<String>,
+    /// The PCIe link of the drive or its controller.
+    pub pcie: Option<PcieLink>,
+    /// NUMA node of the controller.
+    pub numa_node: Option<u64>,
+}
+
+/// A PCIe link, as trained and as both ends could.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieLink {
+    /// Address of the function: `0000:01:00.0`.
+    pub address: String,
+    /// `16.0 GT/s PCIe`.
+    pub speed: Option<String>,
+    /// Lanes.
+    pub width: Option<u64>,
+    /// What the device could.
+    pub max_speed: Option<String>,
+    /// Lanes that the device has.
+    pub max_width: Option<u64>,
+}
+
+/// Settings of a queue that change figures. Sizes in bytes unless the name says otherwise.
+const QUEUE: &[&str] = &[
+    "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "nr_requests", "max_sectors_kb",
+    "max_hw_sectors_kb", "max_segments", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "io_poll_delay", "iostats",
+    "wbt_lat_usec", "discard_max_bytes", "discard_granularity", "fua", "zoned", "stable_writes", "dax",
+];
+
+/// Programs whose version belongs to a result.
+pub const TOOLS: &[&str] = &["qemu-system-x86_64", "qemu-img", "fio", "ssh", "losetup", "mkfs.xfs", "mkfs.ext4"];
+
+/// Facts of this machine and of these files and devices.
+pub fn gather(targets: &[PathBuf]) -> Facts {
+    gather_from(&Probe::here(Path::new("/"), KvmState::Absent("not asked".into())), targets)
+}
+
+/// Facts of the machine that the probe sees.
+pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
+    Facts {
+        hostname: probe.read("/proc/sys/kernel/hostname"),
+        os: os_name(probe),
+        kernel: probe.read("/proc/sys/kernel/osrelease"),
+        kernel_build: probe.read("/proc/sys/kernel/version"),
+        command_line: probe.read("/proc/cmdline"),
+        boot_id: probe.read("/proc/sys/kernel/random/boot_id"),
+        cpu: cpu(probe),
+        memory_bytes: memory_bytes(probe, "MemTotal"),
+        huge_pages: huge_pages(probe),
+        transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        targets: targets.iter().map(|path| target(probe, path)).collect(),
+        tools: TOOLS.iter().filter_map(|name| Some(((*name).to_owned(), probe.version(name)?))).collect(),
+    }
+}
+
+fn os_name(probe: &Probe) -> Option<String> {
+    let text = probe.read("/etc/os-release").or_else(|| probe.read("/usr/lib/os-release"))?;
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// A line of /proc/meminfo, which counts in KiB.
+pub(super) fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
+    let text = probe.read("/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// `always [madvise] never` says `madvise`; a lone word says itself.
+fn chosen_word(text: Option<String>) -> Option<String> {
+    let text = text?;
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
+}
+
+fn huge_pages(probe: &Probe) -> Vec<HugePages> {
+    let dir = Path::new("/sys/kernel/mm/hugepages");
+    let of_size = |name: &String| {
+        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        let count = |file| probe.number(dir.join(name).join(file));
+        Some(HugePages { size: kib.checked_mul(1024)?, total: count("nr_hugepages"), free: count("free_hugepages") })
+    };
+    let mut pages: Vec<HugePages> = probe.names(dir).iter().filter_map(of_size).collect();
+    pages.sort_by_key(|pages| pages.size);
+    pages
+}
+
+fn cpu(probe: &Probe) -> Cpu {
+    let info = probe.read("/proc/cpuinfo").unwrap_or_default();
+    let field = |key: &str| {
+        info.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+    };
+    let dir = Path::new("/sys/devices/system/cpu");
+    let cpus: Vec<PathBuf> = probe.names(dir).iter().filter(|name| is_cpu(name)).map(|name| dir.join(name)).collect();
+    let distinct = |file: &str| -> BTreeSet<String> { cpus.iter().filter_map(|cpu| probe.read(cpu.join(file))).collect() };
+    let packages = distinct("topology/physical_package_id");
+    let cores: BTreeSet<(String, String)> = cpus
+        .iter()
+        .filter_map(|cpu| Some((probe.read(cpu.join("topology/physical_package_id"))?, probe.read(cpu.join("topology/core_id"))?)))
+        .collect();
+    let counted = |count: usize| (count > 0).then_some(count as u64);
+    Cpu {
+        model: field("model name").map(str::to_owned),
+        sockets: counted(packages.len()),
+        cores: counted(cores.len()),
+        threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
+        numa_nodes: numa_nodes(probe),
+        l3_groups: l3_groups(probe, &cpus),
+        governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
+        turbo: turbo(probe),
+        under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        mitigations: mitigations(probe),
+    }
+}
+
+fn is_cpu(name: &str) -> bool {
+    name.strip_prefix("cpu").is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
+    let dir = Path::new("/sys/devices/system/node");
+    let of_node = |name: String| {
+        let number = name.strip_prefix("node")?.parse::<u32>().ok()?;
+        Some((number.to_string(), probe.read(dir.join(&name).join("cpulist"))?))
+    };
+    probe.names(dir).into_iter().filter_map(of_node).collect()
+}
+
+fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
+    let mut groups: Vec<String> = Vec::new();
+    for cpu in cpus {
+        let caches = probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
+        for cache in caches.filter(|cache| probe.number(cache.join("level")) == Some(3)) {
+            let shared = probe.read(cache.join("shared_cpu_list"));
+            groups.extend(shared.filter(|shared| !groups.contains(shared)));
+        }
+    }
+    groups
+}
+
+/// intel_pstate says it the other way round than acpi-cpufreq.
+fn turbo(probe: &Probe) -> Option<bool> {
+    let dir = Path::new("/sys/devices/system/cpu");
+    let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
+    forbidden.or_else(|| probe.number(dir.join("cpufreq/boost")).map(|value| value == 1))
+}
+
+fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
+    let dir = Path::new("/sys/devices/system/cpu/vulnerabilities");
+    probe.names(dir).into_iter().filter_map(|name| Some((name.clone(), probe.read(dir.join(name))?))).collect()
+}
+
+/// Facts of a file or device.
+fn target(probe: &Probe, path: &Path) -> Target {
+    let file_system = match std::fs::metadata(probe.at(path)) {
+        Ok(meta) if meta.file_type().is_block_device() => None,
+        _ => file_system(probe, path),
+    };
+    let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
+    Target { path: path.to_owned(), file_system, devices }
+}
+
+/// Kernel names of the device at a path (or below the file at it) and of all below that.
+pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
+    let mut chain = Vec::new();
+    if let Some(name) = device_of(probe, path) {
+        descend(probe, name, &mut chain);
+    }
+    chain
+}
+
+fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
+    // A device may be reached twice (a mirror of two partitions of one disk).
+    if chain.contains(&name) {
+        return;
+    }
+    chain.push(name.clone());
+    let dir = device_dir(probe, &name);
+    let mut below = probe.names(dir.join("slaves"));
+    below.extend(parent_of(probe, &dir));
+    let backing = probe.read(dir.join("loop/backing_file"));
+    below.extend(backing.and_then(|file| device_of(probe, Path::new(&file))));
+    for name in below {
+        descend(probe, name, chain);
+    }
+}
+
+/// The folder of a device in sysfs; /sys/class/block also has the partitions.
+fn device_dir(probe: &Probe, name: &str) -> PathBuf {
+    let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
+    if probe.at(&class).exists() { class } else { block::sys_block(name) }
+}
+
+/// The disk of a partition.
+fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
+    probe.number(dir.join("partition"))?;
+    let real = probe.at(dir).canonicalize().ok()?;
+    Some(real.parent()?.file_name()?.to_str()?.to_owned())
+}
+
+fn device_of(probe: &Probe, path: &Path) -> Option<String> {
+    let meta = std::fs::metadata(probe.at(path));
+    let number = match &meta {
+        Ok(meta) if meta.file_type().is_block_device() => block::devnum(meta.rdev()),
+        // In a made-up machine, and where /dev is bare, the name alone must do.
+        _ if path.parent() == Some(Path::new("/dev")) => return path.file_name()?.to_str().map(str::to_owned),
+        _ => {
+            let mount = mount_of(probe, path)?;
+            let source = Path::new(&mount.source);
+            if probe.at(format!("/sys/dev/block/{}", mount.devnum)).exists() {
+                mount.devnum
+            } else {
+                return source.is_absolute().then(|| device_of(probe, source)).flatten();
+            }
+        }
+    };
+    probe.link_name(format!("/sys/dev/block/{number}"))
+}
+
+fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
+    let mount = mount_of(probe, path)?;
+    let options = format!("{};{}", mount.options, mount.super_options);
+    Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
+}
+
+/// The mount that a path lies in: the longest mount point that it starts with, the last one of equals.
+fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
+    let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
+    mounts::parse(&probe.read("/proc/self/mountinfo")?)
+        .into_iter()
+        .filter(|mount| real.starts_with(&mount.point))
+        .max_by_key(|mount| mount.point.components().count())
+}
+
+/// Without links; of a file that is still to be made, its folder's.
+fn real_path(path: &Path) -> PathBuf {
+    path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or_else(|| path.to_owned())
+}
+
+/// Facts of the device with this kernel name.
+pub fn device(probe: &Probe, name: &str) -> Device {
+    let dir = device_dir(probe, name);
+    let disk = parent_of(probe, &dir).unwrap_or_else(|| name.to_owned());
+    let disk_dir = device_dir(probe, &disk);
+    let read = |file: &str| probe.read(disk_dir.join(file));
+    let queue = |file: &str| probe.read(disk_dir.join("queue").join(file));
+    Device {
+        name: name.to_owned(),
+        model: read("device/model"),
+        serial: block::serial(probe, &disk),
+        wwn: block::wwn(probe, &disk),
+        firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
+        driver: driver(probe, &disk_dir),
+        bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        rotational: queue("rotational").map(|word| word == "1"),
+        scheduler: chosen_word(queue("scheduler")),
+        write_cache: queue("write_cache"),
+        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64).filter(|count| *count > 0),
+        queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
+        backing_file: read("loop/backing_file"),
+        pcie: pcie_link(probe, &disk_dir),
+        numa_node: ancestors(probe, &disk_dir).iter().find_map(|dir| number_in(dir, "numa_node")),
+    }
+}
+
+/// The nearest driver from the disk up: `sd` would say less than nothing, so a disk's bus driver is
+/// passed over for its controller's.
+fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
+    ancestors(probe, disk_dir).iter().find_map(|dir| {
+        let target = std::fs::read_link(dir.join("driver")).ok()?;
+        let name = target.file_name()?.to_str()?.to_owned();
+        (!["sd", "sr"].contains(&name.as_str())).then_some(name)
+    })
+}
+
+fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
+    let dir = ancestors(probe, disk_dir).into_iter().find(|dir| dir.join("current_link_speed").exists())?;
+    let speed = |file| text_in(&dir, file).filter(|speed| !speed.starts_with("Unknown"));
+    let link = PcieLink {
+        address: dir.file_name()?.to_str()?.to_owned(),
+        speed: speed("current_link_speed"),
+        // 0 and 63 and 255 stand for a link that does not exist (an integrated or emulated endpoint).
+        width: number_in(&dir, "current_link_width").filter(|width| (1..=32).contains(width)),
+        max_speed: speed("max_link_speed"),
+        max_width: number_in(&dir, "max_link_width").filter(|width| (1..=32).contains(width)),
+    };
+    (link.speed.is_some() || link.width.is_some()).then_some(link)
+}
+
+/// The folders above a disk in /sys/devices, nearest first.
+fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
+    let Ok(real) = probe.at(disk_dir).canonicalize() else { return Vec::new() };
+    let top = probe.at("/sys/devices");
+    let top = top.canonicalize().unwrap_or(top);
+    real.ancestors().skip(1).take_while(|dir| dir.starts_with(&top) && **dir != top).map(Path::to_owned).collect()
+}
+
+fn text_in(dir: &Path, file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(dir.join(file)).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// `None` also for -1, which is how the kernel says "no NUMA node".
+fn number_in(dir: &Path, file: &str) -> Option<u64> {
+    text_in(dir, file)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{bare_guest, server};
+    use super::*;
+
+    #[test]
+    fn a_server_with_nvme_and_raid() {
+        let machine = server();
+        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into(), "/srv/data/x.img".into()]);
+        insta::assert_json_snapshot!(facts);
+    }
+
+    #[test]
+    fn a_guest_with_proc_and_sys_only() {
+        let machine = bare_guest();
+        insta::assert_json_snapshot!(gather_from(&machine.probe, &["/dev/vda".into(), "/nowhere".into()]));
+    }
+
+    #[test]
+    fn nothing_at_all_is_all_unknown() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let facts = gather_from(&Probe::made_up(folder.path()), &[]);
+        assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn this_machine() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let facts = gather(&[folder.path().join("not-yet.img")]);
+        assert!(facts.kernel.is_some() && facts.boot_id.is_some() && facts.memory_bytes.is_some(), "{facts:?}");
+        assert!(facts.targets[0].file_system.is_some(), "{facts:?}");
+        let text = serde_json::to_string(&facts).expect("serialize");
+        assert_eq!(serde_json::from_str::<Facts>(&text).expect("deserialize"), facts);
+    }
+
+    #[test]
+    fn words_in_brackets() {
+        let word = |text: &str| chosen_word(Some(text.into()));
+        assert_eq!(word("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
+        assert_eq!(word("none").as_deref(), Some("none"));
+        assert_eq!(word("always madvise"), None);
+    }
 }

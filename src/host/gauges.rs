@@ -1,0 +1,110 @@
+//! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
+//! where the kernel does not tell; never a zero in its place.
+
+use super::facts::{device_chain, memory_bytes};
+use super::kvm::KvmState;
+use super::probe::Probe;
+use crate::store::record::CpuTimes;
+use std::path::{Path, PathBuf};
+
+/// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on every architecture that we build for.
+const TICK_NS: u64 = 10_000_000;
+
+/// A reader of gauges; cheap to call, made once.
+#[derive(Clone, Debug)]
+pub struct Gauges {
+    probe: Probe,
+}
+
+impl Default for Gauges {
+    fn default() -> Self {
+        Gauges { probe: Probe::here(Path::new("/"), KvmState::Absent("not asked".into())) }
+    }
+}
+
+impl Gauges {
+    /// Of the machine that the probe sees.
+    pub fn of(probe: Probe) -> Gauges {
+        Gauges { probe }
+    }
+
+    /// CPU time of all CPUs since boot; two readings make a difference.
+    pub fn cpu_times(&self) -> Option<CpuTimes> {
+        parse_stat(&self.probe.read("/proc/stat")?)
+    }
+
+    /// Bytes that wait to be written back or are being written, of the whole machine.
+    pub fn dirty_bytes(&self) -> Option<u64> {
+        Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
+    }
+
+    /// Kernel names of the device at a path (or below a file), and of all below that.
+    pub fn lower_devices(&self, path: &Path) -> Vec<String> {
+        device_chain(&self.probe, path)
+    }
+
+    /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is none.
+    pub fn in_flight(&self, names: &[String]) -> Option<u64> {
+        if names.is_empty() {
+            return None;
+        }
+        names.iter().map(|name| self.in_flight_on(name)).sum()
+    }
+
+    fn in_flight_on(&self, name: &str) -> Option<u64> {
+        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("inflight");
+        // Reads and writes, as two numbers.
+        self.probe.read(file)?.split_whitespace().map(|number| number.parse::<u64>().ok()).sum()
+    }
+}
+
+/// The first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq steal ...; guest
+/// time is part of user already.
+fn parse_stat(text: &str) -> Option<CpuTimes> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let sum = |fields: &[usize]| -> Option<u64> {
+        let total: u64 = fields.iter().map(|field| ticks.get(*field).copied()).sum::<Option<u64>>()?;
+        total.checked_mul(TICK_NS)
+    };
+    Some(CpuTimes {
+        user_ns: sum(&[0, 1])?,
+        system_ns: sum(&[2, 5, 6])?,
+        steal_ns: sum(&[7])?,
+        idle_ns: sum(&[3, 4])?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_line() {
+        let times = parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
+        let ms = |ns: u64| ns / 1_000_000;
+        assert_eq!((ms(times.user_ns), ms(times.system_ns)), (110, 100));
+        assert_eq!((ms(times.steal_ns), ms(times.idle_ns)), (40, 1200));
+        assert_eq!(parse_stat("cpu 1 2 x 4 5 6 7 8"), None);
+        assert_eq!(parse_stat("cpu 1 2 3"), None);
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let gauges = Gauges::default();
+        let before = gauges.cpu_times().expect("cpu times");
+        assert!(before.user_ns > 0 && before.idle_ns > 0);
+        assert!(gauges.dirty_bytes().is_some());
+    }
+
+    #[test]
+    fn in_flight_of_a_stack() {
+        let machine = super::super::made_up::server();
+        let gauges = Gauges::of(machine.probe.clone());
+        let names = gauges.lower_devices(Path::new("/srv/data/x.img"));
+        assert_eq!(names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
+        assert_eq!(gauges.in_flight(&names), Some(2 + 2));
+        assert_eq!(gauges.in_flight(&[]), None);
+        assert_eq!(gauges.in_flight(&["none".into()]), None);
+    }
+}

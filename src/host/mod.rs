@@ -3,6 +3,8 @@
 pub mod facts;
 pub mod gauges;
 pub mod kvm;
+#[cfg(test)]
+pub(crate) mod made_up;
 pub mod needs;
 pub mod probe;
 

@@ -1,0 +1,275 @@
+//! What a run may need of a machine: one entry a need, with the command that supplies it. Checking
+//! only reads; nothing is installed or changed.
+
+use super::Missing;
+use super::probe::Probe;
+use crate::units::show_bytes;
+
+/// Something a machine may lack.
+#[derive(Clone, Copy)]
+pub struct Need {
+    /// Stable name, for `doctor --require`.
+    pub id: &'static str,
+    /// What for, a clause: `to boot a guest`.
+    pub why: &'static str,
+    /// What supplies it, by distribution; the last one holds for those not named.
+    pub supply: &'static [Supply],
+    /// What is lacking, in words with the object; `None` when nothing is.
+    pub check: fn(&Probe) -> Option<String>,
+}
+
+/// A command (or an act) that supplies a need.
+#[derive(Clone, Copy, Debug)]
+pub struct Supply {
+    /// `ID` or a word of `ID_LIKE` in os-release; empty for every other.
+    pub distribution: &'static str,
+    /// The command.
+    pub command: &'static str,
+}
+
+const fn everywhere(command: &'static str) -> Supply {
+    Supply { distribution: "", command }
+}
+
+const fn debian(command: &'static str) -> Supply {
+    Supply { distribution: "debian", command }
+}
+
+const fn fedora(command: &'static str) -> Supply {
+    Supply { distribution: "fedora", command }
+}
+
+/// All needs.
+pub const ALL: &[Need] = &[
+    Need {
+        id: "space",
+        why: "to make a file and still keep 10 % of its file system free",
+        supply: &[everywhere("free some space, or name another folder: --dir DIR")],
+        check: space,
+    },
+    Need { id: "root", why: "to attach loop devices and mount file systems", supply: &[everywhere("sudo iotax ...")], check: root },
+    Need {
+        id: "io_uring",
+        why: "to keep many I/Os in flight from one thread (the sync engine does without)",
+        supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
+        check: io_uring,
+    },
+    Need {
+        id: "losetup",
+        why: "for the layer loop",
+        supply: &[debian("apt-get install mount util-linux"), fedora("dnf install util-linux"), everywhere("install util-linux")],
+        check: |probe| program(probe, "losetup"),
+    },
+    Need {
+        id: "loop-devices",
+        why: "for the layer loop",
+        supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
+        check: |probe| (!probe.at("/dev/loop-control").exists()).then(|| "there is no /dev/loop-control".into()),
+    },
+    Need {
+        id: "mkfs.xfs",
+        why: "for the layer fs(xfs)",
+        supply: &[debian("apt-get install xfsprogs"), fedora("dnf install xfsprogs"), everywhere("install xfsprogs")],
+        check: |probe| program(probe, "mkfs.xfs"),
+    },
+    Need {
+        id: "mkfs.ext4",
+        why: "for the layer fs(ext4)",
+        supply: &[debian("apt-get install e2fsprogs"), fedora("dnf install e2fsprogs"), everywhere("install e2fsprogs")],
+        check: |probe| program(probe, "mkfs.ext4"),
+    },
+    Need {
+        id: "qemu",
+        why: "to boot a guest",
+        supply: &[
+            debian("apt-get install qemu-system-x86"),
+            fedora("dnf install qemu-system-x86-core"),
+            everywhere("install QEMU 4.0 or newer (qemu-system-x86_64)"),
+        ],
+        check: qemu,
+    },
+    Need {
+        id: "kvm",
+        why: "for guests that run at the CPU's own speed (without it: emulated, no headline)",
+        supply: &[everywhere("switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation")],
+        check: |probe| probe.kvm.trouble(),
+    },
+    Need {
+        id: "guest-kernel",
+        why: "to boot a guest",
+        supply: &[
+            debian("apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)"),
+            everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
+        ],
+        check: guest_kernel,
+    },
+    Need {
+        id: "ssh",
+        why: "to measure on another machine",
+        supply: &[debian("apt-get install openssh-client"), fedora("dnf install openssh-clients"), everywhere("install OpenSSH's client")],
+        check: |probe| program(probe, "ssh"),
+    },
+    Need {
+        id: "fio",
+        why: "for engine = \"fio\"",
+        supply: &[debian("apt-get install fio"), fedora("dnf install fio"), everywhere("install fio 3 or newer")],
+        check: |probe| program(probe, "fio"),
+    },
+    Need {
+        id: "blkid",
+        why: "for a second opinion on what a device carries",
+        supply: &[debian("apt-get install util-linux"), fedora("dnf install util-linux"), everywhere("install util-linux")],
+        check: |probe| program(probe, "blkid"),
+    },
+];
+
+/// The need of this name.
+pub fn by_id(id: &str) -> Option<&'static Need> {
+    ALL.iter().find(|need| need.id == id)
+}
+
+impl Need {
+    /// What is missing on this machine, with the command that supplies it.
+    pub fn missing(&self, probe: &Probe) -> Option<Missing> {
+        let what = (self.check)(probe)?;
+        Some(Missing { what, why: self.why.into(), command: self.command(probe).into() })
+    }
+
+    /// The command for this machine's distribution.
+    pub fn command(&self, probe: &Probe) -> &'static str {
+        let words = distribution(probe);
+        let fits = |supply: &&Supply| supply.distribution.is_empty() || words.iter().any(|word| word == supply.distribution);
+        self.supply.iter().find(fits).map_or("", |supply| supply.command)
+    }
+}
+
+/// `ID` and `ID_LIKE` of os-release.
+fn distribution(probe: &Probe) -> Vec<String> {
+    let text = probe.read("/etc/os-release").unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")))
+        .flat_map(|value| value.trim_matches(['"', '\'']).split(' '))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn program(probe: &Probe, name: &str) -> Option<String> {
+    probe.program(name).is_none().then(|| format!("{name} is not installed"))
+}
+
+fn space(probe: &Probe) -> Option<String> {
+    let dir = probe.dir.display();
+    let Some(space) = probe.space else { return Some(format!("the free space of {dir} is not known")) };
+    (space.free <= space.total / 10).then(|| {
+        format!("{dir}: only {} of {} are free", show_bytes(space.free), show_bytes(space.total))
+    })
+}
+
+fn root(probe: &Probe) -> Option<String> {
+    (probe.euid != 0).then(|| format!("this is user {}, not root", probe.euid))
+}
+
+fn io_uring(probe: &Probe) -> Option<String> {
+    let why = probe.io_uring.as_ref().err()?;
+    Some(match probe.number("/proc/sys/kernel/io_uring_disabled") {
+        Some(value @ 1..) => format!("io_uring is switched off: kernel.io_uring_disabled = {value}"),
+        _ => format!("io_uring does not answer: {why}"),
+    })
+}
+
+fn qemu(probe: &Probe) -> Option<String> {
+    if let Some(missing) = program(probe, "qemu-system-x86_64") {
+        return Some(missing);
+    }
+    let Some(line) = probe.version("qemu-system-x86_64") else {
+        return Some("qemu-system-x86_64 does not tell its version".into());
+    };
+    let major = line.split_whitespace().find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
+    match major {
+        Some(4..) => None,
+        Some(_) => Some(format!("QEMU is older than 4.0 ({line})")),
+        None => Some(format!("qemu-system-x86_64 tells no version that is known ({line})")),
+    }
+}
+
+/// A kernel to boot: one that is readable and has its modules, or Debian's package, which is unpacked and
+/// never installed.
+fn guest_kernel(probe: &Probe) -> Option<String> {
+    let kernels: Vec<String> =
+        probe.names("/boot").into_iter().filter_map(|name| Some(name.strip_prefix("vmlinuz-")?.to_owned())).collect();
+    let usable = |release: &String| {
+        std::fs::File::open(probe.at(format!("/boot/vmlinuz-{release}"))).is_ok()
+            && probe.at(format!("/lib/modules/{release}")).exists()
+    };
+    let from_package = probe.program("apt-get").is_some() && probe.program("dpkg-deb").is_some();
+    if from_package || kernels.iter().any(usable) {
+        return None;
+    }
+    Some(match kernels.is_empty() {
+        true => "there is no kernel in /boot".into(),
+        false => "no kernel in /boot is readable and has its modules".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kvm::KvmState;
+    use super::super::made_up::complete_server;
+    use super::super::probe::{Programs, Space};
+    use super::*;
+
+    fn lacking(probe: &Probe) -> Vec<&'static str> {
+        ALL.iter().filter(|need| need.missing(probe).is_some()).map(|need| need.id).collect()
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        let mut ids: Vec<&str> = ALL.iter().map(|need| need.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), ALL.len(), "names are unique");
+        for need in ALL {
+            assert!(!need.why.is_empty() && by_id(need.id).is_some());
+            assert!(need.supply.last().is_some_and(|supply| supply.distribution.is_empty()), "{}", need.id);
+        }
+    }
+
+    #[test]
+    fn a_complete_machine_lacks_nothing_and_an_empty_one_almost_everything() {
+        assert_eq!(lacking(&complete_server().probe), Vec::<&str>::new());
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let mut probe = Probe::made_up(folder.path());
+        probe.euid = 1000;
+        probe.io_uring = Err("operation not permitted".into());
+        assert_eq!(lacking(&probe).len(), ALL.len(), "{:?}", lacking(&probe));
+    }
+
+    #[test]
+    fn each_need_alone() {
+        let machine = complete_server();
+        let what = |id: &str, probe: &Probe| by_id(id).and_then(|need| need.missing(probe)).expect(id).what;
+        let mut old = machine.probe.clone();
+        old.programs = Programs::Given([("qemu-system-x86_64".into(), "QEMU emulator version 3.1.0".into())].into());
+        assert!(what("qemu", &old).contains("older than 4.0"));
+        let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
+        assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
+        let emulated = Probe { kvm: KvmState::Emulated("20 ms a loop".into()), ..machine.probe.clone() };
+        assert!(what("kvm", &emulated).contains("only emulates: 20 ms a loop"));
+        let filtered = Probe { io_uring: Err("denied".into()), ..machine.probe.clone() };
+        assert!(what("io_uring", &filtered).contains("does not answer: denied"));
+        machine.put(&[("/proc/sys/kernel/io_uring_disabled", "2")]);
+        assert!(what("io_uring", &filtered).contains("io_uring_disabled = 2"));
+    }
+
+    #[test]
+    fn commands_follow_the_distribution() {
+        let machine = complete_server();
+        let command = |text: &str| {
+            machine.put(&[("/etc/os-release", text)]);
+            by_id("qemu").expect("qemu").command(&machine.probe)
+        };
+        assert!(command("ID=ubuntu\nID_LIKE=debian\n").starts_with("apt-get"));
+        assert!(command("ID=rocky\nID_LIKE=\"rhel centos fedora\"\n").starts_with("dnf"));
+        assert!(command("ID=void\n").starts_with("install QEMU"));
+    }
+}

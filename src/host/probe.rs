@@ -39,7 +39,7 @@ pub struct Space {
 pub enum Programs {
     /// Looked up in `PATH` and in the folders of system programs.
     Installed,
-    /// Name and the first line of `--version`.
+    /// Name and the line with its version.
     Given(BTreeMap<String, String>),
 }
 
@@ -114,10 +114,10 @@ impl Probe {
         }
     }
 
-    /// The first line that `NAME --version` prints.
+    /// The first line that a program prints when asked for its version.
     pub fn version(&self, name: &str) -> Option<String> {
         match &self.programs {
-            Programs::Installed => version_of(&program_path(name)?),
+            Programs::Installed => version_of(&program_path(name)?, version_flag(name)),
             Programs::Given(known) => known.get(name).cloned(),
         }
     }
@@ -138,8 +138,16 @@ fn is_executable(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-fn version_of(program: &Path) -> Option<String> {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+/// ssh and the mkfs family know no `--version`.
+fn version_flag(name: &str) -> &'static str {
+    match name == "ssh" || name.starts_with("mkfs.") {
+        true => "-V",
+        false => "--version",
+    }
+}
+
+fn version_of(program: &Path, flag: &str) -> Option<String> {
+    let output = Command::new(program).arg(flag).stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| line.to_owned())

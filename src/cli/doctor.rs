@@ -1,0 +1,390 @@
+//! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
+//! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
+
+use crate::exit::{self, Failed};
+use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
+use crate::guard::judge::consent_word;
+use crate::host::Missing;
+use crate::host::facts::{self, Facts};
+use crate::host::kvm::KvmState;
+use crate::host::needs;
+use crate::host::probe::Probe;
+use crate::units::show_bytes;
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What `doctor` is asked.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Options {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 3 unless this works: a capability or a need of the list. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub require: Vec<String>,
+    /// Folder that files would be made in.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+}
+
+/// Something that iotax can measure.
+struct Capability {
+    name: &'static str,
+    what: &'static str,
+    /// Names in `needs::ALL`.
+    needs: &'static [&'static str],
+}
+
+const CAPABILITIES: &[Capability] = &[
+    Capability { name: "file", what: "a file against itself and a known delay", needs: &["space"] },
+    Capability { name: "uring", what: "engine io_uring", needs: &["io_uring"] },
+    Capability { name: "fio", what: "engine fio", needs: &["fio"] },
+    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root", "blkid"] },
+    Capability { name: "loop", what: "layer loop", needs: &["root", "losetup", "loop-devices"] },
+    Capability { name: "fs(xfs)", what: "layer fs(xfs)", needs: &["root", "mkfs.xfs"] },
+    Capability { name: "fs(ext4)", what: "layer fs(ext4)", needs: &["root", "mkfs.ext4"] },
+    Capability { name: "guest", what: "a QEMU guest, emulated or not", needs: &["qemu", "guest-kernel"] },
+    Capability { name: "guest-kvm", what: "a guest at the CPU's own speed", needs: &["qemu", "guest-kernel", "kvm"] },
+    Capability { name: "ssh", what: "another machine, over ssh", needs: &["ssh"] },
+];
+
+/// The main job: one command that measures a file against what lies above it.
+const MAIN_JOB: &str = "file";
+
+/// Everything that doctor found.
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    /// What the machine is.
+    facts: Facts,
+    /// What it can measure.
+    capabilities: Vec<Ability>,
+    /// What is lacking, by need.
+    missing: Vec<Lack>,
+    /// Its block devices.
+    devices: Vec<DeviceLine>,
+    /// What could not be seen.
+    unseen: Vec<String>,
+}
+
+/// A capability on this machine.
+#[derive(Debug, Serialize)]
+struct Ability {
+    name: &'static str,
+    what: &'static str,
+    works: bool,
+    /// Names of needs that are unmet.
+    lacks: Vec<&'static str>,
+}
+
+/// An unmet need.
+#[derive(Debug, Serialize)]
+struct Lack {
+    need: &'static str,
+    #[serde(flatten)]
+    missing: Missing,
+}
+
+/// A block device in the list.
+#[derive(Debug, Serialize)]
+struct DeviceLine {
+    path: PathBuf,
+    bytes: u64,
+    model: Option<String>,
+    /// The word for `--destroy serial=...`.
+    consent: Option<String>,
+    /// Who uses it.
+    occupied: Vec<String>,
+    /// What it carries; unknown when it could not be read.
+    carries: Option<Vec<String>>,
+}
+
+/// Runs the command. `kvm` tells what /dev/kvm is worth; it is asked once.
+///
+/// # Errors
+/// When a required name is unknown, or the output cannot be written.
+pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Write) -> Result<u8> {
+    check_names(&options.require)?;
+    let probe = Probe::here(&options.dir, kvm());
+    let diagnosis = diagnose(&probe, list_devices(&probe));
+    if options.json {
+        serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(render(&diagnosis).as_bytes())?;
+    }
+    Ok(verdict(&diagnosis, &options.require))
+}
+
+fn check_names(required: &[String]) -> Result<()> {
+    let known = |name: &str| needs::by_id(name).is_some() || CAPABILITIES.iter().any(|ability| ability.name == name);
+    match required.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let names: Vec<&str> =
+                CAPABILITIES.iter().map(|ability| ability.name).chain(needs::ALL.iter().map(|need| need.id)).collect();
+            Err(Failed::input(format!("--require {name}: no such capability or need; known are {}", names.join(", "))).into())
+        }
+    }
+}
+
+fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> Diagnosis {
+    let missing: Vec<Lack> = needs::ALL
+        .iter()
+        .filter_map(|need| Some(Lack { need: need.id, missing: need.missing(probe)? }))
+        .collect();
+    let lacks = |ability: &Capability| -> Vec<&'static str> {
+        missing.iter().map(|lack| lack.need).filter(|need| ability.needs.contains(need)).collect()
+    };
+    let capabilities = CAPABILITIES
+        .iter()
+        .map(|ability| {
+            let lacks = lacks(ability);
+            Ability { name: ability.name, what: ability.what, works: lacks.is_empty(), lacks }
+        })
+        .collect();
+    let unseen = unseen(&inspections);
+    let devices = inspections.into_iter().filter_map(|(path, found)| Some(device_line(path, found.ok()?))).collect();
+    Diagnosis { facts: facts::gather_from(probe, &[]), capabilities, missing, devices, unseen }
+}
+
+fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
+    let lacking = |name: &str| {
+        diagnosis.missing.iter().any(|lack| lack.need == name)
+            || diagnosis.capabilities.iter().any(|ability| ability.name == name && !ability.works)
+    };
+    let unmet = required.iter().any(|name| lacking(name)) || lacking(MAIN_JOB);
+    if unmet { exit::UNMET_NEED } else { exit::DONE }
+}
+
+/// Every disk with a size; loop devices only when they are attached.
+fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
+    let has_size = |name: &String| probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0);
+    let hidden = |name: &String| probe.number(format!("/sys/block/{name}/hidden")) == Some(1);
+    probe
+        .names("/sys/block")
+        .into_iter()
+        .filter(|name| has_size(name) && !hidden(name))
+        .map(|name| Path::new("/dev").join(name.replace('!', "/")))
+        .map(|path| (path.clone(), inspect_as(&path, Depth::Quick)))
+        .collect()
+}
+
+fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
+    let unread = found.unchecked.iter().any(|blind| blind.check == Check::Content);
+    let mut names: Vec<String> = found.signatures.iter().map(|signature| signature.name.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    DeviceLine {
+        path,
+        bytes: found.bytes,
+        consent: consent_word(&found.identity).map(str::to_owned),
+        model: found.identity.model.filter(|_| found.kind == Kind::Disk),
+        occupied: found.occupied.into_iter().map(|finding| finding.text).collect(),
+        carries: (!unread || !names.is_empty()).then_some(names),
+    }
+}
+
+/// What could not be looked at, each reason once with the devices it holds for.
+fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (path, found) in inspections {
+        let whys: Vec<String> = match found {
+            Err(error) => vec![format!("{error:#}")],
+            Ok(found) => found.unchecked.iter().filter(|blind| blind.check != Check::Reservation).map(|blind| blind.why.clone()).collect(),
+        };
+        for why in whys {
+            let name = path.display().to_string();
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, paths)) if !paths.contains(&name) => paths.push(name),
+                Some(_) => {}
+                None => reasons.push((why, vec![name])),
+            }
+        }
+    }
+    reasons.into_iter().map(|(why, paths)| format!("{}: {why}", paths.join(", "))).collect()
+}
+
+/// Columns of the terminal that everything fits into.
+const WIDTH: usize = 80;
+
+fn render(diagnosis: &Diagnosis) -> String {
+    let mut text = machine_lines(&diagnosis.facts);
+    text.push_str("\nCan measure\n");
+    for ability in &diagnosis.capabilities {
+        let state = if ability.works { "yes" } else { "no" };
+        let lacks = if ability.works { String::new() } else { format!(" (lacks {})", ability.lacks.join(", ")) };
+        text.push_str(&wrapped(&format!("  {:<4}{:<10}", state, ability.name), &format!("{}{lacks}", ability.what)));
+    }
+    text.push_str("\nDevices (nothing is written without --destroy serial=...)\n");
+    if diagnosis.devices.is_empty() {
+        text.push_str("  none that can be seen\n");
+    }
+    diagnosis.devices.iter().for_each(|device| text.push_str(&device_lines(device)));
+    if !diagnosis.missing.is_empty() {
+        text.push_str("\nMissing\n");
+    }
+    for lack in &diagnosis.missing {
+        text.push_str(&wrapped(&format!("  {:<14}", lack.need), &lack.missing.what));
+        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("needed {}", lack.missing.why)));
+        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("do: {}", lack.missing.command)));
+    }
+    if !diagnosis.unseen.is_empty() {
+        text.push_str("\nNot seen\n");
+    }
+    diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped("  ", why)));
+    text
+}
+
+fn machine_lines(facts: &Facts) -> String {
+    let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
+    let count = |value: Option<u64>| value.map_or_else(|| "?".into(), |count| count.to_string());
+    let cpu = &facts.cpu;
+    let topology = format!("{} CPUs, {} cores, {} sockets", count(cpu.threads), count(cpu.cores), count(cpu.sockets));
+    let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
+    let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
+    let mut text = wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
+    text.push_str(&wrapped("Kernel    ", &word(&facts.kernel)));
+    text.push_str(&wrapped("CPU       ", &format!("{}; {topology}", word(&cpu.model))));
+    text.push_str(&wrapped("Memory    ", &memory));
+    text
+}
+
+fn device_lines(device: &DeviceLine) -> String {
+    let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
+    let mut text = wrapped("  ", &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)));
+    let name = device.consent.as_ref().map_or_else(|| "has no serial and no WWN: never written".into(), |word| format!("serial={word}"));
+    text.push_str(&wrapped("    ", &name));
+    match &device.carries {
+        None => text.push_str("    carries: not readable\n"),
+        Some(names) if names.is_empty() => {}
+        Some(names) => text.push_str(&wrapped("    ", &format!("carries {}", names.join(", ")))),
+    }
+    device.occupied.iter().for_each(|what| text.push_str(&wrapped("    in use: ", what)));
+    text
+}
+
+/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
+/// than a line stands alone: it may have to be copied.
+fn wrapped(first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let (mut lines, mut line) = (String::new(), first.to_owned());
+    let mut length = indent;
+    for word in text.split_whitespace() {
+        let glue = usize::from(length > indent);
+        if length > indent && length + glue + word.chars().count() > WIDTH {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = " ".repeat(indent);
+            length = indent;
+        }
+        if length > indent {
+            line.push(' ');
+            length += 1;
+        }
+        line.push_str(word);
+        length += word.chars().count();
+    }
+    format!("{lines}{}\n", line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::inspect::{Finding, Identity, Signature, Unchecked, Use};
+    use crate::host::made_up::{complete_server, server};
+
+    fn device(name: &str, serial: Option<&str>) -> Inspection {
+        let identity = Identity {
+            model: Some("Made-up NVMe 1TB".into()),
+            serial: serial.map(Into::into),
+            ..Identity::default()
+        };
+        Inspection {
+            path: format!("/dev/{name}").into(),
+            kind: Kind::Disk,
+            symlink: false,
+            bytes: 1 << 40,
+            identity,
+            marker: None,
+            occupied: Vec::new(),
+            signatures: Vec::new(),
+            sample: None,
+            unchecked: Vec::new(),
+            read_only: false,
+        }
+    }
+
+    fn devices() -> Vec<(PathBuf, Result<Inspection>)> {
+        let mut used = device("sda", Some("WD-1"));
+        used.occupied.push(Finding { kind: Use::Mounted, text: "sda2 is mounted at / (ext4)".into(), pid: None });
+        used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
+        let mut nameless = device("zram0", None);
+        nameless.unchecked.push(Unchecked { check: Check::Content, why: "it cannot be opened: not permitted".into() });
+        vec![used, nameless, device("nvme0n1", Some("S4EVNF0M"))].into_iter().map(|found| (found.path.clone(), Ok(found))).collect()
+    }
+
+    #[test]
+    fn a_complete_server() {
+        let diagnosis = diagnose(&complete_server().probe, devices());
+        insta::assert_snapshot!(render(&diagnosis));
+        assert_eq!(verdict(&diagnosis, &["guest-kvm".into(), "fio".into()]), exit::DONE);
+    }
+
+    #[test]
+    fn a_server_without_anything_as_a_user() {
+        let mut machine = server();
+        machine.probe.euid = 1000;
+        let diagnosis = diagnose(&machine.probe, Vec::new());
+        let text = render(&diagnosis);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        insta::assert_snapshot!(text);
+        assert_eq!(verdict(&diagnosis, &[]), exit::UNMET_NEED, "the free space is not known");
+    }
+
+    #[test]
+    fn required_names() {
+        let machine = complete_server();
+        let mut probe = machine.probe.clone();
+        probe.kvm = KvmState::Emulated("20 ms".into());
+        let diagnosis = diagnose(&probe, Vec::new());
+        assert_eq!(verdict(&diagnosis, &[]), exit::DONE);
+        assert_eq!(verdict(&diagnosis, &["guest".into()]), exit::DONE);
+        assert_eq!(verdict(&diagnosis, &["guest-kvm".into()]), exit::UNMET_NEED);
+        assert_eq!(verdict(&diagnosis, &["kvm".into()]), exit::UNMET_NEED);
+        let error = check_names(&["qemuu".into()]).expect_err("unknown");
+        assert_eq!(exit::code_of(&error), exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn every_capability_names_needs_that_exist() {
+        for ability in CAPABILITIES {
+            assert!(ability.needs.iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
+        }
+        assert!(CAPABILITIES.iter().any(|ability| ability.name == MAIN_JOB));
+    }
+
+    #[test]
+    fn this_machine_in_text_and_json() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let options = |json| Options { json, require: Vec::new(), dir: folder.path().to_owned() };
+        let (mut text, mut json) = (Vec::new(), Vec::new());
+        let absent = || KvmState::Absent("not asked".into());
+        let code = run(&options(false), absent, &mut text).expect("doctor");
+        assert_eq!(run(&options(true), absent, &mut json).expect("doctor"), code);
+        let value: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+        assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == CAPABILITIES.len()));
+        let text = String::from_utf8(text).expect("UTF-8");
+        println!("{text}");
+        assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
+    }
+
+    #[test]
+    fn paragraphs_wrap_behind_their_column() {
+        let text = wrapped("  x: ", &"word ".repeat(40));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert!(text.lines().skip(1).all(|line| line.starts_with("     word")));
+        assert_eq!(wrapped("  ", &"y".repeat(100)), format!("  {}\n", "y".repeat(100)));
+    }
+}
