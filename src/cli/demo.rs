@@ -47,16 +47,17 @@ impl Demo<'_> {
         say(&format!(
             "iotax tells what every layer of a storage stack charges. This demo measures a file of {} in {}.\n",
             show_bytes(self.bytes),
-            self.file.parent().unwrap_or(Path::new("/")).display()
+            self.dir().display()
         ))?;
         let mut dirs = Vec::new();
         self.one_after_the_other(&mut dirs)?;
         self.hidden_delay(&mut dirs)?;
         self.guest(&mut dirs)?;
         say("\n(d) What this machine would need for more\n")?;
-        say(&doctor::missing_lines()?)?;
+        say(&doctor::missing_lines(&self.dir()))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        std::fs::write(&page, report::page(&dirs)?).with_context(|| format!("cannot write {}", page.display()))?;
+        let html = report::render(&dirs, "html", columns())?;
+        std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
 
@@ -82,7 +83,7 @@ impl Demo<'_> {
 
     /// (b) A bill with a delay in it that nobody was told.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        let lacking = needs::missing(&["root", "loop", "mkfs.xfs"]);
+        let lacking = needs::missing(&["root", "losetup", "loop-devices", "mkfs.xfs"], &self.dir());
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
         for missing in &lacking {
@@ -93,7 +94,7 @@ impl Demo<'_> {
         let settings = [("bill", "true"), ("min_time", "10s"), ("budget", "60s")];
         let scenario = self.scenario(&[&stack], &settings)?;
         let dir = self.measure(&scenario)?;
-        say(&report::bill_text(&dir, columns())?)?;
+        say(&report::render(std::slice::from_ref(&dir), "terminal", columns())?)?;
         self.tell_hidden(&dir, hidden_us)?;
         dirs.push(dir);
         Ok(())
@@ -103,7 +104,7 @@ impl Demo<'_> {
         let findings = report::findings(dir)?;
         let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
         let line = bill.lines.last().context("the bill has no line")?;
-        let Some((value, (low, high))) = known(&line.added_ns) else {
+        let Some((value, (low, high))) = known(&line.added_latency) else {
             return say("    The delay's line has no interval: the machine was too noisy for the time given.\n");
         };
         let (value, low, high) = (value / 1e3, low / 1e3, high / 1e3);
@@ -115,7 +116,7 @@ impl Demo<'_> {
     /// (c) A guest over the file; no headline where its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
         say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
-        let lacking = needs::missing(&["qemu", "guest-kernel"]);
+        let lacking = needs::missing(&["qemu", "guest-kernel"], &self.dir());
         if !lacking.is_empty() {
             return lacking
                 .iter()
@@ -147,6 +148,10 @@ impl Demo<'_> {
             crate::measure::session::Outcome::Complete => Ok(dir),
             crate::measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
         }
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.file.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
     fn remove_file(&self) -> Result<()> {

@@ -117,6 +117,17 @@ pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Writ
     Ok(verdict(&diagnosis, &options.require))
 }
 
+/// What is lacking here, a line each, for the demo.
+pub fn missing_lines(dir: &Path) -> String {
+    let probe = Probe::here(dir, crate::layer::guest::vm::kvm_state());
+    let line = |need: &needs::Need| {
+        let missing = need.missing(&probe)?;
+        Some(format!("    {} ({}): {}\n", missing.what, missing.why, missing.command))
+    };
+    let lines: String = needs::ALL.iter().filter_map(line).collect();
+    if lines.is_empty() { "    nothing: all that iotax can use is here\n".to_owned() } else { lines }
+}
+
 fn check_names(required: &[String]) -> Result<()> {
     let known = |name: &str| needs::by_id(name).is_some() || CAPABILITIES.iter().any(|ability| ability.name == name);
     match required.iter().find(|name| !known(name)) {

@@ -14,6 +14,7 @@ mod resume;
 mod run;
 
 use crate::exit::{self, DONE};
+use crate::layer::guest::vm;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -48,7 +49,7 @@ enum Command {
     /// List the stored runs
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
-    Doctor(doctor::Args),
+    Doctor(doctor::Options),
     /// The main job on what this machine has, told in four short parts
     #[command(hide = true)]
     Demo(demo::Args),
@@ -81,7 +82,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
-        Command::Doctor(args) => doctor::run(&args),
+        Command::Doctor(args) => doctor::run(&args, vm::kvm_state, &mut std::io::stdout().lock()),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }

@@ -2,8 +2,10 @@
 //! only reads; nothing is installed or changed.
 
 use super::Missing;
+use super::kvm::KvmState;
 use super::probe::Probe;
 use crate::units::show_bytes;
+use std::path::Path;
 
 /// Something a machine may lack.
 #[derive(Clone, Copy)]
@@ -126,6 +128,12 @@ pub const ALL: &[Need] = &[
 /// The need of this name.
 pub fn by_id(id: &str) -> Option<&'static Need> {
     ALL.iter().find(|need| need.id == id)
+}
+
+/// What of these needs is unmet on this machine; files would go to `dir`.
+pub fn missing(ids: &[&str], dir: &Path) -> Vec<Missing> {
+    let probe = Probe::here(dir, KvmState::Absent("not asked".into()));
+    ids.iter().filter_map(|id| by_id(id)?.missing(&probe)).collect()
 }
 
 impl Need {

@@ -6,7 +6,7 @@ use crate::guard::inspect;
 use crate::guard::judge::{self, Intent};
 use crate::guard::marker;
 use crate::host::facts::{self, Facts};
-use crate::host::{gauges, probe::Probe};
+use crate::host::gauges::Gauges;
 use crate::layer::guest::disk;
 use crate::scenario::Consent;
 use crate::step::op::Op;
@@ -18,6 +18,9 @@ use iotax_load::TargetSpec;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// The whole machine's dirty pages, which others make too: so much is quiet.
+const QUIET_DIRTY_BYTES: u64 = 8 << 20;
 
 /// A step, or its undo, for another place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +48,7 @@ pub struct Allowed {
 #[derive(Default)]
 pub struct Machine {
     system: RealSystem,
+    gauges: Gauges,
     allowed: Allowed,
 }
 
@@ -100,10 +104,23 @@ impl Handler for Machine {
     }
 
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {
-        gauges::wait_until_quiet(paths, limit)
+        let devices: Vec<String> = paths.iter().flat_map(|path| self.gauges.lower_devices(path)).collect();
+        let start = Instant::now();
+        loop {
+            let gate = Gate {
+                waited_ns: start.elapsed().as_nanos() as u64,
+                dirty_bytes: self.gauges.dirty_bytes().context("/proc/meminfo does not tell what is dirty")?,
+                in_flight: self.gauges.in_flight(&devices).unwrap_or(0),
+                gave_up: start.elapsed() >= limit,
+            };
+            if gate.gave_up || (gate.in_flight == 0 && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
+                return Ok(gate);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
-        gauges::cpu_times(&Probe::default())
+        self.gauges.cpu_times().context("/proc/stat cannot be read")
     }
 }

@@ -34,7 +34,7 @@ pub struct Survey {
 /// Exit code 3 naming every one of them.
 pub fn check_needs(scenario: &Scenario) -> Result<()> {
     let ids = needs_of(scenario);
-    let missing = needs::missing(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let missing = needs::missing(&ids.iter().map(String::as_str).collect::<Vec<_>>(), Path::new("/"));
     if missing.is_empty() {
         return Ok(());
     }

@@ -9,6 +9,9 @@ pub mod boot;
 pub mod qmp;
 pub mod init;
 pub mod disk;
+pub mod vm;
 mod elf;
 #[cfg(test)]
 mod tests;
+
+pub use vm::{BELOW, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, wanted_accel};

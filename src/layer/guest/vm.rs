@@ -4,7 +4,8 @@
 use super::boot::{self, BootError, Limits, Requested};
 use super::kernel::{self, Kernel, Source};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
-use super::{Group, initramfs};
+use super::initramfs;
+use super::modules::Group;
 use crate::exit::Failed;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
 use crate::measure::wire::{Link, Peer};
@@ -13,7 +14,8 @@ use crate::step::op::{BuildInitramfs, Op, Spawn};
 use crate::step::system::process_of_tag;
 use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result, anyhow, ensure};
-use iotax_sys::kvm::probe_kvm;
+use crate::host::kvm::KvmState;
+use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::path::{Path, PathBuf};
 
 /// Stands in QEMU's command line for a device that only a step will know.
@@ -79,6 +81,15 @@ impl Parts {
         self.accel = Accel::Tcg;
         self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
+    }
+}
+
+/// What /dev/kvm is worth, for doctor.
+pub fn kvm_state() -> KvmState {
+    match probe_kvm() {
+        KvmProbe::Works { .. } => KvmState::Works,
+        KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
+        KvmProbe::Absent { why } => KvmState::Absent(why),
     }
 }
 

@@ -15,7 +15,7 @@ impl Layer for Loop {
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
-        vec!["root", "loop"]
+        vec!["root", "losetup", "loop-devices"]
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {

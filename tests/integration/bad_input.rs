@@ -1,0 +1,77 @@
+//! Bad input: each gets its place, the reason and the next step; nothing is left behind.
+
+use crate::rig::Rig;
+
+/// Standard error names all of these.
+fn complains(rig: &Rig, code: i32, args: &[&str], parts: &[&str]) {
+    let words = rig.complaint(code, args);
+    for part in parts {
+        assert!(words.contains(part), "iotax {args:?} does not say {part:?}:\n{words}");
+    }
+    assert!(rig.run_dirs().is_empty(), "iotax {args:?} left a run");
+}
+
+#[test]
+fn of_the_command_line() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    complains(&rig, 2, &["run", &format!("{file} | lop")], &["unknown layer", "lop", "hint", "loop"]);
+    complains(&rig, 2, &["run", &file.replace("MiB", "")], &["no unit", "64"]);
+    complains(&rig, 2, &["run", &format!("{file} | fs(zfs)")], &["zfs", "xfs", "ext4"]);
+    complains(&rig, 2, &["run", &file, "--bs", "5x"], &["bs", "5x"]);
+    complains(&rig, 2, &["run", &file, "--rw", "sideways"], &["sideways"]);
+    complains(&rig, 2, &["run", &file, "--size", "1g"], &["64 MiB"]);
+    complains(&rig, 2, &["run", "file:/no/such/folder/x.img,size=64MiB"], &["/no/such/folder", "mkdir -p"]);
+    complains(&rig, 2, &["run", "file:/no/such.img"], &["does not exist", "size="]);
+    complains(&rig, 2, &["run", "/dev/no-such-disk"], &["does not exist"]);
+    complains(&rig, 2, &["run", "no-such.toml"], &["no-such.toml"]);
+    assert!(!rig.path("x.img").exists());
+}
+
+#[test]
+fn of_a_scenario_names_file_line_and_key() {
+    let rig = Rig::new();
+    let path = rig.path("s.toml");
+    let text = format!("[stack.a]\ntext = \"{}\"\n\n[[workload]]\nrw = \"randread\"\niodpeth = 4\n", rig.file("x.img", 64));
+    std::fs::write(&path, text).unwrap();
+    complains(&rig, 2, &["run", path.to_str().unwrap()], &["s.toml:6", "iodpeth", "iodepth"]);
+}
+
+#[test]
+fn of_a_job_file_names_file_line_and_key() {
+    let rig = Rig::new();
+    let path = rig.path("j.fio");
+    std::fs::write(&path, "[global]\nbs=4k\n[a]\nrw=randread\nzonemode=zbd\n").unwrap();
+    complains(&rig, 2, &["run", path.to_str().unwrap(), &rig.file("x.img", 64)], &["j.fio:5", "zonemode"]);
+}
+
+#[test]
+fn somebody_elses_file_is_neither_written_nor_removed() {
+    let rig = Rig::new();
+    let path = rig.path("theirs.img");
+    let content = vec![7u8; 64 << 20];
+    std::fs::write(&path, &content).unwrap();
+    complains(&rig, 2, &["run", &rig.file("theirs.img", 64)], &["theirs.img", "not a file of iotax"]);
+    let named = format!("file:{}", path.display());
+    complains(&rig, 2, &["run", &named, "--rw", "randwrite"], &["theirs.img", "not a file of iotax"]);
+    assert!(std::fs::read(&path).unwrap() == content);
+}
+
+#[test]
+fn a_device_is_not_written_without_consent() {
+    let rig = Rig::new();
+    let disk = std::fs::read_dir("/sys/block")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .find(|name| ["vd", "sd", "nvme"].iter().any(|start| name.starts_with(start)));
+    let Some(disk) = disk else { return eprintln!("skipped: needs a disk in /sys/block") };
+    complains(&rig, 2, &["run", &format!("/dev/{disk}"), "--rw", "randwrite"], &["cannot write", &disk]);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let rig = Rig::new();
+    complains(&rig, 3, &["run", &rig.file("x.img", 1 << 30)], &["10 %", "free"]);
+    assert!(!rig.path("x.img").exists());
+}

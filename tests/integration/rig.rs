@@ -1,0 +1,104 @@
+//! What the tests share: the program with a folder of runs of its own, and what this machine offers.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder on a disk with O_DIRECT (not tmpfs), removed afterwards, with room for runs and files.
+pub struct Rig {
+    folder: tempfile::TempDir,
+}
+
+impl Rig {
+    pub fn new() -> Rig {
+        Rig { folder: tempfile::Builder::new().prefix("iotax-it-").tempdir_in("/var/tmp").unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.path("runs")
+    }
+
+    /// `file:...,size=NMiB` in the rig's folder.
+    pub fn file(&self, name: &str, mib: u64) -> String {
+        format!("file:{},size={mib}MiB", self.path(name).display())
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iotax"));
+        command.arg("--runs").arg(self.runs()).args(args).current_dir(self.folder.path());
+        command
+    }
+
+    pub fn iotax(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs it, checks the exit code, gives standard output.
+    pub fn expect(&self, code: i32, args: &[&str]) -> String {
+        let output = self.iotax(args);
+        assert_eq!(output.status.code(), Some(code), "iotax {args:?}\n{}", words(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs it to a failure with that code and gives standard error.
+    pub fn complaint(&self, code: i32, args: &[&str]) -> String {
+        let output = self.iotax(args);
+        assert_eq!(output.status.code(), Some(code), "iotax {args:?}\n{}", words(&output));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Folders of the runs.
+    pub fn run_dirs(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.runs()) else { return Vec::new() };
+        let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        dirs.sort();
+        dirs
+    }
+}
+
+pub fn words(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// What is left of runs on this machine: loop devices, mounts and processes that name the folder.
+pub fn traces(folder: &Path) -> Vec<String> {
+    let needle = folder.to_str().unwrap();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
+        let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+        if backing.contains(needle) {
+            found.push(format!("{} on {}", entry.file_name().to_string_lossy(), backing.trim()));
+        }
+    }
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    found.extend(mounts.lines().filter(|line| line.contains(needle)).map(str::to_owned));
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok_and(|pid| pid != std::process::id());
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if is_process && line.contains(needle) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+pub fn has(program: &str) -> bool {
+    let folders = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    folders.split(':').any(|folder| Path::new(folder).join(program).exists())
+}
+
+/// Says what is missing and gives false, or gives true.
+pub fn can(what: &str, available: bool) -> bool {
+    if !available {
+        eprintln!("skipped: needs {what}");
+    }
+    available
+}
