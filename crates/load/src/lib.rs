@@ -4,9 +4,20 @@
 //! with rests between them; its threads, memory, queue and file stay as they are. It refuses
 //! targets it was not told to write. All `unsafe` of the generator lives in this crate.
 
+mod buffer;
+pub mod clock;
+mod crew;
 pub mod engine;
 pub mod histogram;
+mod hold;
 pub mod job;
+mod lane;
+mod offsets;
+mod pace;
+mod random;
+mod source;
+mod tally;
+mod target;
 pub mod worker;
 
 pub use engine::{Chosen, EngineName};

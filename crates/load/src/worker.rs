@@ -1,8 +1,19 @@
-//! A resident worker: prepare, run a slice, rest, run a slice, end.
+//! A resident worker: prepare, run a slice, rest, run a slice, end. It refuses jobs that make no
+//! sense or do not fit the target before any thread starts.
 
+use crate::crew::Crew;
+use crate::engine::{self, Trial};
+use crate::lane::{Gate, LaneResult, Setup, SliceOrder, Stop};
+use crate::offsets::{Cursor, Region};
+use crate::pace::{self, Pace};
+use crate::source::share_out;
+use crate::target::Target;
 use crate::{Chosen, EngineName, Histogram, Hold, Job};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What a worker issues I/O to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +41,9 @@ pub enum Bound {
         ns: u64,
     },
     /// After so many bytes (all threads and directions together) were issued; nothing is
-    /// discarded, the window runs from the first submission to the last acknowledgement.
+    /// discarded, the window runs from the first submission to the last acknowledgement. The
+    /// bytes are shared out evenly among the threads, in whole blocks: what is left over is
+    /// rounded up to one of the smallest blocks.
     Bytes {
         /// Bytes to issue.
         bytes: u64,
@@ -57,7 +70,9 @@ pub struct Direction {
     pub ios: u64,
     /// Bytes completed.
     pub bytes: u64,
-    /// Latency of each of them, nanoseconds from submission to release.
+    /// Latency of each of them, nanoseconds from just before the call that submits it (with
+    /// `rate_iops`: from its intended start) until it was reaped and, in the delay layer,
+    /// released. I/Os of one batch share these stamps.
     pub latency: Histogram,
 }
 
@@ -74,19 +89,22 @@ pub struct SliceResult {
     pub write: Direction,
     /// fsync and fdatasync calls that the job asked for, with their latencies.
     pub sync_latency: Histogram,
-    /// Completions outside the window (start and drain).
+    /// Reads and writes completed outside the window (start and drain).
     pub discarded_ios: u64,
     /// Time discarded at the start.
     pub discarded_ns: u64,
-    /// From the end of the window until the queue was empty.
+    /// From the end of the window until the queue was empty; 0 in a slice by bytes, whose window
+    /// ends then.
     pub drain_ns: u64,
-    /// The final flush, if one was asked for: durable time = window_ns + flush_ns.
+    /// The final flush, if one was asked for (by the slice, or by a job with `end_fsync`):
+    /// durable time = window_ns + flush_ns. `None` also when it failed, which is an error.
     pub flush_ns: Option<u64>,
-    /// CPU time of the generator's threads in user mode over the whole slice.
+    /// CPU time of the generator's threads in user mode over the whole slice, discarded start,
+    /// drain and final flush included.
     pub cpu_user_ns: u64,
     /// The same in the kernel.
     pub cpu_system_ns: u64,
-    /// I/Os that failed or came back short.
+    /// I/Os, syncs and flushes that failed or came back short, inside the window or not.
     pub errors: u64,
     /// The first of them in words.
     pub first_error: Option<String>,
@@ -108,28 +126,79 @@ pub enum LoadError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A worker thread died.
+    /// A worker thread died, or is stuck in an I/O that does not come back. The worker is of no
+    /// more use.
     #[error("a load thread stopped: {0}")]
     Thread(String),
+    /// The target did nothing but fail, so the slice was ended early. The worker can be asked
+    /// again.
+    #[error(
+        "the target only fails: {errors} I/Os failed, the first: {first}; hint: look at the kernel log of that machine"
+    )]
+    Failing {
+        /// I/Os that failed in this slice.
+        errors: u64,
+        /// The first of them in words.
+        first: String,
+    },
 }
 
-/// Threads, memory and queue, resident on one target.
+/// Most threads of a worker.
+const MAX_THREADS: u64 = 4096;
+
+/// Most I/Os in flight that one ring can be made for.
+const MAX_DEPTH: u32 = 32_768;
+
+/// Largest block: one system call moves a little less than 2 GiB.
+const MAX_BS: u64 = 1 << 30;
+
+/// Longest fixed hold: far above any layer, far below what would look like a dead target.
+const MAX_HOLD_NS: u64 = 60_000_000_000;
+
+/// Threads, memory and queue, resident on one target. Dropping it ends the threads and frees
+/// everything, unless an I/O does not come back: its thread and memory then stay until it does.
 pub struct Worker {
     chosen: Chosen,
+    crew: Crew,
+    /// Block size of each thread's job.
+    block_sizes: Vec<u64>,
+    end_fsync: bool,
+    bytes: u64,
+    last_drain_ns: u64,
 }
 
 impl Worker {
-    /// Opens the target, allocates buffers, starts the threads and leaves them waiting.
+    /// Opens the target, allocates buffers, starts the threads and leaves them waiting. Of the
+    /// target one block a job is read, and a few more where io_uring is tried; nothing is written.
     ///
     /// # Errors
     /// [`LoadError::Unfit`] when block size, alignment, region or permission do not fit the
-    /// target; [`LoadError::System`] when it cannot be opened.
+    /// target; [`LoadError::System`] when it cannot be opened or read, or memory, threads or the
+    /// ring cannot be had.
     pub fn prepare(
-        _target: &TargetSpec,
-        _jobs: &[Job],
-        _engine: Option<EngineName>,
+        target: &TargetSpec,
+        jobs: &[Job],
+        engine: Option<EngineName>,
     ) -> Result<Worker, LoadError> {
-        Err(LoadError::Unfit("not built yet".into()))
+        check_hold(target.hold)?;
+        check_jobs(jobs)?;
+        let inspected = Target::inspect(target)?;
+        let fitted = fit(&inspected, jobs)?;
+        let chosen = engine::choose(engine, &trials(jobs, &fitted))
+            .map_err(|error| inspected.system("try an engine on", error))?;
+        check_resources(jobs, chosen.name)?;
+        let setups = setups(&inspected, jobs, &fitted, target.hold, chosen.name)?;
+        let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
+        let crew = Crew::start(chosen.name.kind(), setups)
+            .map_err(|error| inspected.system("start load threads on", error))?;
+        Ok(Worker {
+            chosen,
+            crew,
+            block_sizes,
+            end_fsync: jobs.iter().any(|job| job.end_fsync && job.rw.writes()),
+            bytes: inspected.bytes(),
+            last_drain_ns: 0,
+        })
     }
 
     /// The engine in use and why.
@@ -137,11 +206,291 @@ impl Worker {
         &self.chosen
     }
 
+    /// Load threads.
+    pub fn threads(&self) -> usize {
+        self.crew.len()
+    }
+
+    /// Bytes of the target that its jobs may touch.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Runs one slice and leaves the queue empty.
     ///
     /// # Errors
-    /// [`LoadError::Thread`] when a load thread died. I/O errors are counted, not returned.
-    pub fn slice(&mut self, _spec: &SliceSpec) -> Result<SliceResult, LoadError> {
-        Err(LoadError::Thread("not built yet".into()))
+    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::Failing`] when the
+    /// target did nothing but fail, [`LoadError::Unfit`] for a slice of no length. Other I/O
+    /// errors are counted, not returned.
+    pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
+        let discard_ns = spec
+            .min_discard_ns
+            .max(self.last_drain_ns.saturating_mul(2));
+        let orders = self.orders(spec.bound, discard_ns)?;
+        let lanes = self.crew.slice(orders)?;
+        let mut result = SliceResult::default();
+        lanes.iter().for_each(|lane| result.add(lane));
+        if lanes.iter().any(|lane| lane.aborted) {
+            let (errors, first) = (result.errors, result.first_error.unwrap_or_default());
+            return Err(LoadError::Failing { errors, first });
+        }
+        match spec.bound {
+            Bound::Time { ns } => self.set_timed_window(&mut result, &lanes, discard_ns, ns),
+            Bound::Bytes { .. } => set_whole_window(&mut result, &lanes),
+        }
+        if spec.flush || self.end_fsync {
+            self.flush(&mut result)?;
+        }
+        Ok(result)
     }
+
+    fn orders(&self, bound: Bound, discard_ns: u64) -> Result<Vec<SliceOrder>, LoadError> {
+        let threads = self.block_sizes.len();
+        let stops = match bound {
+            Bound::Time { ns: 0 } | Bound::Bytes { bytes: 0 } => {
+                return Err(LoadError::Unfit(
+                    "a slice of no length measures nothing".into(),
+                ));
+            }
+            Bound::Time { ns: window_ns } => vec![
+                Stop::Time {
+                    discard_ns,
+                    window_ns
+                };
+                threads
+            ],
+            Bound::Bytes { bytes } => {
+                let shares = share_out(bytes, &self.block_sizes);
+                shares.into_iter().map(Stop::Blocks).collect()
+            }
+        };
+        let gate = Arc::new(Gate::new(threads));
+        let order = |stop| SliceOrder {
+            stop,
+            gate: gate.clone(),
+        };
+        Ok(stops.into_iter().map(order).collect())
+    }
+
+    fn set_timed_window(
+        &mut self,
+        result: &mut SliceResult,
+        lanes: &[LaneResult],
+        discard_ns: u64,
+        window_ns: u64,
+    ) {
+        let start_ns = lanes.first().map_or(0, |lane| lane.start_ns);
+        let end_ns = start_ns
+            .saturating_add(discard_ns)
+            .saturating_add(window_ns);
+        let drained_ns = lanes.iter().map(|lane| lane.drained_ns).max();
+        result.window_start_ns = start_ns.saturating_add(discard_ns);
+        result.window_ns = window_ns;
+        result.discarded_ns = discard_ns;
+        result.drain_ns = drained_ns.unwrap_or(end_ns).saturating_sub(end_ns);
+        self.last_drain_ns = result.drain_ns;
+    }
+
+    fn flush(&mut self, result: &mut SliceResult) -> Result<(), LoadError> {
+        let flushed = self.crew.flush()?;
+        result.cpu_user_ns += flushed.cpu.user_ns;
+        result.cpu_system_ns += flushed.cpu.system_ns;
+        match flushed.took_ns {
+            Ok(took_ns) => result.flush_ns = Some(took_ns),
+            Err(error) => {
+                result.errors += 1;
+                result
+                    .first_error
+                    .get_or_insert_with(|| format!("final fsync: {error}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SliceResult {
+    fn add(&mut self, lane: &LaneResult) {
+        self.read.add(&lane.read);
+        self.write.add(&lane.write);
+        self.sync_latency.merge(&lane.sync_latency);
+        self.discarded_ios += lane.discarded_ios;
+        self.cpu_user_ns += lane.cpu.user_ns;
+        self.cpu_system_ns += lane.cpu.system_ns;
+        self.errors += lane.errors;
+        if self.first_error.is_none() {
+            self.first_error.clone_from(&lane.first_error);
+        }
+    }
+}
+
+impl Direction {
+    fn add(&mut self, other: &Direction) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.latency.merge(&other.latency);
+    }
+}
+
+/// A slice by bytes: from the first submission to the last acknowledgement.
+fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
+    let first_ns = lanes.iter().filter_map(|lane| lane.first_submit_ns).min();
+    let last_ns = lanes.iter().filter_map(|lane| lane.last_release_ns).max();
+    if let (Some(first_ns), Some(last_ns)) = (first_ns, last_ns) {
+        result.window_start_ns = first_ns;
+        result.window_ns = last_ns.saturating_sub(first_ns);
+    }
+}
+
+/// A job's file and region on the target.
+struct Fitted {
+    file: File,
+    region: Region,
+}
+
+fn fit(target: &Target, jobs: &[Job]) -> Result<Vec<Fitted>, LoadError> {
+    let fit_one = |job: &Job| {
+        let region = target.region(job)?;
+        let file = target.open(job)?;
+        target.probe(job, &file, region)?;
+        Ok(Fitted { file, region })
+    };
+    jobs.iter().map(fit_one).collect()
+}
+
+fn trials<'a>(jobs: &'a [Job], fitted: &'a [Fitted]) -> Vec<Trial<'a>> {
+    let trial = |(job, fitted): (&'a Job, &'a Fitted)| Trial {
+        job,
+        file: &fitted.file,
+        region: fitted.region,
+    };
+    jobs.iter().zip(fitted).map(trial).collect()
+}
+
+/// One set-up for each thread. Each opens the target anew, as fio's threads do: read-ahead is
+/// kept by the open file.
+fn setups(
+    target: &Target,
+    jobs: &[Job],
+    fitted: &[Fitted],
+    hold: Hold,
+    engine: EngineName,
+) -> Result<Vec<Setup>, LoadError> {
+    let mut setups = Vec::new();
+    for (job, fitted) in jobs.iter().zip(fitted) {
+        let split = split(job, engine);
+        for _ in 0..job.numjobs {
+            let shared = Arc::new([const { AtomicU64::new(0) }; 2]);
+            for part in 0..split {
+                let cursor = match split {
+                    1 => Cursor::Own([0; 2]),
+                    _ => Cursor::Shared(shared.clone()),
+                };
+                let pace = |rate| Pace::new(rate, u64::from(part), u64::from(split));
+                setups.push(Setup {
+                    job: job.clone(),
+                    file: target.open(job)?,
+                    region: fitted.region,
+                    cursor,
+                    pace: job.rate_iops.map(pace),
+                    hold,
+                    depth: job.iodepth / split,
+                    stream: setups.len() as u64,
+                    beat_ns: Arc::default(),
+                });
+            }
+        }
+    }
+    Ok(setups)
+}
+
+fn check_hold(hold: Hold) -> Result<(), LoadError> {
+    if hold.ns > MAX_HOLD_NS {
+        return Err(LoadError::Unfit(format!(
+            "a delay of {} ns is longer than a minute",
+            hold.ns
+        )));
+    }
+    Ok(())
+}
+
+fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
+    if jobs.is_empty() {
+        return Err(LoadError::Unfit("there is no job".into()));
+    }
+    for job in jobs {
+        let refuse = |reason| LoadError::Unfit(format!("job \"{}\": {reason}", job.name));
+        oddity(job).map_or(Ok(()), |reason| Err(refuse(reason)))?;
+    }
+    Ok(())
+}
+
+/// What the machine must have for the threads: refused before anything is allocated, since memory
+/// that is promised and not there ends in the kernel killing some process.
+fn check_resources(jobs: &[Job], engine: EngineName) -> Result<(), LoadError> {
+    let threads = jobs
+        .iter()
+        .map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
+    let threads = threads.fold(0, u64::saturating_add);
+    if threads > MAX_THREADS {
+        return Err(LoadError::Unfit(format!(
+            "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
+        )));
+    }
+    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes());
+    let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
+    let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
+    let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add);
+    let memory = rustix::system::sysinfo();
+    let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;
+    if bytes > half {
+        return Err(LoadError::Unfit(format!(
+            "the jobs need {bytes} bytes of buffers, more than half of this machine's memory; hint: lower bs, iodepth or numjobs"
+        )));
+    }
+    Ok(())
+}
+
+/// Threads that make up one of fio's: more than one where the engine does not reach the depth.
+fn split(job: &Job, engine: EngineName) -> u32 {
+    job.iodepth
+        .div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
+}
+
+/// What makes no sense on any target.
+fn oddity(job: &Job) -> Option<String> {
+    let rate = job.rate_iops.unwrap_or(1);
+    let checks = [
+        (
+            job.bs == 0 || job.bs > MAX_BS,
+            format!("bs={} is not 1 ..= {MAX_BS} bytes", job.bs),
+        ),
+        (
+            job.iodepth == 0 || job.iodepth > MAX_DEPTH,
+            format!("iodepth={} is not 1 ..= {MAX_DEPTH}", job.iodepth),
+        ),
+        (job.numjobs == 0, "numjobs=0 issues nothing".into()),
+        (
+            job.rwmixread > 100,
+            format!("rwmixread={} is above 100", job.rwmixread),
+        ),
+        (
+            job.percentage_random > 100,
+            format!("percentage_random={} is above 100", job.percentage_random),
+        ),
+        (
+            job.buffer_compress_percentage > 100,
+            format!(
+                "buffer_compress_percentage={} is above 100",
+                job.buffer_compress_percentage
+            ),
+        ),
+        (
+            rate == 0 || rate > pace::MAX_RATE,
+            format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE),
+        ),
+    ];
+    checks
+        .into_iter()
+        .find(|(odd, _)| *odd)
+        .map(|(_, reason)| reason)
 }

@@ -1,6 +1,17 @@
-//! The family of engines: null, sync, uring.
+//! The family of engines: null, sync, uring. A new one is a file and an entry in [`ALL`]. An
+//! engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
+//! completions.
 
+mod choose;
+mod null;
+mod sync;
+mod uring;
+
+pub(crate) use choose::{Trial, choose};
+
+use crate::lane::{Resident, Setup};
 use serde::{Deserialize, Serialize};
+use std::io;
 
 /// Which system interface issues the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,4 +32,135 @@ pub struct Chosen {
     pub name: EngineName,
     /// A clause: `named by the user`, `io_uring works here without worker threads`, ...
     pub why: String,
+}
+
+/// One member of the family.
+pub struct Kind {
+    /// Its name.
+    pub name: EngineName,
+    /// The name as a word, as in scenario files.
+    pub word: &'static str,
+    /// One line for people.
+    pub help: &'static str,
+    /// I/Os that one thread can keep in flight: `Some(1)`, or `None` for as many as asked.
+    pub depth: Option<u32>,
+    /// Prepares a thread; called in it.
+    pub(crate) start: fn(Setup) -> io::Result<Box<dyn Resident>>,
+}
+
+/// Every engine.
+pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &uring::KIND];
+
+impl EngineName {
+    /// Its entry in [`ALL`].
+    pub fn kind(self) -> &'static Kind {
+        match self {
+            EngineName::Null => &null::KIND,
+            EngineName::Sync => &sync::KIND,
+            EngineName::Uring => &uring::KIND,
+        }
+    }
+}
+
+impl std::str::FromStr for EngineName {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = ALL.iter().find(|kind| kind.word == word);
+        known.map(|kind| kind.name).ok_or_else(|| {
+            let words: Vec<_> = ALL.iter().map(|kind| kind.word).collect();
+            format!("no engine \"{word}\"; hint: one of {}", words.join(", "))
+        })
+    }
+}
+
+impl std::fmt::Display for EngineName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.kind().word)
+    }
+}
+
+/// What an I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Read,
+    Write,
+    Fsync,
+    Fdatasync,
+}
+
+impl Op {
+    pub(crate) fn is_sync(self) -> bool {
+        matches!(self, Op::Fsync | Op::Fdatasync)
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Fsync => "fsync",
+            Op::Fdatasync => "fdatasync",
+        }
+    }
+}
+
+/// One I/O to issue. `len` is 0 and `buffer` unused where the operation is a sync.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Io {
+    pub(crate) op: Op,
+    pub(crate) slot: u32,
+    pub(crate) len: u32,
+    pub(crate) offset: u64,
+    pub(crate) buffer: *mut u8,
+}
+
+/// The end of the I/O in a slot: bytes moved, or an errno below zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub(crate) slot: u32,
+    pub(crate) result: i32,
+}
+
+/// Issues I/Os on one open file for one thread.
+pub(crate) trait Engine {
+    /// Takes an I/O; it is handed to the kernel now, or at the next `reap`.
+    ///
+    /// # Safety
+    /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until the completion of
+    /// its slot came out of `reap`. No slot is in flight twice.
+    unsafe fn submit(&mut self, io: &Io);
+
+    /// Appends completions to `done`: waits for the first of them until `until_ns` of the clock
+    /// (`None`: for ever) and takes all that are there. May come back without any, but not before
+    /// `until_ns`.
+    ///
+    /// # Errors
+    /// When the interface itself fails, not an I/O.
+    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order() {
+        for kind in ALL {
+            assert_eq!(kind.word.parse(), Ok(kind.name));
+            assert_eq!(kind.name.kind().word, kind.word);
+            assert_eq!(kind.name.to_string(), kind.word);
+            assert!(!kind.help.is_empty() && !kind.help.contains('\n'));
+            assert_eq!(format!("{:?}", kind.name).to_lowercase(), kind.word);
+            assert_eq!(ALL.iter().filter(|k| k.word == kind.word).count(), 1);
+        }
+    }
+
+    #[test]
+    fn an_unknown_engine_is_answered_with_the_known() {
+        let error = "libaio".parse::<EngineName>().unwrap_err();
+        assert_eq!(
+            error,
+            "no engine \"libaio\"; hint: one of null, sync, uring"
+        );
+    }
 }

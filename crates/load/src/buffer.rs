@@ -1,0 +1,273 @@
+//! The memory of one thread's I/Os: page-aligned, mapped and touched before the first slice, and
+//! the data that are written. By default these are random, and no block is ever written twice, so
+//! that a layer which compresses or finds duplicates cannot cheat.
+
+use crate::random::Random;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::io;
+use std::ptr::NonNull;
+
+/// Alignment of every buffer; no device asks for more.
+const ALIGN: usize = 4096;
+
+/// `buffer_compress_percentage` holds for every stretch of this many bytes (as fio's default).
+const SECTOR: usize = 512;
+
+/// Blocks up to this size are changed throughout before each write. Of larger ones a cache line a
+/// sector is: no compressor's window holds two of them, and a whole pass would cost as much
+/// memory traffic as the write.
+const REFRESH_WHOLE: usize = 128 * 1024;
+
+/// Bytes changed in each sector of a block beyond [`REFRESH_WHOLE`].
+const REFRESH_LINE: usize = 64;
+
+/// What the buffers of a thread must serve.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// I/Os in flight.
+    pub(crate) slots: u32,
+    /// Bytes of each.
+    pub(crate) bs: usize,
+    /// Whether any is read.
+    pub(crate) reads: bool,
+    /// Whether any is written.
+    pub(crate) writes: bool,
+    /// How compressible what is written is, 0 ..= 100.
+    pub(crate) compress_percent: u8,
+}
+
+/// One mapping with a buffer a slot for reads, one for writes, or both: what was read must not
+/// be written, since it may be zeros.
+pub(crate) struct Buffers {
+    base: NonNull<u8>,
+    mapped: usize,
+    stride: usize,
+    write_base: usize,
+    bs: usize,
+    kept: usize,
+    random: Random,
+    abandoned: bool,
+}
+
+impl Buffers {
+    /// Maps, touches and fills.
+    ///
+    /// # Errors
+    /// When there is not that much memory.
+    pub(crate) fn new(needs: Needs, random: Random) -> io::Result<Buffers> {
+        let stride = needs.bs.next_multiple_of(ALIGN);
+        let part = stride.checked_mul(needs.slots as usize);
+        let parts = usize::from(needs.reads) + usize::from(needs.writes);
+        let mapped = part.and_then(|part| part.checked_mul(parts.max(1)));
+        let mapped = mapped.ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut buffers = Buffers {
+            base: map(mapped)?,
+            mapped,
+            stride,
+            write_base: if needs.reads { mapped / parts } else { 0 },
+            bs: needs.bs,
+            kept: kept_bytes(needs.compress_percent),
+            random,
+            abandoned: false,
+        };
+        if needs.writes {
+            buffers.fill(needs.slots);
+        }
+        Ok(buffers)
+    }
+
+    /// Where a slot reads to.
+    #[inline]
+    pub(crate) fn read(&self, slot: u32) -> *mut u8 {
+        self.at(slot as usize * self.stride)
+    }
+
+    /// What a slot writes next: changed since its last write.
+    #[inline]
+    pub(crate) fn write(&mut self, slot: u32) -> *mut u8 {
+        let start = self.at(self.write_base + slot as usize * self.stride);
+        let key = self.random.next();
+        // SAFETY: `at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and the
+        // caller asks only for slots that have no I/O in flight, so nobody else touches it.
+        let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
+        refresh(data, self.kept, key);
+        start
+    }
+
+    /// The whole mapping, to register it.
+    pub(crate) fn extent(&self) -> (*mut u8, usize) {
+        (self.base.as_ptr(), self.mapped)
+    }
+
+    /// Leaves the memory mapped for ever: the kernel may still write to it.
+    pub(crate) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
+    fn at(&self, byte: usize) -> *mut u8 {
+        debug_assert!(byte + self.stride <= self.mapped);
+        // SAFETY: `byte` is the start of a slot inside the mapping.
+        unsafe { self.base.as_ptr().add(byte) }
+    }
+
+    fn fill(&mut self, slots: u32) {
+        for slot in 0..slots as usize {
+            let start = self.at(self.write_base + slot * self.stride);
+            // SAFETY: as in `write`; no I/O exists yet.
+            let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
+            for sector in data.chunks_mut(SECTOR) {
+                let kept = kept_of(sector.len(), self.kept);
+                for word in sector[..kept].chunks_mut(8) {
+                    word.copy_from_slice(&self.random.next().to_ne_bytes()[..word.len()]);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        if self.abandoned {
+            return;
+        }
+        // SAFETY: the mapping is ours, no I/O is in flight (else it was abandoned), and nobody
+        // holds a slice of it.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.mapped) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+// SAFETY: the mapping belongs to this value alone; it may move to the thread that uses it.
+unsafe impl Send for Buffers {}
+
+fn map(length: usize) -> io::Result<NonNull<u8>> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+    let base = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, access, flags)? };
+    NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+/// Random bytes at the start of each full sector; the rest is zeros.
+fn kept_bytes(compress_percent: u8) -> usize {
+    SECTOR * usize::from(100 - compress_percent.min(100)) / 100
+}
+
+/// The same of the short sector at the end of a block that is no multiple of a sector.
+fn kept_of(length: usize, kept: usize) -> usize {
+    length * kept / SECTOR
+}
+
+/// Changes every word that is not to stay zero by one key. Random words stay random, and no
+/// string of bytes of one write comes back in the next.
+fn refresh(data: &mut [u8], kept: usize, key: u64) {
+    if kept == SECTOR && data.len() <= REFRESH_WHOLE {
+        return xor(data, key);
+    }
+    let most = if data.len() <= REFRESH_WHOLE {
+        SECTOR
+    } else {
+        REFRESH_LINE
+    };
+    for sector in data.chunks_mut(SECTOR) {
+        let changed = kept_of(sector.len(), kept).min(most);
+        xor(&mut sector[..changed], key);
+    }
+}
+
+fn xor(data: &mut [u8], key: u64) {
+    let bytes = key.to_ne_bytes();
+    let mut words = data.chunks_exact_mut(8);
+    for word in &mut words {
+        for (byte, change) in word.iter_mut().zip(bytes) {
+            *byte ^= change;
+        }
+    }
+    let rest = words.into_remainder().iter_mut();
+    rest.zip(bytes).for_each(|(byte, change)| *byte ^= change);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn needs(bs: usize, compress_percent: u8) -> Needs {
+        Needs {
+            slots: 3,
+            bs,
+            reads: true,
+            writes: true,
+            compress_percent,
+        }
+    }
+
+    fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
+        let start = buffers.write(slot);
+        // SAFETY: the slot's buffer has `bs` bytes and no I/O is in flight in this test.
+        unsafe { std::slice::from_raw_parts(start, bs) }.to_vec()
+    }
+
+    fn zeros(data: &[u8]) -> usize {
+        data.iter().filter(|byte| **byte == 0).count()
+    }
+
+    #[test]
+    fn slots_are_aligned_and_apart() {
+        let mut buffers = Buffers::new(needs(5000, 0), Random::new(1, 0)).unwrap();
+        let mut starts = Vec::new();
+        for slot in 0..3 {
+            starts.push(buffers.read(slot) as usize);
+            starts.push(buffers.write(slot) as usize);
+        }
+        assert!(starts.iter().all(|start| start % ALIGN == 0));
+        starts.sort_unstable();
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= 5000));
+        let (base, length) = buffers.extent();
+        assert!(starts[5] + 5000 <= base as usize + length);
+    }
+
+    #[test]
+    fn no_sector_is_written_twice() {
+        for bs in [4096, 5000, 256 * 1024] {
+            let mut buffers = Buffers::new(needs(bs, 0), Random::new(1, 0)).unwrap();
+            let mut seen = HashSet::new();
+            for turn in 0..20 {
+                for sector in written(&mut buffers, turn % 3, bs).chunks(512) {
+                    assert!(seen.insert(sector.to_vec()), "block size {bs}, turn {turn}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_word_of_a_block_comes_back_in_the_next() {
+        let mut buffers = Buffers::new(needs(4096, 0), Random::new(9, 4)).unwrap();
+        let mut seen = HashSet::new();
+        for _ in 0..50 {
+            for word in written(&mut buffers, 0, 4096).chunks(8) {
+                assert!(seen.insert(word.to_vec()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_wished_share_is_zeros() {
+        for (percent, expected) in [(0, 16), (50, 2048), (80, 3272), (100, 4096)] {
+            let mut buffers = Buffers::new(needs(4096, percent), Random::new(1, 0)).unwrap();
+            for _ in 0..5 {
+                let zeros = zeros(&written(&mut buffers, 1, 4096));
+                assert!(zeros.abs_diff(expected) <= 30, "{zeros} at {percent} %");
+            }
+        }
+    }
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        let needs = Needs {
+            slots: u32::MAX,
+            ..needs(usize::MAX / 8192, 0)
+        };
+        assert!(Buffers::new(needs, Random::new(1, 0)).is_err());
+    }
+}

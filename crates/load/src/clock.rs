@@ -1,0 +1,72 @@
+//! The time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64,
+//! and waits that are exact to about a microsecond.
+
+use rustix::thread::{ClockId, Timespec};
+
+/// The end of a wait is spun: a timer wakes a thread tens of microseconds late.
+pub const SPIN_NS: u64 = 60_000;
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+#[inline]
+pub fn now() -> u64 {
+    let time = rustix::time::clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Returns at `deadline_ns` of [`now`] or just after: sleeps while it is far, spins at the end.
+pub fn wait_until(deadline_ns: u64) {
+    if now().saturating_add(SPIN_NS) < deadline_ns {
+        sleep_until(deadline_ns - SPIN_NS);
+    }
+    while now() < deadline_ns {
+        std::hint::spin_loop();
+    }
+}
+
+fn sleep_until(deadline_ns: u64) {
+    let until = timespec(deadline_ns);
+    // A signal may end the sleep early; nothing else can fail with a monotonic clock.
+    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until)
+        == Err(rustix::io::Errno::INTR)
+    {}
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as _,
+    }
+}
+
+/// What one reading costs, nanoseconds: the mean over a thousand of them.
+pub fn read_cost_ns() -> f64 {
+    let begin = now();
+    let last = (0..1000).fold(begin, |_, _| std::hint::black_box(now()));
+    (last - begin) as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_never_ends_early() {
+        for wait_ns in [0, 1_000, 50_000, 300_000] {
+            let deadline = now() + wait_ns;
+            wait_until(deadline);
+            assert!(now() >= deadline);
+        }
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_is_no_wait() {
+        let before = now();
+        wait_until(0);
+        assert!(now() >= before);
+    }
+
+    #[test]
+    fn a_reading_costs_something() {
+        assert!(read_cost_ns() > 0.0);
+    }
+}

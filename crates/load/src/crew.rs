@@ -1,0 +1,250 @@
+//! The resident threads of a worker: started once, waiting between slices, ended with the worker.
+//! A thread that dies or whose I/O does not come back gives an error, never a hang; such a crew
+//! runs no further slice, and its memory stays until the kernel lets go of it.
+
+use crate::LoadError;
+use crate::clock;
+use crate::engine::Kind;
+use crate::lane::{FlushResult, LaneResult, Resident, Setup, SliceOrder};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// An I/O that takes longer than this is given up: longer than the time-outs and retries with
+/// which drivers save a slow one.
+pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
+
+/// How often waiting looks for stuck threads.
+const TICK: Duration = Duration::from_millis(100);
+
+enum Order {
+    Slice(SliceOrder),
+    Flush,
+}
+
+enum Reply {
+    Ready(io::Result<()>),
+    Slice(io::Result<LaneResult>),
+    Flushed(FlushResult),
+    Gone,
+}
+
+struct Member {
+    orders: Sender<Order>,
+    beat_ns: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+/// All threads of a worker.
+pub(crate) struct Crew {
+    members: Vec<Member>,
+    replies: Receiver<(usize, Reply)>,
+    patience_ns: u64,
+    broken: Option<String>,
+}
+
+type Start = fn(Setup) -> io::Result<Box<dyn Resident>>;
+
+impl Crew {
+    /// Starts a thread for each set-up and waits until all are ready.
+    ///
+    /// # Errors
+    /// The first failure of a thread to prepare itself.
+    pub(crate) fn start(kind: &Kind, setups: Vec<Setup>) -> io::Result<Crew> {
+        Crew::start_with(kind.start, setups, PATIENCE_NS)
+    }
+
+    fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> io::Result<Crew> {
+        let (sender, replies) = channel();
+        let mut crew = Crew {
+            members: Vec::new(),
+            replies,
+            patience_ns,
+            broken: None,
+        };
+        for (index, setup) in setups.into_iter().enumerate() {
+            let member = Member::start(index, start, setup, sender.clone())?;
+            crew.members.push(member);
+        }
+        drop(sender);
+        for reply in crew
+            .gather(0..crew.members.len())
+            .map_err(io::Error::other)?
+        {
+            if let Reply::Ready(ready) = reply {
+                ready?;
+            }
+        }
+        Ok(crew)
+    }
+
+    /// Threads.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Runs a slice: an order for each thread, a result from each.
+    ///
+    /// # Errors
+    /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
+    pub(crate) fn slice(&mut self, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
+        self.check()?;
+        for (index, order) in orders.into_iter().enumerate() {
+            self.tell(index, Order::Slice(order));
+        }
+        let replies = self
+            .gather(0..self.members.len())
+            .map_err(LoadError::Thread)?;
+        let mut results = Vec::with_capacity(replies.len());
+        for reply in replies {
+            match reply {
+                Reply::Slice(Ok(result)) => results.push(result),
+                Reply::Slice(Err(error)) => {
+                    return Err(self.give_up(format!("engine failed: {error}")));
+                }
+                _ => return Err(self.give_up("a thread answered another order".into())),
+            }
+        }
+        Ok(results)
+    }
+
+    /// fsync by the first thread.
+    ///
+    /// # Errors
+    /// When the thread died or is stuck; what fsync says is in the result.
+    pub(crate) fn flush(&mut self) -> Result<FlushResult, LoadError> {
+        self.check()?;
+        self.tell(0, Order::Flush);
+        match self.gather(0..1).map_err(LoadError::Thread)?.pop() {
+            Some(Reply::Flushed(result)) => Ok(result),
+            _ => Err(self.give_up("a thread answered another order".into())),
+        }
+    }
+
+    fn check(&self) -> Result<(), LoadError> {
+        match &self.broken {
+            Some(why) => Err(LoadError::Thread(why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn give_up(&mut self, why: String) -> LoadError {
+        self.broken = Some(why.clone());
+        LoadError::Thread(why)
+    }
+
+    fn tell(&self, index: usize, order: Order) {
+        let member = &self.members[index];
+        member.beat_ns.store(clock::now(), Ordering::Relaxed);
+        // A thread that is gone has said so, and gather hears it.
+        let _ = member.orders.send(order);
+    }
+
+    /// One reply of each of the threads, in their order.
+    fn gather(&mut self, threads: std::ops::Range<usize>) -> Result<Vec<Reply>, String> {
+        let mut replies: Vec<Option<Reply>> = threads.map(|_| None).collect();
+        while replies.iter().any(Option::is_none) {
+            match self.replies.recv_timeout(TICK) {
+                Ok((index, Reply::Gone)) => {
+                    self.lost(format!("thread {index} ended by a panic"))?
+                }
+                Ok((index, reply)) => replies[index] = Some(reply),
+                Err(RecvTimeoutError::Timeout) => self.check_beats(&replies)?,
+                Err(RecvTimeoutError::Disconnected) => self.lost("all threads ended".into())?,
+            }
+        }
+        Ok(replies.into_iter().flatten().collect())
+    }
+
+    fn check_beats(&mut self, replies: &[Option<Reply>]) -> Result<(), String> {
+        let now_ns = clock::now();
+        let waiting = self
+            .members
+            .iter()
+            .zip(replies)
+            .filter(|(_, reply)| reply.is_none());
+        let mut beats = waiting.map(|(member, _)| member.beat_ns.load(Ordering::Relaxed));
+        if beats.any(|beat_ns| beat_ns.saturating_add(self.patience_ns) < now_ns) {
+            let seconds = self.patience_ns as f64 / 1e9;
+            return self.lost(format!("no I/O came back for {seconds} s"));
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, why: String) -> Result<(), String> {
+        self.broken = Some(why.clone());
+        Err(why)
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        let broken = self.broken.is_some();
+        for member in self.members.drain(..) {
+            drop(member.orders);
+            // A stuck thread ends when its I/O does; waiting for it would hang.
+            if !broken {
+                let _ = member.thread.join();
+            }
+        }
+    }
+}
+
+impl Member {
+    fn start(
+        index: usize,
+        start: Start,
+        setup: Setup,
+        replies: Sender<(usize, Reply)>,
+    ) -> io::Result<Member> {
+        let (orders, inbox) = channel();
+        let beat_ns = setup.beat_ns.clone();
+        beat_ns.store(clock::now(), Ordering::Relaxed);
+        let farewell = Farewell { index, replies };
+        let thread = std::thread::Builder::new()
+            .name(format!("iotax-load-{index}"))
+            .spawn(move || serve(start, setup, &inbox, &farewell))?;
+        Ok(Member {
+            orders,
+            beat_ns,
+            thread,
+        })
+    }
+}
+
+/// Says so when its thread ends, for whatever reason.
+struct Farewell {
+    index: usize,
+    replies: Sender<(usize, Reply)>,
+}
+
+impl Farewell {
+    fn reply(&self, reply: Reply) {
+        // Nobody listens any more when the worker was dropped: then the thread ends too.
+        let _ = self.replies.send((self.index, reply));
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        self.reply(Reply::Gone);
+    }
+}
+
+/// The life of a thread: prepare, then slice by slice until the worker is dropped.
+fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewell) {
+    let mut lane = match start(setup) {
+        Ok(lane) => lane,
+        Err(error) => return farewell.reply(Reply::Ready(Err(error))),
+    };
+    farewell.reply(Reply::Ready(Ok(())));
+    while let Ok(order) = inbox.recv() {
+        match order {
+            Order::Slice(order) => farewell.reply(Reply::Slice(lane.slice(&order))),
+            Order::Flush => farewell.reply(Reply::Flushed(lane.flush())),
+        }
+    }
+}

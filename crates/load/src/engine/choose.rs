@@ -1,0 +1,240 @@
+//! Which engine, by what jobs, kernel and target do, and the clause that says why. A named
+//! engine is respected; where it cannot reach a job's depth in one thread, more threads do.
+
+use super::uring::Uring;
+use super::{Chosen, Engine, EngineName, Io, Op};
+use crate::offsets::Region;
+use crate::{Job, clock};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+
+/// Reads by which a target is tried.
+const PROBES: u32 = 8;
+
+/// How long they may take together.
+const PROBE_NS: u64 = 10_000_000_000;
+
+/// The name of the initial pid namespace, fixed by the kernel.
+const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
+
+/// One job's view of the target, for trying it.
+pub(crate) struct Trial<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) file: &'a File,
+    pub(crate) region: Region,
+}
+
+/// Chooses, or explains what was named.
+///
+/// # Errors
+/// When a probe read fails or does not come back.
+pub(crate) fn choose(named: Option<EngineName>, trials: &[Trial]) -> io::Result<Chosen> {
+    let jobs: Vec<&Job> = trials.iter().map(|trial| trial.job).collect();
+    let (name, why) = match named {
+        Some(name) => (name, "named by the user".to_string()),
+        None if jobs.iter().all(|job| job.iodepth == 1) => {
+            (EngineName::Sync, "iodepth is 1 in every job".to_string())
+        }
+        None => by_trial(trials)?,
+    };
+    let note = depth_note(name, &jobs);
+    let why = why + &note;
+    Ok(Chosen { name, why })
+}
+
+/// How a depth is reached that one thread of the engine cannot.
+fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
+    let Some(depth) = name.kind().depth else {
+        return String::new();
+    };
+    let deep = jobs.iter().filter(|job| job.iodepth > depth);
+    let threads = |job: &&Job| job.iodepth.div_ceil(depth);
+    match deep.map(threads).max() {
+        None => String::new(),
+        Some(most) => format!(
+            "; {name} has one I/O in flight a thread, so iodepth is reached by {most} threads for each of numjobs"
+        ),
+    }
+}
+
+/// io_uring, if every job that is deeper than 1 gets on with it.
+fn by_trial(trials: &[Trial]) -> io::Result<(EngineName, String)> {
+    for trial in trials.iter().filter(|trial| trial.job.iodepth > 1) {
+        let against = match try_uring(trial)? {
+            Tried::Inline => continue,
+            Tried::Punted => "io_uring hands this target's reads to worker threads".to_string(),
+            Tried::Refused(error) => format!("io_uring is refused here ({error})"),
+        };
+        return Ok((EngineName::Sync, against));
+    }
+    let why = format!("io_uring works here, and {PROBES} probe reads needed no worker thread");
+    Ok((EngineName::Uring, why))
+}
+
+/// How io_uring did on a target.
+enum Tried {
+    Inline,
+    Punted,
+    Refused(io::Error),
+}
+
+/// Tries in a thread of its own: the worker threads that a punting target makes belong to the
+/// thread that submits, and end with it.
+fn try_uring(trial: &Trial) -> io::Result<Tried> {
+    let file = trial.file.try_clone()?;
+    let region = trial.region;
+    let probe = std::thread::Builder::new()
+        .name("iotax-probe".into())
+        .spawn(move || probe(file, region))?;
+    probe
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
+}
+
+fn probe(file: File, region: Region) -> io::Result<Tried> {
+    let mut memory = crate::target::probe_memory(PROBES, region.bs)?;
+    let before = punting_threads();
+    let mut ring = match Uring::new(file, PROBES, memory.extent()) {
+        Ok(ring) => ring,
+        Err(error) => return Ok(Tried::Refused(error)),
+    };
+    for slot in 0..PROBES {
+        let io = Io {
+            op: Op::Read,
+            slot,
+            len: region.bs as u32,
+            offset: region.offset + region.blocks * u64::from(slot) / u64::from(PROBES) * region.bs,
+            buffer: memory.read(slot),
+        };
+        // SAFETY: the memory holds a buffer of `bs` bytes for each slot; it outlives the ring or
+        // is abandoned below.
+        unsafe { ring.submit(&io) };
+    }
+    let mut done = Vec::new();
+    let until_ns = clock::now() + PROBE_NS;
+    while done.len() < PROBES as usize {
+        let reaped = ring.reap(Some(until_ns), &mut done);
+        if reaped.is_err() || (clock::now() >= until_ns && done.len() < PROBES as usize) {
+            memory.abandon();
+            let late = || io::Error::new(io::ErrorKind::TimedOut, "probe reads do not come back");
+            return Err(reaped.err().unwrap_or_else(late));
+        }
+    }
+    if let Some(failed) = done.iter().find(|completion| completion.result < 0) {
+        return Err(io::Error::from_raw_os_error(-failed.result));
+    }
+    Ok(if punted(&before) {
+        Tried::Punted
+    } else {
+        Tried::Inline
+    })
+}
+
+/// Whether this thread's ring made worker threads. The kernel names them after the thread that
+/// submits, by its number in the initial pid namespace; in another namespace, where that number
+/// is not to be had, any that is new counts.
+fn punted(before: &HashSet<(String, String)>) -> bool {
+    let namespace = std::fs::read_link("/proc/self/ns/pid");
+    let initial = namespace.is_ok_and(|link| link.as_os_str() == INITIAL_NAMESPACE);
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    let own = format!("iou-wrk-{thread}");
+    let new = |found: &&(String, String)| !before.contains(*found);
+    let after = punting_threads();
+    after
+        .iter()
+        .filter(new)
+        .any(|(_, name)| !initial || *name == own)
+}
+
+/// (thread, name) of the process's io_uring worker threads.
+fn punting_threads() -> HashSet<(String, String)> {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
+        return HashSet::new();
+    };
+    let named = |entry: io::Result<std::fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+        Some((
+            entry.file_name().to_string_lossy().into_owned(),
+            name.trim().to_string(),
+        ))
+    };
+    let workers = threads.filter_map(named);
+    workers
+        .filter(|(_, name)| name.starts_with("iou-wrk"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn job(iodepth: u32) -> Job {
+        Job {
+            iodepth,
+            direct: false,
+            ..Job::default()
+        }
+    }
+
+    fn chosen_on(folder: &Path, named: Option<EngineName>, iodepth: u32) -> Chosen {
+        let path = folder.join("file");
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let file = File::open(&path).unwrap();
+        let region = Region {
+            offset: 0,
+            bs: 4096,
+            blocks: 256,
+        };
+        let job = job(iodepth);
+        let trial = Trial {
+            job: &job,
+            file: &file,
+            region,
+        };
+        choose(named, &[trial]).unwrap()
+    }
+
+    #[test]
+    fn depth_one_is_sync() {
+        let folder = tempfile::tempdir().unwrap();
+        let chosen = chosen_on(folder.path(), None, 1);
+        assert_eq!(chosen.name, EngineName::Sync);
+        assert_eq!(chosen.why, "iodepth is 1 in every job");
+    }
+
+    #[test]
+    fn a_named_engine_is_respected_and_sync_says_how_it_reaches_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let chosen = chosen_on(folder.path(), Some(EngineName::Sync), 32);
+        assert_eq!(chosen.name, EngineName::Sync);
+        assert!(
+            chosen.why.starts_with("named by the user; sync has one"),
+            "{}",
+            chosen.why
+        );
+        assert!(chosen.why.contains("32 threads"), "{}", chosen.why);
+        let chosen = chosen_on(folder.path(), Some(EngineName::Null), 32);
+        assert_eq!(chosen.why, "named by the user");
+    }
+
+    #[test]
+    fn a_cached_file_at_depth_is_for_uring_where_there_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let chosen = chosen_on(folder.path(), None, 32);
+        if chosen.why.starts_with("io_uring is refused") {
+            println!("skipped: needs io_uring ({})", chosen.why);
+            assert_eq!(chosen.name, EngineName::Sync);
+            return;
+        }
+        assert_eq!(chosen.name, EngineName::Uring, "{}", chosen.why);
+    }
+
+    #[test]
+    fn other_threads_workers_are_not_taken_for_ours() {
+        let threads = punting_threads();
+        assert!(!punted(&threads), "nothing was submitted in this thread");
+    }
+}

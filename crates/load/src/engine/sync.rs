@@ -1,0 +1,72 @@
+//! The sync engine: preadv2 and pwritev2, one I/O at a time a thread. The path of depth 1, and
+//! of targets on which io_uring falls back to worker threads.
+
+use super::{Completion, Engine, EngineName, Io, Kind, Op};
+use crate::lane::{Lane, Setup};
+use rustix::io::{Errno, ReadWriteFlags};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+
+pub(super) const KIND: Kind = Kind {
+    name: EngineName::Sync,
+    word: "sync",
+    help: "preadv2 and pwritev2, one I/O at a time a thread",
+    depth: Some(1),
+    start: |setup: Setup| {
+        let done = Vec::with_capacity(setup.depth as usize);
+        Lane::boxed(setup, |file, _| Ok(Sync { file, done }))
+    },
+};
+
+struct Sync {
+    file: File,
+    done: Vec<Completion>,
+}
+
+impl Engine for Sync {
+    #[inline]
+    unsafe fn submit(&mut self, io: &Io) {
+        let result = loop {
+            // SAFETY: the caller keeps the buffer valid and to us until the completion is reaped.
+            match unsafe { self.call(io) } {
+                Err(Errno::INTR) => {}
+                Ok(bytes) => break bytes as i32,
+                Err(errno) => break -errno.raw_os_error(),
+            }
+        };
+        let slot = io.slot;
+        self.done.push(Completion { slot, result });
+    }
+
+    #[inline]
+    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        if let (true, Some(until_ns)) = (self.done.is_empty(), until_ns) {
+            crate::clock::wait_until(until_ns);
+        }
+        done.append(&mut self.done);
+        Ok(())
+    }
+}
+
+impl Sync {
+    /// # Safety
+    /// `io.buffer` is valid for `io.len` bytes and nobody else uses it.
+    #[inline]
+    unsafe fn call(&self, io: &Io) -> Result<usize, Errno> {
+        let (len, flags) = (io.len as usize, ReadWriteFlags::empty());
+        match io.op {
+            Op::Read => {
+                // SAFETY: given by the caller.
+                let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, len) };
+                rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(data)], io.offset, flags)
+            }
+            Op::Write => {
+                // SAFETY: given by the caller.
+                let data = unsafe { std::slice::from_raw_parts(io.buffer, len) };
+                rustix::io::pwritev2(&self.file, &[IoSlice::new(data)], io.offset, flags)
+            }
+            Op::Fsync => rustix::fs::fsync(&self.file).map(|()| 0),
+            Op::Fdatasync => rustix::fs::fdatasync(&self.file).map(|()| 0),
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The
+//! loop neither allocates nor locks; it reads the clock once a batch, and that reading both ends
+//! the I/Os that came back and begins those that follow in their slots.
+
+use crate::buffer::{Buffers, Needs};
+use crate::clock;
+use crate::engine::{Completion, Engine, Io, Op};
+use crate::hold::Holder;
+use crate::offsets::{Cursor, Offsets, Region};
+use crate::pace::Pace;
+use crate::random::Random;
+use crate::source::Source;
+use crate::tally::{Ended, Tally};
+use crate::worker::Direction;
+use crate::{Histogram, Hold, Job};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+
+/// A sync may take this long before the thread counts as stuck: it may have to write all of the
+/// page cache.
+const SYNC_PATIENCE_NS: u64 = 1_800_000_000_000;
+
+/// Everything a load thread needs to prepare itself.
+pub(crate) struct Setup {
+    pub(crate) job: Job,
+    pub(crate) file: File,
+    pub(crate) region: Region,
+    pub(crate) cursor: Cursor,
+    pub(crate) pace: Option<Pace>,
+    pub(crate) hold: Hold,
+    /// I/Os in flight in this thread.
+    pub(crate) depth: u32,
+    /// Which of the worker's streams of random numbers is this thread's.
+    pub(crate) stream: u64,
+    /// When this thread last did something, or is expected to.
+    pub(crate) beat_ns: Arc<AtomicU64>,
+}
+
+/// A prepared thread, whatever its engine.
+pub(crate) trait Resident {
+    /// Runs one slice and leaves the queue empty.
+    ///
+    /// # Errors
+    /// When the engine itself fails; the lane is then of no more use.
+    fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
+
+    /// fsync of the file.
+    fn flush(&mut self) -> FlushResult;
+}
+
+/// When a slice ends, for one thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    /// `discard_ns` behind the start a window of `window_ns` begins; then nothing is submitted.
+    Time { discard_ns: u64, window_ns: u64 },
+    /// After so many blocks.
+    Blocks(u64),
+}
+
+/// One slice, for one thread.
+pub(crate) struct SliceOrder {
+    pub(crate) stop: Stop,
+    pub(crate) gate: Arc<Gate>,
+}
+
+/// Lets the threads of a slice begin together, and stops all when one finds the target dead.
+pub(crate) struct Gate {
+    arrived: Barrier,
+    opened: Barrier,
+    start_ns: AtomicU64,
+    abort: AtomicBool,
+}
+
+impl Gate {
+    pub(crate) fn new(threads: usize) -> Gate {
+        Gate {
+            arrived: Barrier::new(threads),
+            opened: Barrier::new(threads),
+            start_ns: AtomicU64::new(0),
+            abort: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for all and gives the one start that holds for all.
+    fn pass(&self) -> u64 {
+        if self.arrived.wait().is_leader() {
+            self.start_ns.store(clock::now(), Ordering::Release);
+        }
+        self.opened.wait();
+        self.start_ns.load(Ordering::Acquire)
+    }
+}
+
+/// What one thread measured in a slice.
+#[derive(Debug)]
+pub(crate) struct LaneResult {
+    pub(crate) start_ns: u64,
+    pub(crate) read: Direction,
+    pub(crate) write: Direction,
+    pub(crate) sync_latency: Histogram,
+    pub(crate) discarded_ios: u64,
+    pub(crate) first_submit_ns: Option<u64>,
+    pub(crate) last_release_ns: Option<u64>,
+    /// When the queue was empty.
+    pub(crate) drained_ns: u64,
+    pub(crate) errors: u64,
+    pub(crate) first_error: Option<String>,
+    /// Ended early, because some thread found that the target does nothing but fail.
+    pub(crate) aborted: bool,
+    pub(crate) cpu: Cpu,
+}
+
+/// How an fsync went.
+#[derive(Debug)]
+pub(crate) struct FlushResult {
+    pub(crate) took_ns: io::Result<u64>,
+    pub(crate) cpu: Cpu,
+}
+
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cpu {
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+}
+
+impl Cpu {
+    /// Of the calling thread, since it began.
+    fn of_thread() -> Cpu {
+        // SAFETY: all bytes zero are a valid rusage.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is a rusage that the call may write.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+        let ns =
+            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        Cpu {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+        }
+    }
+
+    fn since(self, before: Cpu) -> Cpu {
+        Cpu {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+        }
+    }
+}
+
+/// The I/O in a slot.
+#[derive(Clone, Copy)]
+struct Slot {
+    io: Ended,
+    /// Where its cycle began: the slot's last release, in a closed loop.
+    cycle_from_ns: u64,
+}
+
+/// The thread's own state with engine `E`.
+pub(crate) struct Lane<E: Engine> {
+    // Dropped in this order: the engine lets go of the memory first.
+    engine: E,
+    buffers: Buffers,
+    file: File,
+    bs: u32,
+    source: Source,
+    pace: Option<Pace>,
+    holder: Holder,
+    slots: Vec<Slot>,
+    ready: Vec<u32>,
+    done: Vec<Completion>,
+    in_flight: u32,
+    syncs_in_flight: u32,
+    first_submit_ns: Option<u64>,
+    tally: Tally,
+    beat_ns: Arc<AtomicU64>,
+}
+
+impl<E: Engine + 'static> Lane<E> {
+    /// Prepares a thread; `make` is given the file and the extent of the memory.
+    ///
+    /// # Errors
+    /// No memory, or what `make` says.
+    pub(crate) fn boxed(
+        setup: Setup,
+        make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
+    ) -> io::Result<Box<dyn Resident>> {
+        Ok(Box::new(Lane::new(setup, make)?))
+    }
+
+    fn new(
+        setup: Setup,
+        make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
+    ) -> io::Result<Lane<E>> {
+        let job = &setup.job;
+        let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
+        let needs = Needs {
+            slots: setup.depth,
+            bs: job.bs as usize,
+            reads: job.rw.reads(),
+            writes: job.rw.writes(),
+            compress_percent: job.buffer_compress_percentage,
+        };
+        let buffers = Buffers::new(needs, random(0))?;
+        let file = setup.file.try_clone()?;
+        let offsets = Offsets::new(job, setup.region, setup.cursor);
+        Ok(Lane {
+            engine: make(setup.file, buffers.extent())?,
+            buffers,
+            file,
+            bs: job.bs as u32,
+            source: Source::new(job, offsets, random(1)),
+            pace: setup.pace,
+            holder: Holder::new(setup.hold, setup.depth),
+            slots: vec![idle_slot(); setup.depth as usize],
+            ready: (0..setup.depth).rev().collect(),
+            done: Vec::with_capacity(setup.depth as usize),
+            in_flight: 0,
+            syncs_in_flight: 0,
+            first_submit_ns: None,
+            tally: Tally::new(),
+            beat_ns: setup.beat_ns,
+        })
+    }
+
+    /// Runs until the slice has ended and the queue is empty; tells when that was.
+    fn run(&mut self, end_ns: u64, gate: &Gate) -> io::Result<u64> {
+        let mut now_ns = clock::now();
+        loop {
+            let open = now_ns < end_ns && !gate.abort.load(Ordering::Relaxed);
+            let next_start_ns = if open { self.issue(now_ns) } else { None };
+            let until_ns = earliest(
+                next_start_ns.map(|at| at.min(end_ns)),
+                self.holder.next_due_ns(),
+            );
+            if self.in_flight == 0 && until_ns.is_none() {
+                return Ok(now_ns);
+            }
+            self.beat(until_ns.unwrap_or(0).max(now_ns));
+            self.wait(until_ns)?;
+            now_ns = clock::now();
+            self.collect(now_ns);
+            if self.tally.only_fails() {
+                gate.abort.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Submits what may start now; gives the time when the next may, if that is later and a slot
+    /// is free for it.
+    #[inline]
+    fn issue(&mut self, now_ns: u64) -> Option<u64> {
+        while let Some(slot) = self.ready.last().copied() {
+            let mut start_ns = None;
+            if let (Some(pace), None) = (&mut self.pace, self.source.sync_owed()) {
+                let intended_ns = pace.intended_ns();
+                if intended_ns > now_ns {
+                    return self.source.has_more().then_some(intended_ns);
+                }
+                pace.advance();
+                start_ns = Some(intended_ns);
+            }
+            let (op, offset) = self.source.next()?;
+            self.ready.pop();
+            self.start(slot, op, offset, start_ns, now_ns);
+        }
+        None
+    }
+
+    #[inline]
+    fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
+        let (len, buffer, ready_ns) = match op {
+            Op::Read => (self.bs, self.buffers.read(slot), now_ns),
+            // Making the data is not part of the I/O.
+            Op::Write => (self.bs, self.buffers.write(slot), clock::now()),
+            Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
+        };
+        self.slots[slot as usize] = Slot {
+            io: Ended {
+                op,
+                offset,
+                len,
+                result: 0,
+                start_ns: intended_ns.unwrap_or(ready_ns),
+            },
+            cycle_from_ns: now_ns,
+        };
+        self.first_submit_ns = self.first_submit_ns.or(Some(ready_ns));
+        self.in_flight += 1;
+        if op.is_sync() {
+            self.syncs_in_flight += 1;
+            self.beat(now_ns);
+        }
+        let io = Io {
+            op,
+            slot,
+            len,
+            offset,
+            buffer,
+        };
+        // SAFETY: the buffer is the slot's own, of `bs` bytes; the slot came from `ready` and goes
+        // back there when its completion was reaped; the buffers outlive the engine, and are
+        // abandoned if anything is in flight when the lane ends.
+        unsafe { self.engine.submit(&io) };
+    }
+
+    #[inline]
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        match until_ns {
+            Some(until_ns) if self.in_flight == 0 => {
+                clock::wait_until(until_ns);
+                Ok(())
+            }
+            _ => self.engine.reap(until_ns, &mut self.done),
+        }
+    }
+
+    /// Takes what came back: it is released, or held back first.
+    #[inline]
+    fn collect(&mut self, now_ns: u64) {
+        for index in 0..self.done.len() {
+            let Completion { slot, result } = self.done[index];
+            let held = &mut self.slots[slot as usize];
+            held.io.result = result;
+            self.in_flight -= 1;
+            self.syncs_in_flight -= u32::from(held.io.op.is_sync());
+            if self.holder.is_none() {
+                self.release(slot, now_ns);
+            } else {
+                self.holder.admit(slot, held.cycle_from_ns, now_ns);
+            }
+        }
+        self.done.clear();
+        while let Some(slot) = self.holder.release(now_ns) {
+            self.release(slot, now_ns);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32, now_ns: u64) {
+        self.tally.add(&self.slots[slot as usize].io, now_ns);
+        self.ready.push(slot);
+    }
+
+    #[inline]
+    fn beat(&self, at_ns: u64) {
+        let patience_ns = if self.syncs_in_flight > 0 {
+            SYNC_PATIENCE_NS
+        } else {
+            0
+        };
+        self.beat_ns
+            .store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
+    }
+
+    fn restart(&mut self, start_ns: u64, stop: Stop) {
+        let blocks = match stop {
+            Stop::Time { .. } => u64::MAX,
+            Stop::Blocks(blocks) => blocks,
+        };
+        self.source.restart(blocks);
+        self.holder.restart();
+        if let Some(pace) = &mut self.pace {
+            pace.restart(start_ns);
+        }
+        self.tally.restart(window(start_ns, stop));
+        self.first_submit_ns = None;
+    }
+
+    fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: Cpu) -> LaneResult {
+        let tally = &mut self.tally;
+        LaneResult {
+            start_ns,
+            read: trimmed(&tally.read),
+            write: trimmed(&tally.write),
+            sync_latency: tally.sync_latency.trimmed(),
+            discarded_ios: tally.discarded_ios,
+            first_submit_ns: self.first_submit_ns,
+            last_release_ns: tally.last_release_ns,
+            drained_ns,
+            errors: tally.errors,
+            first_error: tally.first_error.take(),
+            aborted,
+            cpu,
+        }
+    }
+}
+
+impl<E: Engine + 'static> Resident for Lane<E> {
+    fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
+        let before = Cpu::of_thread();
+        let start_ns = order.gate.pass();
+        self.restart(start_ns, order.stop);
+        let end_ns = match order.stop {
+            Stop::Time { .. } => window(start_ns, order.stop).end,
+            Stop::Blocks(_) => u64::MAX,
+        };
+        let ran = self.run(end_ns, &order.gate);
+        if ran.is_err() {
+            order.gate.abort.store(true, Ordering::Relaxed);
+        }
+        let drained_ns = ran?;
+        let cpu = Cpu::of_thread().since(before);
+        let aborted = order.gate.abort.load(Ordering::Relaxed);
+        Ok(self.result(start_ns, drained_ns, aborted, cpu))
+    }
+
+    fn flush(&mut self) -> FlushResult {
+        let before = Cpu::of_thread();
+        let begin_ns = clock::now();
+        self.beat_ns
+            .store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
+        let flushed = self.file.sync_all();
+        FlushResult {
+            took_ns: flushed.map(|()| clock::now() - begin_ns),
+            cpu: Cpu::of_thread().since(before),
+        }
+    }
+}
+
+impl<E: Engine> Drop for Lane<E> {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            self.buffers.abandon();
+        }
+    }
+}
+
+fn window(start_ns: u64, stop: Stop) -> Range<u64> {
+    match stop {
+        Stop::Time {
+            discard_ns,
+            window_ns,
+        } => {
+            let begin_ns = start_ns.saturating_add(discard_ns);
+            begin_ns..begin_ns.saturating_add(window_ns)
+        }
+        Stop::Blocks(_) => 0..u64::MAX,
+    }
+}
+
+fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn trimmed(direction: &Direction) -> Direction {
+    Direction {
+        ios: direction.ios,
+        bytes: direction.bytes,
+        latency: direction.latency.trimmed(),
+    }
+}
+
+fn idle_slot() -> Slot {
+    Slot {
+        io: Ended {
+            op: Op::Read,
+            offset: 0,
+            len: 0,
+            result: 0,
+            start_ns: 0,
+        },
+        cycle_from_ns: 0,
+    }
+}

@@ -1,0 +1,198 @@
+//! What a thread issues next: direction by the mix, offset by the job's order, a sync after every
+//! so many writes as fio does, and nothing more once the slice's share of bytes is used up.
+
+use crate::engine::Op;
+use crate::offsets::Offsets;
+use crate::random::Random;
+use crate::{Job, Rw};
+
+/// The stream of a thread's I/Os. It goes on over slices.
+pub(crate) struct Source {
+    read_percent: u8,
+    offsets: Offsets,
+    random: Random,
+    fsync: u64,
+    fdatasync: u64,
+    written: u64,
+    wrote_last: bool,
+    blocks_left: u64,
+}
+
+impl Source {
+    pub(crate) fn new(job: &Job, offsets: Offsets, random: Random) -> Source {
+        let read_percent = match job.rw {
+            Rw::Read | Rw::RandRead => 100,
+            Rw::Write | Rw::RandWrite => 0,
+            Rw::Rw | Rw::RandRw => job.rwmixread,
+        };
+        Source {
+            read_percent,
+            offsets,
+            random,
+            fsync: u64::from(job.fsync),
+            fdatasync: u64::from(job.fdatasync),
+            written: 0,
+            wrote_last: false,
+            blocks_left: 0,
+        }
+    }
+
+    /// A slice begins, in which so many blocks may be issued.
+    pub(crate) fn restart(&mut self, blocks: u64) {
+        self.blocks_left = blocks;
+    }
+
+    /// The next operation and its offset; `None` when the share is used up. A sync that the last
+    /// write owes is issued even then, so that a slice by bytes leaves none to the next slice.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<(Op, u64)> {
+        if let Some(op) = self.sync_owed() {
+            self.wrote_last = false;
+            return Some((op, 0));
+        }
+        self.blocks_left = self.blocks_left.checked_sub(1)?;
+        let reads = match self.read_percent {
+            100 => true,
+            0 => false,
+            percent => self.random.chance(percent),
+        };
+        self.wrote_last = !reads;
+        self.written += u64::from(!reads);
+        let offset = self.offsets.next(usize::from(!reads), &mut self.random);
+        Some((if reads { Op::Read } else { Op::Write }, offset))
+    }
+
+    /// Whether `next` has something.
+    pub(crate) fn has_more(&self) -> bool {
+        self.blocks_left > 0 || self.sync_owed().is_some()
+    }
+
+    /// Whether the next is a sync: it follows its write, and no schedule puts it off.
+    #[inline]
+    pub(crate) fn sync_owed(&self) -> Option<Op> {
+        if !self.wrote_last {
+            return None;
+        }
+        let due = |every: u64| every > 0 && self.written % every == 0;
+        match (due(self.fsync), due(self.fdatasync)) {
+            (true, _) => Some(Op::Fsync),
+            (false, true) => Some(Op::Fdatasync),
+            (false, false) => None,
+        }
+    }
+}
+
+/// Shares `bytes` out among threads of these block sizes, in whole blocks: equal bytes for each
+/// as far as blocks allow, the rest a block at a time, and at the end one more of the smallest
+/// blocks if bytes are left. Gives the blocks of each thread.
+pub(crate) fn share_out(bytes: u64, block_sizes: &[u64]) -> Vec<u64> {
+    let even = bytes / (block_sizes.len() as u64).max(1);
+    let mut shares: Vec<u64> = block_sizes.iter().map(|bs| even / bs).collect();
+    let given = |(blocks, bs): (&u64, &u64)| blocks * bs;
+    let mut left = bytes - shares.iter().zip(block_sizes).map(given).sum::<u64>();
+    while let Some(smallest) = block_sizes.iter().copied().min() {
+        if left < smallest {
+            break;
+        }
+        for (share, bs) in shares.iter_mut().zip(block_sizes) {
+            if *bs <= left {
+                *share += 1;
+                left -= bs;
+            }
+        }
+    }
+    let smallest = (0..block_sizes.len()).min_by_key(|thread| block_sizes[*thread]);
+    if let (true, Some(thread)) = (left > 0, smallest) {
+        shares[thread] += 1;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offsets::{Cursor, Region};
+    use proptest::prelude::*;
+
+    fn source(job: Job, blocks: u64) -> Source {
+        let region = Region {
+            offset: 0,
+            bs: job.bs,
+            blocks: 100,
+        };
+        let offsets = Offsets::new(&job, region, Cursor::Own([0; 2]));
+        let mut source = Source::new(&job, offsets, Random::new(job.randseed, 0));
+        source.restart(blocks);
+        source
+    }
+
+    fn ops(source: &mut Source) -> Vec<Op> {
+        std::iter::from_fn(|| source.next().map(|(op, _)| op)).collect()
+    }
+
+    #[test]
+    fn a_sync_follows_every_nth_write() {
+        let job = Job {
+            rw: Rw::Write,
+            fsync: 4,
+            fdatasync: 2,
+            ..Job::default()
+        };
+        let mut source = source(job, 5);
+        let w = Op::Write;
+        let expected = [w, w, Op::Fdatasync, w, w, Op::Fsync, w];
+        assert_eq!(ops(&mut source), expected);
+        source.restart(1);
+        assert_eq!(ops(&mut source), [w, Op::Fdatasync], "the count goes on");
+        assert!(!source.has_more());
+    }
+
+    #[test]
+    fn the_last_writes_sync_is_not_left_over() {
+        let job = Job {
+            rw: Rw::Write,
+            fsync: 1,
+            ..Job::default()
+        };
+        let mut source = source(job, 1);
+        assert_eq!(ops(&mut source), [Op::Write, Op::Fsync]);
+    }
+
+    #[test]
+    fn reads_are_their_share() {
+        for (rw, share) in [(Rw::RandRw, 7_000), (Rw::Read, 10_000), (Rw::RandWrite, 0)] {
+            let job = Job {
+                rw,
+                rwmixread: 70,
+                ..Job::default()
+            };
+            let ops = ops(&mut source(job, 10_000));
+            let reads = ops.iter().filter(|op| **op == Op::Read).count();
+            // Binomial: sd is 46.
+            assert!(reads.abs_diff(share) < 280, "{reads} in {rw:?}");
+        }
+    }
+
+    #[test]
+    fn shares_are_whole_blocks_of_equal_bytes() {
+        assert_eq!(share_out(40960, &[4096, 4096]), [5, 5]);
+        assert_eq!(share_out(12288, &[4096, 4096]), [2, 1]);
+        assert_eq!(share_out(4097, &[4096]), [2]);
+        assert_eq!(share_out(1 << 20, &[4096, 65536]), [128, 8]);
+        assert_eq!(share_out(1, &[4096, 512]), [0, 1]);
+        assert_eq!(share_out(0, &[4096]), [0]);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up(
+            bytes in 0u64..1 << 40,
+            sizes in prop::collection::vec(1u64..1 << 20, 1..20),
+        ) {
+            let shares = share_out(bytes, &sizes);
+            let total: u64 = shares.iter().zip(&sizes).map(|(blocks, bs)| blocks * bs).sum();
+            let smallest = sizes.iter().min().unwrap();
+            prop_assert!(total >= bytes && total < bytes + smallest);
+        }
+    }
+}

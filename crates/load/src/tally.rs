@@ -1,0 +1,231 @@
+//! What a thread counts in a slice: completions inside the window, everything else apart, and
+//! failures with the first of them in words.
+
+use crate::Histogram;
+use crate::engine::Op;
+use crate::worker::Direction;
+use std::ops::Range;
+
+/// So many I/Os failing in a row end a slice: the target only fails.
+pub(crate) const FAILURES_IN_A_ROW: u64 = 1_000;
+
+/// Failing for so long without one success in between ends it too.
+pub(crate) const FAILING_NS: u64 = 1_000_000_000;
+
+/// An I/O that came back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) op: Op,
+    pub(crate) offset: u64,
+    /// Bytes asked for.
+    pub(crate) len: u32,
+    /// Bytes moved, or an errno below zero.
+    pub(crate) result: i32,
+    /// Where its latency begins.
+    pub(crate) start_ns: u64,
+}
+
+/// Counts of one thread and slice.
+pub(crate) struct Tally {
+    window_ns: Range<u64>,
+    pub(crate) read: Direction,
+    pub(crate) write: Direction,
+    pub(crate) sync_latency: Histogram,
+    pub(crate) discarded_ios: u64,
+    pub(crate) errors: u64,
+    pub(crate) first_error: Option<String>,
+    pub(crate) last_release_ns: Option<u64>,
+    failing: Option<Failing>,
+}
+
+/// An unbroken row of failures.
+struct Failing {
+    first_ns: u64,
+    last_ns: u64,
+    count: u64,
+}
+
+impl Tally {
+    /// Empty, with all the memory it will need.
+    pub(crate) fn new() -> Tally {
+        let direction = || Direction {
+            latency: Histogram::preallocated(),
+            ..Direction::default()
+        };
+        Tally {
+            window_ns: 0..0,
+            read: direction(),
+            write: direction(),
+            sync_latency: Histogram::preallocated(),
+            discarded_ios: 0,
+            errors: 0,
+            first_error: None,
+            last_release_ns: None,
+            failing: None,
+        }
+    }
+
+    /// A slice begins; completions inside the window will count.
+    pub(crate) fn restart(&mut self, window_ns: Range<u64>) {
+        for direction in [&mut self.read, &mut self.write] {
+            (direction.ios, direction.bytes) = (0, 0);
+            direction.latency.clear();
+        }
+        self.window_ns = window_ns;
+        self.sync_latency.clear();
+        self.discarded_ios = 0;
+        self.errors = 0;
+        self.first_error = None;
+        self.last_release_ns = None;
+        self.failing = None;
+    }
+
+    /// Counts one I/O, released at `now_ns`.
+    #[inline]
+    pub(crate) fn add(&mut self, ended: &Ended, now_ns: u64) {
+        self.last_release_ns = Some(now_ns);
+        if ended.result != ended.len as i32 {
+            return self.add_failure(ended, now_ns);
+        }
+        self.failing = None;
+        if !self.window_ns.contains(&now_ns) {
+            self.discarded_ios += u64::from(!ended.op.is_sync());
+            return;
+        }
+        let latency_ns = now_ns.saturating_sub(ended.start_ns);
+        let direction = match ended.op {
+            Op::Read => &mut self.read,
+            Op::Write => &mut self.write,
+            Op::Fsync | Op::Fdatasync => return self.sync_latency.record(latency_ns),
+        };
+        direction.ios += 1;
+        direction.bytes += u64::from(ended.len);
+        direction.latency.record(latency_ns);
+    }
+
+    /// Whether the target does nothing but fail.
+    #[inline]
+    pub(crate) fn only_fails(&self) -> bool {
+        self.failing.as_ref().is_some_and(|failing| {
+            let lasted_ns = failing.last_ns.saturating_sub(failing.first_ns);
+            failing.count >= FAILURES_IN_A_ROW || lasted_ns >= FAILING_NS
+        })
+    }
+
+    #[cold]
+    fn add_failure(&mut self, ended: &Ended, now_ns: u64) {
+        self.errors += 1;
+        self.first_error.get_or_insert_with(|| words(ended));
+        let failing = self.failing.get_or_insert(Failing {
+            first_ns: now_ns,
+            last_ns: now_ns,
+            count: 0,
+        });
+        failing.last_ns = now_ns;
+        failing.count += 1;
+    }
+}
+
+fn words(ended: &Ended) -> String {
+    let (op, offset) = (ended.op.word(), ended.offset);
+    if ended.op.is_sync() {
+        return format!("{op}: {}", cause(ended.result));
+    }
+    match ended.result {
+        moved @ 0.. => format!("short {op}: {moved} of {} bytes at {offset}", ended.len),
+        errno => format!("{op} of {} bytes at {offset}: {}", ended.len, cause(errno)),
+    }
+}
+
+fn cause(result: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(-result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(op: Op, result: i32) -> Ended {
+        Ended {
+            op,
+            offset: 8192,
+            len: if op.is_sync() { 0 } else { 4096 },
+            result,
+            start_ns: 100,
+        }
+    }
+
+    fn tally() -> Tally {
+        let mut tally = Tally::new();
+        tally.restart(1000..2000);
+        tally
+    }
+
+    #[test]
+    fn only_the_window_counts_and_its_end_is_outside() {
+        let mut tally = tally();
+        for now in [999, 1000, 1999, 2000] {
+            tally.add(&ended(Op::Read, 4096), now);
+        }
+        assert_eq!((tally.read.ios, tally.read.bytes), (2, 8192));
+        assert_eq!(tally.read.latency.count(), 2);
+        assert_eq!(tally.read.latency.max(), Some(1903), "bucket of 1899");
+        assert_eq!(tally.discarded_ios, 2);
+        assert_eq!(tally.last_release_ns, Some(2000));
+    }
+
+    #[test]
+    fn syncs_are_no_ios() {
+        let mut tally = tally();
+        tally.add(&ended(Op::Fsync, 0), 1500);
+        tally.add(&ended(Op::Fdatasync, 0), 2500);
+        assert_eq!(tally.sync_latency.count(), 1);
+        assert_eq!((tally.write.ios, tally.discarded_ios), (0, 0));
+    }
+
+    #[test]
+    fn failures_are_counted_apart_with_the_first_in_words() {
+        let mut tally = tally();
+        tally.add(&ended(Op::Write, -5), 1500);
+        tally.add(&ended(Op::Read, 512), 1500);
+        assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
+        let first = tally.first_error.unwrap();
+        assert_eq!(
+            first,
+            "write of 4096 bytes at 8192: Input/output error (os error 5)"
+        );
+        assert_eq!(
+            words(&ended(Op::Read, 512)),
+            "short read: 512 of 4096 bytes at 8192"
+        );
+        assert_eq!(
+            words(&ended(Op::Fsync, -5)),
+            "fsync: Input/output error (os error 5)"
+        );
+    }
+
+    #[test]
+    fn a_target_only_fails_after_a_row_of_failures() {
+        let mut tally = tally();
+        for _ in 1..FAILURES_IN_A_ROW {
+            tally.add(&ended(Op::Read, -5), 1500);
+        }
+        assert!(!tally.only_fails());
+        tally.add(&ended(Op::Read, 4096), 1500);
+        tally.add(&ended(Op::Read, -5), 1500);
+        assert!(!tally.only_fails(), "a success breaks the row");
+        for _ in 1..FAILURES_IN_A_ROW {
+            tally.add(&ended(Op::Read, -5), 1600);
+        }
+        assert!(tally.only_fails());
+    }
+
+    #[test]
+    fn a_slow_target_only_fails_after_a_while() {
+        let mut tally = tally();
+        tally.add(&ended(Op::Read, -5), 1500);
+        assert!(!tally.only_fails());
+        tally.add(&ended(Op::Read, -5), 1500 + FAILING_NS);
+        assert!(tally.only_fails());
+    }
+}

@@ -1,0 +1,423 @@
+//! What a worker may issue I/O to: opens a regular file or a block device and checks that the job
+//! fits it. It refuses everything else, writing without permission, regions that do not fit, and
+//! sizes that O_DIRECT cannot do.
+
+use crate::buffer::{Buffers, Needs};
+use crate::offsets::Region;
+use crate::random::Random;
+use crate::{Job, LoadError, TargetSpec};
+use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// STATX_DIOALIGN (Linux 6.1), which rustix does not name.
+const DIO_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
+
+/// What O_DIRECT is taken to want where nothing tells.
+const USUAL_BLOCK: u64 = 512;
+
+/// A target that was looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    path: PathBuf,
+    writable: bool,
+    block_device: bool,
+    /// Bytes that may be touched.
+    bytes: u64,
+    /// What offsets and sizes with O_DIRECT must be multiples of; `None`: there is no O_DIRECT.
+    direct_block: Option<u64>,
+    identity: Identity,
+}
+
+/// Which file it is, so that another of the same name is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: (u32, u32),
+    inode: u64,
+    special: (u32, u32),
+}
+
+impl Target {
+    /// Looks at a target without changing it.
+    ///
+    /// # Errors
+    /// When it is not there, is no file or block device, or is shorter than `spec.bytes`.
+    pub(crate) fn inspect(spec: &TargetSpec) -> Result<Target, LoadError> {
+        let path = spec.path.as_path();
+        let seen = look(path).map_err(|errno| system("look at", path, errno.into()))?;
+        let block_device = is_block_device(path, &seen)?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = File::from(open(path, flags).map_err(|e| system("open", path, e.into()))?);
+        let size = size_of(&file, block_device).map_err(|e| system("measure", path, e))?;
+        let bytes = spec.bytes.unwrap_or(size);
+        if bytes > size {
+            return Err(LoadError::Unfit(format!(
+                "{} has {size} bytes, but {bytes} are to be used; hint: make it larger or use less",
+                path.display()
+            )));
+        }
+        Ok(Target {
+            path: spec.path.clone(),
+            writable: spec.writable,
+            block_device,
+            bytes,
+            direct_block: direct_block(&file, &seen, block_device),
+            identity: identity(&seen),
+        })
+    }
+
+    /// Bytes that may be touched.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whole blocks that the job covers.
+    ///
+    /// # Errors
+    /// When they reach beyond the end, are none, or are not aligned for O_DIRECT.
+    pub(crate) fn region(&self, job: &Job) -> Result<Region, LoadError> {
+        let Job { offset, bs, .. } = *job;
+        let room = self.bytes.saturating_sub(offset);
+        let size = job.size.unwrap_or(room);
+        if offset > self.bytes || size > room {
+            return Err(self.unfit(job, format!(
+                "offset {offset} and size {size} reach beyond the {} bytes of the target; hint: lower size or offset",
+                self.bytes
+            )));
+        }
+        if size < bs {
+            return Err(self.unfit(job, format!(
+                "the region of {size} bytes does not hold one block of {bs}; hint: lower bs or raise size"
+            )));
+        }
+        if job.direct {
+            self.check_direct(job)?;
+        }
+        let blocks = size / bs;
+        Ok(Region { offset, bs, blocks })
+    }
+
+    /// Opens the target for a thread of the job.
+    ///
+    /// # Errors
+    /// When the job writes without permission, the system refuses, or the path now names another
+    /// file.
+    pub(crate) fn open(&self, job: &Job) -> Result<File, LoadError> {
+        if job.rw.writes() && !self.writable {
+            return Err(self.unfit(
+                job,
+                format!("rw={} writes, and writing was not permitted", job.rw.word()),
+            ));
+        }
+        let access = if job.rw.writes() {
+            OFlags::RDWR
+        } else {
+            OFlags::RDONLY
+        };
+        let direct = if job.direct {
+            OFlags::DIRECT
+        } else {
+            OFlags::empty()
+        };
+        let file = match open(&self.path, access | direct | OFlags::CLOEXEC) {
+            Err(Errno::INVAL) if job.direct => return Err(self.unfit_direct(job)),
+            opened => File::from(opened.map_err(|e| system("open", &self.path, e.into()))?),
+        };
+        let seen = stat(&file).map_err(|errno| system("look at", &self.path, errno.into()))?;
+        if identity(&seen) != self.identity {
+            let error = io::Error::other("another file has taken its place");
+            return Err(system("open", &self.path, error));
+        }
+        Ok(file)
+    }
+
+    /// Reads the first block of the region, which finds what no question to the system does.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn probe(&self, job: &Job, file: &File, region: Region) -> Result<(), LoadError> {
+        let failed = |error| system("read", &self.path, error);
+        let memory = probe_memory(1, region.bs).map_err(failed)?;
+        // SAFETY: the slot's buffer has `bs` bytes, and nobody else knows of it.
+        let data = unsafe { std::slice::from_raw_parts_mut(memory.read(0), region.bs as usize) };
+        match file.read_at(data, region.offset) {
+            Ok(read) if read == data.len() => Ok(()),
+            Ok(read) => {
+                let words = format!("{read} of {} bytes at {} came", region.bs, region.offset);
+                Err(failed(io::Error::new(io::ErrorKind::UnexpectedEof, words)))
+            }
+            Err(error) if job.direct && error.raw_os_error() == Some(libc::EINVAL) => {
+                Err(self.unfit_direct(job))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// The error of a system call on this target.
+    pub(crate) fn system(&self, action: &'static str, source: io::Error) -> LoadError {
+        system(action, &self.path, source)
+    }
+
+    fn check_direct(&self, job: &Job) -> Result<(), LoadError> {
+        let Some(block) = self.direct_block else {
+            return Err(self.unfit_direct(job));
+        };
+        for (word, bytes) in [("bs", job.bs), ("offset", job.offset)] {
+            if bytes % block != 0 {
+                return Err(self.unfit(job, format!(
+                    "{word}={bytes} is no multiple of the logical block of {block} bytes, which direct=1 needs; hint: a multiple of {block}, or direct=0"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn unfit_direct(&self, job: &Job) -> LoadError {
+        let kind = if self.block_device {
+            "device"
+        } else {
+            "file system"
+        };
+        self.unfit(job, format!("the {kind} refuses O_DIRECT for blocks of {} bytes; hint: direct=0, or a larger bs", job.bs))
+    }
+
+    fn unfit(&self, job: &Job, reason: String) -> LoadError {
+        LoadError::Unfit(format!(
+            "job \"{}\" on {}: {reason}",
+            job.name,
+            self.path.display()
+        ))
+    }
+}
+
+/// Memory for reads at prepare.
+pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
+    let needs = Needs {
+        slots,
+        bs: bs as usize,
+        reads: true,
+        writes: false,
+        compress_percent: 0,
+    };
+    Buffers::new(needs, Random::new(0, 0))
+}
+
+fn system(action: &'static str, path: &Path, source: io::Error) -> LoadError {
+    LoadError::System {
+        action,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+fn open(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty())
+}
+
+/// By name, before any open: opening a pipe would wait for its other end.
+fn look(path: &Path) -> Result<Statx, Errno> {
+    let wanted = StatxFlags::BASIC_STATS | DIO_ALIGN;
+    rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), wanted)
+}
+
+fn stat(file: &File) -> Result<Statx, Errno> {
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+}
+
+fn identity(seen: &Statx) -> Identity {
+    Identity {
+        device: (seen.stx_dev_major, seen.stx_dev_minor),
+        inode: seen.stx_ino,
+        special: (seen.stx_rdev_major, seen.stx_rdev_minor),
+    }
+}
+
+fn is_block_device(path: &Path, seen: &Statx) -> Result<bool, LoadError> {
+    match FileType::from_raw_mode(u32::from(seen.stx_mode)) {
+        FileType::BlockDevice => Ok(true),
+        FileType::RegularFile => Ok(false),
+        other => Err(LoadError::Unfit(format!(
+            "{} is neither a regular file nor a block device, but {other:?}",
+            path.display()
+        ))),
+    }
+}
+
+fn size_of(file: &File, block_device: bool) -> io::Result<u64> {
+    if block_device {
+        // The end of a device is its size; stat says 0.
+        return Ok(rustix::fs::seek(file, rustix::fs::SeekFrom::End(0))?);
+    }
+    Ok(file.metadata()?.len())
+}
+
+/// The logical block: of a device its own, of a file what the file system says, else that of the
+/// device below, else the usual one.
+fn direct_block(file: &File, seen: &Statx, block_device: bool) -> Option<u64> {
+    if block_device {
+        let block = rustix::fs::ioctl_blksszget(file).map(u64::from);
+        return Some(block.unwrap_or(USUAL_BLOCK));
+    }
+    if seen.stx_mask & DIO_ALIGN.bits() != 0 {
+        let align = u64::from(seen.stx_dio_offset_align);
+        return (align > 0).then_some(align);
+    }
+    Some(block_below(seen.stx_dev_major, seen.stx_dev_minor).unwrap_or(USUAL_BLOCK))
+}
+
+fn block_below(major: u32, minor: u32) -> Option<u64> {
+    let device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    // A partition has its queue one folder up.
+    let candidates = ["queue/logical_block_size", "../queue/logical_block_size"];
+    let read = |name| std::fs::read_to_string(device.join(name)).ok();
+    candidates.into_iter().find_map(read)?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rw;
+
+    fn file_of(bytes: u64) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(bytes).unwrap();
+        file
+    }
+
+    fn spec(path: &Path) -> TargetSpec {
+        TargetSpec {
+            path: path.into(),
+            bytes: None,
+            writable: false,
+            hold: crate::Hold::default(),
+        }
+    }
+
+    fn buffered(bs: u64) -> Job {
+        Job {
+            bs,
+            direct: false,
+            ..Job::default()
+        }
+    }
+
+    fn refusal<T>(result: Result<T, LoadError>) -> String {
+        result.err().expect("refused").to_string()
+    }
+
+    #[test]
+    fn the_region_is_whole_blocks_behind_the_offset() {
+        let file = file_of(100_000);
+        let target = Target::inspect(&spec(file.path())).unwrap();
+        let mut job = buffered(4096);
+        job.offset = 8192;
+        let region = target.region(&job).unwrap();
+        assert_eq!((region.offset, region.bs, region.blocks), (8192, 4096, 22));
+        job.size = Some(8200);
+        assert_eq!(target.region(&job).unwrap().blocks, 2);
+    }
+
+    #[test]
+    fn a_region_that_does_not_fit_is_refused() {
+        let file = file_of(100_000);
+        let target = Target::inspect(&spec(file.path())).unwrap();
+        let mut job = buffered(4096);
+        job.size = Some(100_001);
+        assert!(refusal(target.region(&job)).contains("beyond the 100000 bytes"));
+        job.size = Some(4095);
+        assert!(refusal(target.region(&job)).contains("does not hold one block"));
+        job.size = None;
+        job.offset = 200_000;
+        assert!(refusal(target.region(&job)).contains("beyond"));
+        job.offset = 100_000;
+        assert!(refusal(target.region(&job)).contains("does not hold one block"));
+    }
+
+    #[test]
+    fn the_spec_may_use_less_but_not_more() {
+        let file = file_of(100_000);
+        let mut spec = spec(file.path());
+        spec.bytes = Some(50_000);
+        assert_eq!(Target::inspect(&spec).unwrap().bytes(), 50_000);
+        spec.bytes = Some(100_001);
+        assert!(refusal(Target::inspect(&spec)).contains("has 100000 bytes"));
+    }
+
+    #[test]
+    fn what_is_no_file_or_device_is_refused_without_opening() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+        for path in [folder.path(), &pipe, Path::new("/dev/null")] {
+            assert!(
+                refusal(Target::inspect(&spec(path))).contains("neither"),
+                "{path:?}"
+            );
+        }
+        let missing = folder.path().join("missing");
+        let words = refusal(Target::inspect(&spec(&missing)));
+        assert!(
+            words.starts_with("cannot look at") && words.contains("No such file"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn writing_needs_permission() {
+        let file = file_of(100_000);
+        let mut spec = spec(file.path());
+        let job = Job {
+            rw: Rw::RandRw,
+            ..buffered(4096)
+        };
+        let open = |spec: &TargetSpec| Target::inspect(spec).unwrap().open(&job);
+        assert!(refusal(open(&spec)).contains("rw=randrw writes"));
+        spec.writable = true;
+        assert!(open(&spec).is_ok());
+    }
+
+    #[test]
+    fn a_file_that_took_the_place_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, [0; 8192]).unwrap();
+        let target = Target::inspect(&spec(&path)).unwrap();
+        std::fs::write(folder.path().join("b"), [0; 8192]).unwrap();
+        std::fs::rename(folder.path().join("b"), &path).unwrap();
+        assert!(refusal(target.open(&buffered(4096))).contains("taken its place"));
+    }
+
+    #[test]
+    fn direct_wants_multiples_of_the_logical_block() {
+        let file = file_of(100_000);
+        let mut target = Target::inspect(&spec(file.path())).unwrap();
+        target.direct_block = Some(4096);
+        let mut job = Job {
+            bs: 512,
+            ..Job::default()
+        };
+        assert!(refusal(target.region(&job)).contains("bs=512 is no multiple"));
+        job.bs = 4096;
+        job.offset = 512;
+        assert!(refusal(target.region(&job)).contains("offset=512 is no multiple"));
+        job.offset = 4096;
+        assert!(target.region(&job).is_ok());
+        target.direct_block = None;
+        assert!(refusal(target.region(&job)).contains("refuses O_DIRECT"));
+    }
+
+    #[test]
+    fn a_target_that_shrank_is_noticed_by_the_probe() {
+        let file = file_of(100_000);
+        let target = Target::inspect(&spec(file.path())).unwrap();
+        let job = buffered(4096);
+        let region = target.region(&job).unwrap();
+        let opened = target.open(&job).unwrap();
+        assert!(target.probe(&job, &opened, region).is_ok());
+        file.as_file().set_len(100).unwrap();
+        assert!(refusal(target.probe(&job, &opened, region)).contains("100 of 4096 bytes at 0"));
+    }
+}
