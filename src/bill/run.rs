@@ -32,6 +32,8 @@ pub struct RunData {
     pub warnings: Vec<Warning>,
     /// Workload and why measuring it ended.
     pub ends: Vec<(String, String)>,
+    /// Visits that were measured to their end: visit, set, workload.
+    pub visits_ended: Vec<(u32, u32, String)>,
     /// How the run ended; `None`: still running, or killed.
     pub outcome: Option<String>,
     /// Frames counted as absent.

@@ -53,8 +53,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 
 fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     match args.run.is_empty() {
-        true => Ok(store::list(runs)?.into_iter().map(|listed| listed.dir).collect()),
-        false => args.run.iter().map(|name| store::find(runs, name)).collect(),
+        true => Ok(store::list(runs)?.into_iter().map(|listed| listed.folder).collect()),
+        false => args.run.iter().map(|name| Ok(store::find(runs, name).map_err(Failed::from)?)).collect(),
     }
 }
 

@@ -20,12 +20,20 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
         say(&format!("no runs in {}\n", runs.display()))?;
     }
     for run in listed {
-        let outcome = match (&run.outcome, store::RunLock::take(&run.dir)) {
+        let outcome = match (&run.outcome, store::RunLock::take(&run.folder)) {
             (Some(outcome), _) => outcome.lines().next().unwrap_or("").to_owned(),
             (None, Ok(None)) => "running".to_owned(),
             (None, _) => "killed (iotax clean, then iotax resume)".to_owned(),
         };
-        say(&format!("{}  {}  {}\n", run.id, run.title, outcome))?;
+        say(&format!("{}  {}  {}\n", run.id, title(&run), outcome))?;
     }
     Ok(DONE)
+}
+
+/// The compared stacks, shortened.
+fn title(run: &store::RunSummary) -> String {
+    match &run.start {
+        Ok(start) => start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect::<Vec<_>>().join(" / "),
+        Err(why) => format!("unreadable: {why}"),
+    }
 }

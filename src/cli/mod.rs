@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
-    let runs = || cli.runs.clone().map_or_else(crate::store::default_runs_dir, Ok);
+    let runs = || cli.runs.clone().map_or_else(|| crate::store::default_runs_dir().map_err(exit::Failed::from), Ok);
     match cli.command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),

@@ -44,7 +44,7 @@ fn known_format(word: &str) -> Result<String, String> {
 /// # Errors
 /// When a run does not exist or cannot be read.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dirs: Vec<PathBuf> = args.run.iter().map(|name| store::find(runs, name)).collect::<Result<_>>()?;
+    let dirs: Vec<PathBuf> = args.run.iter().map(|name| Ok(store::find(runs, name).map_err(Failed::from)?)).collect::<Result<_>>()?;
     print(&dirs, &args.output, columns())?;
     Ok(DONE)
 }
@@ -66,7 +66,7 @@ pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
 /// # Errors
 /// When it cannot be read.
 pub fn findings(dir: &Path) -> Result<Findings> {
-    Ok(bill::findings(&store::load(dir)?))
+    Ok(bill::findings(&store::load(dir).map_err(Failed::from)?))
 }
 
 /// Runs in one form.

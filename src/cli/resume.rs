@@ -33,12 +33,12 @@ pub struct Args {
 /// # Errors
 /// As `run`; and when the run is still going or was complete.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dir = store::find(runs, &args.run)?;
+    let dir = store::find(runs, &args.run).map_err(Failed::from)?;
     let id = store::run_id_of(&dir);
     let Some(_lock) = RunLock::take(&dir)? else {
         return Err(Failed::input(format!("run {id} is still running")).into());
     };
-    let data = store::load(&dir)?;
+    let data = store::load(&dir).map_err(Failed::from)?;
     if data.outcome.as_deref() == Some("complete") {
         say(&format!("run {id} is complete: nothing to resume\n"))?;
         return Ok(DONE);
@@ -50,7 +50,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     survey::check_needs(&scenario)?;
     let survey = survey::look(&scenario, &layout(&scenario))?;
     let parts = guest_parts(&scenario)?;
-    let mut store = store::Store::reopen(&dir)?;
+    let mut store = store::Store::append(&dir).map_err(Failed::from)?;
     store.append(&Record::Resumed { at: now() })?;
     let result = session(&scenario, store, &dir, &id, parts, survey, before);
     finish(&dir, result, &args.output)

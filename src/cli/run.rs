@@ -15,7 +15,7 @@ use crate::step::executor::Executor;
 use crate::step::journal::Journal;
 use crate::step::system::{RealSystem, boot_id};
 use crate::store::record::{Record, RunStart};
-use crate::store::{RunLock, Store, Writer};
+use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
     let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
     printed?;
     if outcome == Outcome::Interrupted {
-        say(&format!("interrupted; to go on: iotax resume {}\n", crate::store::run_id_of(dir)))?;
+        say(&format!("interrupted; to go on: iotax resume {}\n", store::run_id_of(dir)))?;
     }
     Ok(DONE)
 }
@@ -64,10 +64,10 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
     let guest_parts = guest_parts(scenario)?;
-    let mut store = Store::create(runs)?;
-    let dir = store.dir().to_owned();
+    let id = store::new_id();
+    let mut store = Store::create(runs, &id).map_err(Failed::from)?;
+    let dir = store.folder().to_owned();
     let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;
-    let id = crate::store::run_id_of(&dir);
     store.append(&Record::Run(RunStart {
         id: id.clone(),
         at: now(),

@@ -265,6 +265,16 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
     Ok(parent.to_owned())
 }
 
+/// Whether a file of so many bytes may be made at `path`: nothing is there, its folder is, and a
+/// tenth of the file system stays free.
+///
+/// # Errors
+/// What is in the way, and what would do.
+pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
+    check_size(path, bytes)?;
+    check_space(path, &parent_of(path)?, bytes + TRAILER)
+}
+
 fn check_space(path: &Path, parent: &Path, wanted: u64) -> Result<()> {
     let stat = rustix::fs::statvfs(parent).with_context(|| format!("cannot ask for room in {}", parent.display()))?;
     let total = stat.f_blocks.saturating_mul(stat.f_frsize);

@@ -115,8 +115,8 @@ impl Visit<'_> {
         self.warm_up(progress)?;
         let ended = self.rounds(progress, schedule, until)?;
         for worker in 0..self.ready.len() {
-            let place = self.ready[worker].place.clone();
-            self.places.get(&place)?.peer.end(self.worker_number(worker)).map_err(Failed::from)?;
+            let (place, number) = (self.ready[worker].place.clone(), self.worker_number(worker));
+            self.places.get(&place)?.peer.end(number).map_err(Failed::from)?;
         }
         Ok(ended)
     }
@@ -312,7 +312,7 @@ impl Visit<'_> {
         let ready = self.ready[worker].clone();
         let clock_offset_ns = self.places.get(&ready.place)?.clock_offset_ns;
         let samples = self.samples(result)?;
-        self.store.append(&Record::Slice(Slice {
+        let slice = Slice {
             visit: self.number,
             set: self.set,
             round: progress.next_round,
@@ -329,7 +329,8 @@ impl Visit<'_> {
             samples,
             cpu,
             gate,
-        }))
+        };
+        Ok(self.store.append(&Record::Slice(slice))?)
     }
 
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {

@@ -352,7 +352,8 @@ impl Session<'_> {
         if let Some(why) = &emulated {
             self.observer.tell(Event::Warning { text: format!("{name} is emulated ({why}): its figures are not representative") });
         }
-        self.store.append(&Record::Place(PlaceFacts { place: name.to_owned(), facts, emulated, commands }))
+        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands };
+        Ok(self.store.append(&Record::Place(facts))?)
     }
 
     fn devices_in(&self, place: &str) -> Vec<PathBuf> {
@@ -438,7 +439,7 @@ impl Session<'_> {
     fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
         self.observer.tell(Event::WorkloadEnd { reason: reason.to_owned() });
         self.store.append(&Record::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
-        self.store.sync()
+        Ok(self.store.sync()?)
     }
 
     fn ground<'b>(&'b self, layout: &'b Layout) -> Ground<'b> {

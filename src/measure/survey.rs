@@ -7,6 +7,7 @@ use super::wire::message::{Request, Response};
 use crate::exit::Failed;
 use crate::guard::inspect::{self, Inspection, Kind};
 use crate::guard::judge::{self, Intent};
+use crate::guard::marker;
 use crate::host::needs;
 use crate::layer::by_name;
 use crate::layer::medium::{Found, sibling_path};
@@ -88,7 +89,6 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
 /// A file that is made when it is not there, or reused when it is ours.
 fn file(path: &Path, size: Option<u64>, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<String>) -> Result<Found> {
     let Some(bytes) = size else { return existing(path, scenario, stack, warnings) };
-    check_parent(path, stack)?;
     if std::fs::symlink_metadata(path).is_ok() {
         let found = inspected(path, stack)?;
         judge::judge(&found, Intent::Write, &scenario.consent).map_err(Failed::from)?;
@@ -103,21 +103,10 @@ fn file(path: &Path, size: Option<u64>, scenario: &Scenario, stack: &Stack, warn
             ))
             .into());
         }
+    } else {
+        marker::check_room(path, bytes)?;
     }
     Ok(Found { bytes, block: false, exists: false })
-}
-
-fn check_parent(path: &Path, stack: &Stack) -> Result<()> {
-    match path.parent() {
-        Some(parent) if parent.is_dir() => Ok(()),
-        _ => Err(Failed::input(format!(
-            "{}: the folder of {} does not exist; hint: mkdir -p {}",
-            stack.text,
-            path.display(),
-            path.parent().unwrap_or(Path::new("/")).display()
-        ))
-        .into()),
-    }
 }
 
 /// Somebody's device or file: read, or written by explicit consent.

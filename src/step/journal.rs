@@ -109,10 +109,9 @@ impl Journal {
 
     fn append(&mut self, entry: &Entry) -> Result<()> {
         crash_point(self.appended, "before");
-        let mut text = line::encode(entry)?;
-        text.push('\n');
+        let text = line::encode(entry)?;
         self.file
-            .write_all(text.as_bytes())
+            .write_all(&text)
             .and_then(|()| self.file.sync_data())
             .with_context(|| format!("cannot write the journal {}", self.path.display()))?;
         crash_point(self.appended, "after");
@@ -144,8 +143,8 @@ impl Entry {
 /// When the file is there and cannot be read.
 pub fn read(run_dir: &Path) -> Result<Vec<Entry>> {
     let path = run_dir.join(FILE);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(text.lines().filter_map(|text| line::decode(text).ok()).collect()),
+    match std::fs::read(&path) {
+        Ok(text) => Ok(text.split(|byte| *byte == b'\n').filter_map(line::decode).collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
     }

@@ -4,6 +4,7 @@
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
 use super::{ProcessId, Yield};
+use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -70,6 +71,9 @@ pub trait System {
     fn remove_plain(&mut self, path: &Path) -> Result<()>;
 }
 
+/// Whoever is told how far a fill is, and may stop it.
+type Told<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
+
 /// This machine.
 #[derive(Default)]
 pub struct RealSystem {
@@ -92,7 +96,7 @@ impl System for RealSystem {
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
-        marker::remove_unfinished(path, run_id)?;
+        
         let Some(marker) = marker::read(path)? else { return Ok(None) };
         Ok((marker.run_id == run_id).then(|| yield_of(path, &marker)))
     }
@@ -113,9 +117,10 @@ impl System for RealSystem {
             return Ok(());
         }
         let mut nothing = |_| std::ops::ControlFlow::Continue(());
-        match &mut self.on_fill {
-            Some(told) => marker::fill(path, seed, told.as_mut()),
-            None => marker::fill(path, seed, &mut nothing),
+        let told = self.on_fill.as_deref_mut().map_or(&mut nothing as Told<'_>, |told| told as Told<'_>);
+        match fill::fill(path, seed, told)? {
+            Filled::Whole => Ok(()),
+            Filled::Stopped(bytes) => bail!("interrupted after {}", crate::units::show_bytes(bytes)),
         }
     }
 

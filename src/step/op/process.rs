@@ -95,6 +95,7 @@ impl Operation for RemoteAgent {
 
     fn undo(&self, _: &mut dyn System, tag: &RunTag, _: &Yield) -> Result<()> {
         ssh::remove_remote(&self.host, &tag.run_id, &ssh::SshOptions::from_env())
+            .map(drop)
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
     }
 

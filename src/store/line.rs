@@ -1,0 +1,59 @@
+//! A line of any record that must survive a kill: JSON with the length and CRC of its exact bytes
+//! around it. The index of a run and its journal are such lines.
+
+use super::FORMAT;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::io::Write as _;
+
+/// The envelope; the same in every version.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    v: u32,
+    len: usize,
+    crc: &'a str,
+    #[serde(borrow)]
+    rec: &'a RawValue,
+}
+
+/// A sound line: its format's version, and the record's text.
+pub struct Sound<'a> {
+    /// Version of the format.
+    pub version: u32,
+    /// The record's exact bytes.
+    pub record: &'a str,
+}
+
+/// The line around a record, with its newline.
+pub fn enclose(rec: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(rec.len() + 64);
+    let crc = crc32fast::hash(rec);
+    // Writing to a Vec cannot fail.
+    let _ = write!(line, "{{\"v\":{FORMAT},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":", rec.len());
+    line.extend_from_slice(rec);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+/// Opens a line without its newline; `None` when it is torn.
+pub fn open(line: &[u8]) -> Option<Sound<'_>> {
+    let Envelope { v, len, crc, rec } = serde_json::from_slice(line).ok()?;
+    let rec = rec.get();
+    let sound = rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
+    sound.then_some(Sound { version: v, record: rec })
+}
+
+/// The line of a record, with its newline.
+///
+/// # Errors
+/// When the record has no JSON form (a path that is not UTF-8).
+pub fn encode(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    Ok(enclose(&serde_json::to_vec(record)?))
+}
+
+/// The record of a line without its newline; `None` when it is torn, newer, or another's.
+pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let sound = open(line).filter(|sound| sound.version <= FORMAT)?;
+    serde_json::from_str(sound.record).ok()
+}

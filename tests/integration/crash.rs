@@ -1,0 +1,99 @@
+//! kill -9 before and after every journal record, then `clean`: nothing of the run is left and what
+//! was not ours is untouched.
+
+use crate::rig::{Rig, can, has, is_root, traces, words};
+use std::path::Path;
+
+/// What a folder holds, apart from the runs.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Kills a run at each record until one run gets through alive; cleans after each.
+fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
+    let folder = rig.path("");
+    std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
+    let before = contents(&folder);
+    for record in 0.. {
+        for side in ["before", "after"] {
+            let output = rig.command(args).env("IOTAX_CRASH_AT", format!("{record}:{side}")).output().unwrap();
+            let survived = output.status.code().is_some();
+            assert!(!survived || record >= least_records, "only {record} records\n{}", words(&output));
+            if survived {
+                assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+                return;
+            }
+            let cleaned = rig.iotax(&["clean"]);
+            assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
+            assert_eq!(traces(&folder), Vec::<String>::new(), "killed {side} record {record}");
+            assert!(contents(&folder) == before, "killed {side} record {record}: files differ");
+            let again = rig.expect(0, &["clean"]);
+            assert!(again.contains("nothing to clean"), "{again}");
+        }
+    }
+}
+
+const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
+
+#[test]
+fn of_a_loop_and_a_file_system() {
+    if !can("root, loop devices and mkfs.xfs", is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs")) {
+        return;
+    }
+    let rig = Rig::new();
+    let stack = format!("{} | loop | fs(xfs)", rig.file("x.img", 512));
+    let args = [&["run", "--bill", &stack], QUICK].concat();
+    // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
+    killed_everywhere(&rig, &args, 20);
+}
+
+#[test]
+fn of_a_guest() {
+    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let stack = format!("{file} | vm(memory=256MiB)");
+    let args = [&["run", &file, &stack], QUICK].concat();
+    killed_everywhere(&rig, &args, 8);
+}
+
+#[test]
+fn after_a_reboot_nothing_of_the_old_boot_is_looked_for() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let args = [&["run", &file, "file:/dev/null"], QUICK].concat();
+    let args: Vec<&str> = args.iter().copied().filter(|word| *word != "file:/dev/null").collect();
+    let output = rig.command(&args).env("IOTAX_CRASH_AT", "3:after").output().unwrap();
+    assert_eq!(output.status.code(), None, "{}", words(&output));
+    let journal = rig.run_dirs()[0].join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    assert!(text.contains("boot_id"), "{text}");
+    rig.expect(0, &["clean"]);
+    assert!(!rig.path("x.img").exists());
+}
+
+#[test]
+fn resume_goes_on_after_a_kill() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let null = format!("{file} | null");
+    let args = [&["run", &file, &null], QUICK].concat();
+    let output = rig.command(&args).env("IOTAX_CRASH_AT", "4:before").output().unwrap();
+    assert_eq!(output.status.code(), None, "{}", words(&output));
+    let run = rig.run_dirs()[0].clone();
+    let listed = rig.expect(0, &["list"]);
+    assert!(listed.contains("killed"), "{listed}");
+    rig.expect(0, &["resume", run.to_str().unwrap()]);
+    assert!(rig.expect(0, &["list"]).contains("complete"));
+    assert!(!rig.path("x.img").exists());
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}

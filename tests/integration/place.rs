@@ -1,0 +1,147 @@
+//! Other places for real: a guest that boots and is measured in, a host over a real sshd.
+
+use crate::rig::{Rig, can, has, is_root, traces, words};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "2s", "--budget", "6s"];
+
+fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
+    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_guest_boots_and_is_measured_against_its_file() {
+    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 128);
+    let guest = format!("{file} | vm(memory=256MiB, iothread=true, num-queues=2)");
+    let report = json(&rig, &[&["run", &file, &guest], QUICK].concat());
+    let text = report.to_string();
+    let rows = &report["workloads"][0]["rows"];
+    for row in [&rows[0], &rows[1]] {
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{text}");
+    }
+    // Without a KVM that works every figure of the guest is labelled and none is a headline.
+    if rows[1]["emulated"].is_string() {
+        assert!(report["headline"].is_null(), "{text}");
+        assert!(!report["emulated"].as_array().unwrap().is_empty(), "{text}");
+    }
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+    assert!(!rig.path("x.img").exists());
+}
+
+#[test]
+fn qemu_that_dies_in_the_middle_is_told_and_nothing_is_left() {
+    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let guest = format!("{file} | vm(memory=256MiB)");
+    let args = ["run", &file, &guest, "--min-time", "60s", "--budget", "60s"];
+    let mut command = rig.command(&args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let index = || rig.run_dirs().first().and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok());
+    wait(|| index().is_some_and(|text| text.contains("\"slice\"")), 120, "the first slice");
+    let qemu = pid_of_qemu(rig.path("").to_str().unwrap());
+    Command::new("kill").args(["-9", &qemu]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", words(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("guest vm"), "{}", words(&output));
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+    assert!(!rig.path("x.img").exists());
+    rig.expect(0, &["report", "last"]);
+}
+
+fn pid_of_qemu(folder: &str) -> String {
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if line.starts_with("qemu-system") && line.contains(folder) {
+            return entry.file_name().to_string_lossy().into_owned();
+        }
+    }
+    panic!("no QEMU runs in {folder}");
+}
+
+fn wait(done: impl Fn() -> bool, seconds: u64, what: &str) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(seconds), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A real sshd on loopback with keys of its own; ended when dropped.
+struct Sshd {
+    child: Child,
+    config: std::path::PathBuf,
+}
+
+impl Sshd {
+    fn start(rig: &Rig) -> Sshd {
+        let folder = rig.path("ssh");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::create_dir_all("/run/sshd").unwrap();
+        for key in ["host", "user"] {
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key)).status();
+            assert!(made.unwrap().success());
+        }
+        std::fs::copy(folder.join("user.pub"), folder.join("authorized")).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let at = folder.display();
+        let server = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized\n\
+             PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n"
+        );
+        std::fs::write(folder.join("sshd_config"), server).unwrap();
+        let public = std::fs::read_to_string(folder.join("host.pub")).unwrap();
+        std::fs::write(folder.join("known"), format!("[127.0.0.1]:{port} {public}")).unwrap();
+        let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
+        let client = format!(
+            "Host elsewhere\n HostName 127.0.0.1\n Port {port}\n User {user}\n IdentityFile {at}/user\n \
+             IdentitiesOnly yes\n UserKnownHostsFile {at}/known\n"
+        );
+        let config = folder.join("config");
+        std::fs::write(&config, client).unwrap();
+        let log = std::fs::File::create(folder.join("log")).unwrap();
+        let child = Command::new("/usr/sbin/sshd").arg("-D").arg("-e").arg("-f").arg(folder.join("sshd_config")).stderr(log).spawn();
+        wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), 10, "sshd");
+        Sshd { child: child.unwrap(), config }
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_host_over_ssh_is_measured_against_this_one() {
+    if !can("root and openssh-server", is_root() && std::path::Path::new("/usr/sbin/sshd").exists()) {
+        return;
+    }
+    let rig = Rig::new();
+    let sshd = Sshd::start(&rig);
+    let theirs = rig.path("elsewhere.img");
+    std::fs::write(&theirs, vec![7u8; 64 << 20]).unwrap();
+    let (here, there) = (format!("file:{}", theirs.display()), format!("ssh:elsewhere:{}", theirs.display()));
+    let args = [&["run", &here, &there], QUICK, &["--format", "json"]].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = &report["workloads"][0]["rows"][1];
+    assert_eq!(row["place"], "ssh:elsewhere", "{report}");
+    assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
+    let left: Vec<_> = std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let run = rig.run_dirs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains(&run)), "{left:?}");
+}

@@ -1,0 +1,108 @@
+//! The main job as a whole: files, delays, loops, writes, fio, interrupts.
+
+use crate::rig::{Rig, can, has, is_root, traces, words};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "2s", "--budget", "6s"];
+
+fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
+    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_known_delay_is_found_on_a_file() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let report = json(&rig, &[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
+    let ratio = &report["workloads"][0]["comparisons"][0]["ratio"];
+    let found = ratio["value"].as_f64().unwrap_or_else(|| panic!("{report}"));
+    // 25 % more time an I/O is 80 % of the rate; the bounds are wide since the machine is shared.
+    assert!((0.6..0.95).contains(&found), "{report}");
+    assert!(!rig.path("x.img").exists());
+}
+
+#[test]
+fn the_bill_of_a_file_system_on_a_loop_device() {
+    if !can("root, loop devices and mkfs.xfs", is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs")) {
+        return;
+    }
+    let rig = Rig::new();
+    let stack = format!("{} | loop | fs(xfs)", rig.file("x.img", 512));
+    let report = json(&rig, &[&["run", "--bill", &stack], QUICK].concat());
+    let bill = &report["workloads"][0]["bill"];
+    let layers: Vec<&str> = bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
+    assert_eq!(layers, ["loop", "fs(xfs)"], "{report}");
+    assert!(bill["unexplained"].is_object() && bill["total"].is_object(), "{report}");
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
+#[test]
+fn writes_get_equal_files_and_two_figures() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let null = format!("{file} | null");
+    let plan = rig.expect(0, &["plan", &file, &null, "--rw", "randwrite"]);
+    assert!(plan.contains("x.img"), "{plan}");
+    let report = json(&rig, &[&["run", &file, &null, "--rw", "randwrite"], QUICK].concat());
+    let row = &report["workloads"][0]["rows"][0];
+    assert!(row["durable_bytes_per_s"]["value"].as_f64().is_some(), "{report}");
+}
+
+#[test]
+fn every_engine_measures_the_same_file() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let null = format!("{file} | null");
+    let mut engines = vec!["sync", "uring"];
+    if can("fio", has("fio")) {
+        engines.push("fio");
+    }
+    for engine in engines {
+        let report = json(&rig, &[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat());
+        let row = &report["workloads"][0]["rows"][0];
+        assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{report}");
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
+    }
+}
+
+#[test]
+fn ctrl_c_takes_down_and_keeps_what_was_measured() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let args = ["run", &file, &format!("{file} | null"), "--min-time", "60s", "--budget", "60s"];
+    let child = rig.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("iotax resume"), "{}", words(&output));
+    assert!(!rig.path("x.img").exists());
+    assert!(rig.expect(0, &["list"]).contains("interrupted"));
+    for format in ["terminal", "markdown", "html", "json", "csv"] {
+        assert!(!rig.expect(0, &["report", "last", "--format", format]).is_empty());
+    }
+}
+
+#[test]
+fn plan_touches_nothing() {
+    let rig = Rig::new();
+    let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 512));
+    let plan = rig.expect(0, &["plan", "--bill", &stack]);
+    for part in ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "take all of it down"] {
+        assert!(plan.contains(part), "{plan}");
+    }
+    assert!(!rig.path("x.img").exists() && rig.run_dirs().is_empty());
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let rig = Rig::new();
+    let mut child = rig.command(&["plan", &rig.file("x.img", 64)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", words(&output));
+    assert_eq!(output.status.code(), Some(0));
+}
