@@ -1,1 +1,54 @@
-//! report
+//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Nothing is
+//! computed here but positions and digits; every renderer says the same.
+
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod number;
+mod sheet;
+mod table;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use crate::bill::Findings;
+
+/// What a renderer may know about where its text goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Columns of the terminal; at least 40 are used.
+    pub width: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Page { width: 80 }
+    }
+}
+
+/// A form of report.
+pub struct Renderer {
+    /// `--format NAME`.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Extension of the file it is written to, without a dot.
+    pub extension: &'static str,
+    /// Makes the text.
+    pub render: fn(&Findings, &Page) -> String,
+}
+
+/// All of them.
+pub const ALL: &[&Renderer] = &[
+    &terminal::RENDERER,
+    &markdown::RENDERER,
+    &html::RENDERER,
+    &json::RENDERER,
+    &csv::RENDERER,
+];
+
+/// The renderer of that name.
+pub fn by_name(name: &str) -> Option<&'static Renderer> {
+    ALL.iter().copied().find(|renderer| renderer.name == name)
+}

@@ -1,0 +1,399 @@
+//! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings with a
+//! table beside each, facts and exact commands at the end. Reads in light, dark, on a phone and on paper.
+
+mod plot;
+
+use super::number::{Shown, change};
+use super::sheet;
+use super::table::Table;
+use super::{Page, Renderer};
+use crate::bill::Findings;
+use crate::bill::findings::{
+    Bill, BillLine, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
+};
+use crate::stats::Verdict;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use plot::{Bar, Curve, Scale};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "html",
+    help: "one self-contained page with drawings",
+    extension: "html",
+    render,
+};
+
+const STYLE: &str = include_str!("style.css");
+/// Half-width of the zone in which "no difference" may be said, in percent, as drawn.
+const ZONE: f64 = 2.0;
+/// Line styles in the style sheet.
+const STYLES: usize = 6;
+
+fn render(findings: &Findings, _page: &Page) -> String {
+    let run = &findings.run;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "iotax " (run.id) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (head(findings))
+                    @for workload in &findings.workloads { (section(workload)) }
+                    (limits(findings))
+                    (origin(findings))
+                    (method())
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// `+-` of the plain texts as one sign, and a minus before a number as a minus.
+fn signed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied().unwrap_or(' ');
+        match c {
+            '+' if before == ' ' && next == '-' => {
+                rest.next();
+                out.push('\u{b1}');
+            }
+            '-' if before == ' ' && next.is_ascii_digit() => out.push('\u{2212}'),
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
+fn head(findings: &Findings) -> Markup {
+    let run = &findings.run;
+    html! {
+        header {
+            p class="eyebrow" { b { "iotax" } " \u{b7} " (run.at) " \u{b7} run " (run.id) " \u{b7} " (run.state) }
+            @for line in &findings.emulated { p class="alarm" { "Emulated: " (line) "." } }
+            @if !run.is_complete() {
+                p class="alarm" { "This run is " (run.state) ": the figures are of what it recorded." }
+            }
+            @match (&findings.headline, &findings.no_headline) {
+                (Some(headline), _) => h1 { (signed(headline)) },
+                (None, reason) => {
+                    h1 { "What each layer charges" }
+                    @if let Some(reason) = reason { p class="soft" { "No headline: " (reason) "." } }
+                },
+            }
+        }
+    }
+}
+
+fn section(workload: &WorkloadFindings) -> Markup {
+    html! {
+        section {
+            h2 { (workload.subject) }
+            p class="soft" { (sheet::effort(workload)) }
+            (verdicts(&workload.comparisons))
+            @if let Some(bill) = &workload.bill { (bill_of(bill)) }
+            (forest(workload))
+            (figures(workload))
+            (latency_charts(workload))
+            (remarks(workload))
+        }
+    }
+}
+
+fn class_of(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Costs { .. } => "cost",
+        Verdict::Gains { .. } => "gain",
+        Verdict::NoDifference { .. } => "none",
+        Verdict::Unresolved { .. } => "open",
+    }
+}
+
+fn verdicts(comparisons: &[Comparison]) -> Markup {
+    html! {
+        ul class="verdicts" {
+            @for one in comparisons { li class=(class_of(&one.verdict)) { (signed(&one.sentence)) } }
+        }
+    }
+}
+
+/// What one line of intervals shows.
+struct IntervalRow {
+    name: String,
+    note: String,
+    class: &'static str,
+    total: bool,
+    emulated: bool,
+    bar: Option<Bar>,
+    words: String,
+}
+
+fn intervals(rows: &[IntervalRow]) -> Markup {
+    let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
+    let scale = Scale::of(&bars, ZONE);
+    html! {
+        div class="plot" {
+            @for row in rows {
+                div class=(if row.total { "row total" } else { "row" }) {
+                    span { (row.name) @if row.emulated { span class="tag warn" { "emulated" } } @if !row.note.is_empty() { " " span class="soft" { (row.note) } } }
+                    (plot::interval(row.bar, scale, ZONE, row.class, &format!("{} {}", row.name, row.words)))
+                    span { (row.words) }
+                }
+            }
+            div class="row axis" { span {} (plot::axis(scale)) span {} }
+        }
+    }
+}
+
+fn words_of(ratio: &Figure) -> String {
+    match change(ratio) {
+        Shown::Missing => "not measured".to_owned(),
+        shown => signed(&shown.cell()),
+    }
+}
+
+fn forest(workload: &WorkloadFindings) -> Markup {
+    let row = |one: &Comparison| IntervalRow {
+        name: one.stack.clone(),
+        note: short_quantity(&one.quantity).to_owned(),
+        class: class_of(&one.verdict),
+        total: false,
+        emulated: one.emulated.is_some(),
+        bar: Bar::of(&one.ratio),
+        words: words_of(&one.ratio),
+    };
+    let rows: Vec<IntervalRow> = workload.comparisons.iter().map(row).collect();
+    let against = workload.comparisons.first().map(|one| one.against.as_str());
+    html! {
+        @if let Some(against) = against {
+            h3 { "Rate against " (against) }
+            (intervals(&rows))
+            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (ZONE) " %." }
+        }
+    }
+}
+
+/// Which of the two figures of a write; nothing for reads.
+fn short_quantity(quantity: &str) -> &'static str {
+    match (
+        quantity.contains("(acknowledged"),
+        quantity.contains("(durable"),
+    ) {
+        (true, _) => "acknowledged",
+        (_, true) => "durable",
+        _ => "",
+    }
+}
+
+fn bill_of(bill: &Bill) -> Markup {
+    let row = |line: &BillLine, class: &'static str, total: bool| IntervalRow {
+        name: line.layer.clone(),
+        note: String::new(),
+        class,
+        total,
+        emulated: line.emulated.is_some(),
+        bar: Bar::of(&line.ratio),
+        words: words_of(&line.ratio),
+    };
+    let mut rows: Vec<IntervalRow> = bill
+        .lines
+        .iter()
+        .map(|line| row(line, line_class(&line.ratio), false))
+        .collect();
+    rows.push(row(&bill.total, line_class(&bill.total.ratio), true));
+    rows.push(row(&bill.unexplained, "none", false));
+    html! {
+        h3 { "The bill" }
+        (intervals(&rows))
+        p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
+        (table(&sheet::bill(bill), bill.lines.len()))
+    }
+}
+
+/// A line is no verdict, but its colour says which way it points.
+fn line_class(ratio: &Figure) -> &'static str {
+    match ratio.bounds() {
+        Some((_, high)) if high < 1.0 => "cost",
+        Some((low, _)) if low > 1.0 => "gain",
+        Some(_) => "none",
+        None => "open",
+    }
+}
+
+/// `total` is the row that is set off, or one past the end.
+fn table(table: &Table, total: usize) -> Markup {
+    let rows = table.columns.first().map_or(0, |column| column.cells.len());
+    html! {
+        div class="scroll" {
+            table {
+                thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
+                tbody {
+                    @for at in 0..rows {
+                        tr class=(if at == total { "total" } else { "" }) {
+                            @for column in &table.columns { (cell(&column.cells[at])) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(text: &str) -> Markup {
+    match text {
+        "-" => html! { td class="absent" { "\u{2013}" } },
+        "failed" => html! { td class="failed" { "failed" } },
+        text => html! { td { (signed(text)) } },
+    }
+}
+
+fn figures(workload: &WorkloadFindings) -> Markup {
+    html! {
+        h3 { "Figures" }
+        (table(&sheet::stacks(workload), usize::MAX))
+        @if let Some((direction, second)) = sheet::second_latencies(workload) {
+            h3 { "Latency of " (direction) "s" }
+            (table(&second, usize::MAX))
+        }
+        p class="soft" {
+            "* baseline. \u{b1} is half a 95 % interval; ? marks a value without one. CPU/IO: the whole place, user and "
+            "system. generator/IO: the load's own threads. n: whole rounds."
+        }
+        @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
+        @for row in workload.rows.iter().filter(|row| row.text != row.stack) {
+            p class="soft" { b { (row.stack) } " is " code { (row.text) } @if let Some(engine) = &row.engine { ", engine " (engine) } }
+        }
+    }
+}
+
+fn latency_charts(workload: &WorkloadFindings) -> Markup {
+    let directions: Vec<&'static str> = ["read", "write"]
+        .into_iter()
+        .filter(|way| !curves(&workload.rows, way).is_empty())
+        .collect();
+    html! { @for direction in directions { (latency_chart(workload, direction)) } }
+}
+
+/// Stacks that have a curve of a direction, each with the line style of its row.
+fn curves<'a>(rows: &'a [Row], direction: &str) -> Vec<(&'a Row, Curve<'a>)> {
+    let of = |latency: &&'a Latency| latency.direction == direction && latency.curve.len() > 1;
+    let curve = |(at, row): (usize, &'a Row)| {
+        let latency = row.latency.iter().find(of)?;
+        Some((
+            row,
+            Curve {
+                points: &latency.curve,
+                class: format!("c{}", at % STYLES),
+            },
+        ))
+    };
+    rows.iter().enumerate().filter_map(curve).collect()
+}
+
+fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
+    let (rows, curves): (Vec<&Row>, Vec<Curve>) =
+        curves(&workload.rows, direction).into_iter().unzip();
+    let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
+    let words = format!(
+        "{direction} latency by percentile of {}; the table above has the figures",
+        names.join(", ")
+    );
+    let ratios = sheet::latency_ratios(&workload.comparisons);
+    html! {
+        h3 { "Latency of " (direction) "s by percentile" }
+        ul class="legend" {
+            @for (name, curve) in names.iter().zip(&curves) {
+                li { svg height="8" aria-hidden="true" { line class={ "curve " (curve.class) } x1="0" x2="28" y1="4" y2="4" {} } (name) }
+            }
+        }
+        (plot::latencies(&curves, &words))
+        @if direction == workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next().unwrap_or("") {
+            (table(&ratios, usize::MAX))
+        }
+    }
+}
+
+fn remarks(workload: &WorkloadFindings) -> Markup {
+    let lines = sheet::remarks(workload);
+    html! {
+        @if !lines.is_empty() {
+            h3 { "Remarks" }
+            ul class="soft" { @for line in &lines { li { (line) } } }
+        }
+    }
+}
+
+fn limits(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.warnings.is_empty() {
+            section {
+                h2 { "Warnings" }
+                ul { @for one in &findings.warnings { li { span class="tag warn" { (one.kind) } " " (one.subject) ": " (one.text) } } }
+            }
+        }
+        @if !findings.not_excluded.is_empty() {
+            section {
+                h2 { "What is not excluded" }
+                ul { @for line in &findings.not_excluded { li { (line) } } }
+            }
+        }
+    }
+}
+
+fn origin(findings: &Findings) -> Markup {
+    let run = &findings.run;
+    html! {
+        section {
+            h2 { "How it was measured" }
+            dl {
+                dt { "iotax" } dd { (run.iotax) }
+                dt { "scenario" } dd { (run.source) }
+                dt { "seed" } dd { (run.seed) }
+                @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
+            }
+            pre { (run.command) }
+            @for place in &findings.places { (place_of(place)) }
+        }
+    }
+}
+
+fn place_of(place: &PlaceReport) -> Markup {
+    html! {
+        h3 { (place.place) @if place.emulated.is_some() { span class="tag warn" { "emulated" } } }
+        details open {
+            summary { "facts and commands" }
+            dl { @for (key, value) in sheet::facts(&place.facts) { dt { (key) } dd { (value) } } }
+            @for command in &place.commands { pre { (command) } }
+        }
+    }
+}
+
+fn method() -> Markup {
+    html! {
+        section {
+            h2 { "Method" }
+            p {
+                "Slices of all stacks alternate in random order, mirrored within each round, so that the machine's own noise "
+                "meets all alike. A ratio is the total of a stack over the total of the baseline; its 95 % interval comes from "
+                "16 to 31 batches of rounds, and no verdict is given while batches still depend on each other. Measuring stops "
+                "when the interval is narrow enough, never because it looks significant. Latency percentiles are read from "
+                "merged histograms. METHOD.md of iotax has the formulas."
+            }
+        }
+    }
+}
+
+/// A sentence as it stands in the page, for tests.
+#[cfg(test)]
+pub(super) fn escaped_signed(text: &str) -> String {
+    html! { (signed(text)) }.into_string()
+}

@@ -1,0 +1,273 @@
+//! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page while its
+//! text and strokes keep their size; every drawing has a title for those who do not see it.
+
+use crate::bill::findings::Figure;
+use crate::units::show_ns;
+use maud::{Markup, html};
+
+/// Interval of a ratio drawn as its change in percent of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bar {
+    low: f64,
+    middle: f64,
+    high: f64,
+}
+
+impl Bar {
+    pub(super) fn of(ratio: &Figure) -> Option<Bar> {
+        let (low, high) = ratio.bounds()?;
+        let change = |ratio: f64| 100.0 * (ratio - 1.0);
+        Some(Bar {
+            low: change(low),
+            middle: change(ratio.value()?),
+            high: change(high),
+        })
+    }
+}
+
+/// The axis that several bars share: percent of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    from: f64,
+    to: f64,
+    step: f64,
+}
+
+/// How far bars may reach before they are cut off with the axis.
+const FARTHEST: f64 = 1e4;
+
+impl Scale {
+    /// Holds all bars, zero and the zone of no difference.
+    pub(super) fn of(bars: &[Bar], zone: f64) -> Scale {
+        let low = bars
+            .iter()
+            .map(|bar| bar.low)
+            .fold(-zone * 1.5, f64::min)
+            .max(-100.0);
+        let high = bars
+            .iter()
+            .map(|bar| bar.high)
+            .fold(zone * 1.5, f64::max)
+            .min(FARTHEST);
+        let step = nice_step((high - low) / 5.0);
+        Scale {
+            from: (low / step).floor() * step,
+            to: (high / step).ceil() * step,
+            step,
+        }
+    }
+
+    fn at(&self, value: f64) -> String {
+        let share = 100.0 * (value - self.from) / (self.to - self.from);
+        format!("{:.2}%", share.clamp(0.0, 100.0))
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        let count = ((self.to - self.from) / self.step).round() as i32;
+        (0..=count)
+            .map(|tick| self.from + f64::from(tick) * self.step)
+            .collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten.
+fn nice_step(rough: f64) -> f64 {
+    let power = 10f64.powf(rough.max(1e-3).log10().floor());
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|step| step * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(10.0 * power)
+}
+
+const ROW: f64 = 34.0;
+
+/// One interval on the shared axis.
+pub(super) fn interval(
+    bar: Option<Bar>,
+    scale: Scale,
+    zone: f64,
+    class: &str,
+    words: &str,
+) -> Markup {
+    html! {
+        svg class=(class) height=(ROW) role="img" aria-label=(words) {
+            title { (words) }
+            (zone_of(scale, zone))
+            @for tick in scale.ticks() {
+                line class="grid" x1=(scale.at(tick)) x2=(scale.at(tick)) y1="0" y2=(ROW) {}
+            }
+            line class="zero" x1=(scale.at(0.0)) x2=(scale.at(0.0)) y1="0" y2=(ROW) {}
+            @if let Some(bar) = bar {
+                line class="whisker" x1=(scale.at(bar.low)) x2=(scale.at(bar.high)) y1=(ROW / 2.0) y2=(ROW / 2.0) {}
+                circle class="dot" cx=(scale.at(bar.middle)) cy=(ROW / 2.0) r="5.5" {}
+            }
+        }
+    }
+}
+
+fn zone_of(scale: Scale, zone: f64) -> Markup {
+    let width = 100.0 * 2.0 * zone / (scale.to - scale.from);
+    html! { rect class="zone" x=(scale.at(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height=(ROW) {} }
+}
+
+/// The axis below the intervals.
+pub(super) fn axis(scale: Scale) -> Markup {
+    let decimals = usize::from(scale.step < 1.0);
+    html! {
+        svg height="20" aria-hidden="true" {
+            @for tick in scale.ticks() {
+                text x=(scale.at(tick)) y="14" text-anchor="middle" {
+                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %")) }
+                }
+            }
+        }
+    }
+}
+
+/// A stack's latency distribution.
+pub(super) struct Curve<'a> {
+    pub(super) points: &'a [(f64, u64)],
+    pub(super) class: String,
+}
+
+const HEIGHT: f64 = 300.0;
+const TOP: f64 = 10.0;
+/// Share of the width left of the first percentile, for the labels of the latencies.
+const LEFT: f64 = 9.0;
+const MARKS: [(f64, &str); 6] = [
+    (0.0, "0"),
+    (0.5, "50"),
+    (0.9, "90"),
+    (0.99, "99"),
+    (0.999, "99.9"),
+    (0.9999, "99.99 %"),
+];
+
+/// Latency over percentile; both axes logarithmic, the percentiles in nines.
+pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
+    let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
+    let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
+    let high = all().map(|point| point.1).max().unwrap_or(1).max(2) as f64;
+    let frame = Frame::of(
+        low,
+        high,
+        all().map(|point| nines(point.0)).fold(1.0, f64::max),
+    );
+    html! {
+        svg height=(HEIGHT + 24.0) role="img" aria-label=(words) {
+            title { (words) }
+            @for ns in frame.latency_ticks() {
+                line class="grid" x1={ (LEFT) "%" } x2="100%" y1=(frame.y(ns)) y2=(frame.y(ns)) {}
+                text x={ (LEFT - 1.0) "%" } y=(frame.y(ns)) text-anchor="end" dominant-baseline="middle" { (tick_words(ns)) }
+            }
+            @for (q, label) in MARKS.iter().filter(|(q, _)| nines(*q) <= frame.nines + 1e-9) {
+                line class="grid" x1=(frame.x(*q)) x2=(frame.x(*q)) y1=(TOP) y2=(HEIGHT) {}
+                text x=(frame.x(*q)) y=(HEIGHT + 18.0) text-anchor=(if nines(*q) > frame.nines - 0.2 { "end" } else { "middle" }) { (label) }
+            }
+            @for curve in curves {
+                @for pair in curve.points.windows(2) {
+                    line class={ "curve " (curve.class) } x1=(frame.x(pair[0].0)) y1=(frame.y(pair[0].1 as f64))
+                        x2=(frame.x(pair[1].0)) y2=(frame.y(pair[1].1 as f64)) {}
+                }
+            }
+        }
+    }
+}
+
+struct Frame {
+    low: f64,
+    high: f64,
+    nines: f64,
+}
+
+impl Frame {
+    fn of(low: f64, high: f64, nines: f64) -> Frame {
+        // A little air, and never an empty range.
+        Frame {
+            low: low / 1.15,
+            high: high * 1.15,
+            nines,
+        }
+    }
+
+    fn x(&self, q: f64) -> String {
+        format!("{:.2}%", LEFT + (100.0 - LEFT) * nines(q) / self.nines)
+    }
+
+    fn y(&self, ns: f64) -> String {
+        let share = (ns / self.low).ln() / (self.high / self.low).ln();
+        format!("{:.1}", HEIGHT - (HEIGHT - TOP) * share)
+    }
+
+    /// 1, 2 and 5 of each decade; only decades where those would crowd.
+    fn latency_ticks(&self) -> Vec<f64> {
+        let steps: &[f64] = if self.high / self.low > 2e3 {
+            &[1.0]
+        } else {
+            &[1.0, 2.0, 5.0]
+        };
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let all =
+            decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+        all.filter(|ns| (self.low..=self.high).contains(ns))
+            .collect()
+    }
+}
+
+/// 0.99 is two nines.
+fn nines(q: f64) -> f64 {
+    -(1.0 - q).max(1e-9).log10()
+}
+
+/// `200 us`: a tick needs no decimals.
+fn tick_words(ns: f64) -> String {
+    show_ns(ns).replace(".00", "").replace(".0", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_holds_bars_zero_and_zone() {
+        let bars = [
+            Bar {
+                low: -16.2,
+                middle: -15.7,
+                high: -15.1,
+            },
+            Bar {
+                low: -3.0,
+                middle: -1.0,
+                high: 1.0,
+            },
+        ];
+        let scale = Scale::of(&bars, 2.0);
+        assert_eq!(
+            scale,
+            Scale {
+                from: -20.0,
+                to: 5.0,
+                step: 5.0
+            }
+        );
+        assert_eq!(
+            (scale.at(-20.0), scale.at(0.0)),
+            ("0.00%".into(), "80.00%".into())
+        );
+        let none = Scale::of(&[], 2.0);
+        assert!(none.from < -2.0 && none.to > 2.0);
+        assert!(none.ticks().iter().any(|tick| tick.abs() < 1e-9));
+    }
+
+    #[test]
+    fn an_axis_of_latencies_has_ticks_even_for_one_value() {
+        assert_eq!(nice_step(0.3), 0.5);
+        let frame = Frame::of(90_000.0, 2_000_000.0, 4.0);
+        assert_eq!(frame.latency_ticks().len(), 5);
+        assert_eq!(tick_words(200_000.0), "200 us");
+        assert_eq!(tick_words(1_000_000.0), "1 ms");
+        assert_eq!(frame.x(0.0), "9.00%");
+    }
+}

@@ -1,0 +1,124 @@
+//! Markdown for a wiki or an issue: the same tables with all their columns.
+
+use super::sheet;
+use super::table::escaped;
+use super::{Page, Renderer};
+use crate::bill::Findings;
+use crate::bill::findings::{PlaceReport, WorkloadFindings};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "markdown",
+    help: "tables for a wiki or an issue",
+    extension: "md",
+    render,
+};
+
+fn render(findings: &Findings, _page: &Page) -> String {
+    let run = &findings.run;
+    let mut out = format!("# iotax run {}\n\n", escaped(&run.id));
+    for line in &findings.emulated {
+        out += &format!("**Emulated: {}**\n\n", escaped(line));
+    }
+    match (&findings.headline, &findings.no_headline) {
+        (Some(headline), _) => out += &format!("**{}**\n\n", escaped(headline)),
+        (None, Some(reason)) => out += &format!("No headline: {}.\n\n", escaped(reason)),
+        (None, None) => {}
+    }
+    findings
+        .workloads
+        .iter()
+        .for_each(|workload| out += &section(workload));
+    let warnings = findings
+        .warnings
+        .iter()
+        .map(|one| format!("{} ({}): {}", one.kind, one.subject, one.text));
+    out += &list("Warnings", warnings.collect());
+    out += &list("Not excluded", findings.not_excluded.clone());
+    out += "## Run\n\n";
+    out += &list(
+        "",
+        vec![
+            format!("started {}, {}", run.at, run.state),
+            format!(
+                "iotax {}, scenario: {}, seed {}",
+                run.iotax, run.source, run.seed
+            ),
+        ],
+    );
+    out += &fenced(std::slice::from_ref(&run.command));
+    findings.places.iter().for_each(|one| out += &place(one));
+    out
+}
+
+fn section(workload: &WorkloadFindings) -> String {
+    let mut out = format!(
+        "## {}\n\n{}\n\n",
+        escaped(&workload.subject),
+        escaped(&sheet::effort(workload))
+    );
+    out += &list(
+        "",
+        workload
+            .comparisons
+            .iter()
+            .map(|one| one.sentence.clone())
+            .collect(),
+    );
+    out += &format!(
+        "{}\n`*` baseline; latencies from merged histograms; `+-` is half a 95 % interval.\n\n",
+        sheet::stacks(workload).markdown()
+    );
+    if let Some((direction, table)) = sheet::second_latencies(workload) {
+        out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
+    }
+    let ratios = sheet::latency_ratios(&workload.comparisons);
+    if ratios.columns[0].cells.iter().any(|name| !name.is_empty()) {
+        out += &format!("{}\n", ratios.markdown());
+    }
+    if let Some(bill) = &workload.bill {
+        out += &format!(
+            "### Bill\n\nEach layer against the stack below it; factors multiply.\n\n{}\n",
+            sheet::bill(bill).markdown()
+        );
+    }
+    out += &list("", sheet::debts(workload));
+    out += &list("", sheet::remarks(workload));
+    out
+}
+
+fn list(title: &str, lines: Vec<String>) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = if title.is_empty() {
+        String::new()
+    } else {
+        format!("## {title}\n\n")
+    };
+    let items: String = lines
+        .iter()
+        .map(|line| format!("- {}\n", escaped(line)))
+        .collect();
+    format!("{head}{items}\n")
+}
+
+/// Four backticks: a command may hold three.
+fn fenced(commands: &[String]) -> String {
+    if commands.is_empty() {
+        return String::new();
+    }
+    format!("````sh\n{}\n````\n\n", commands.join("\n"))
+}
+
+fn place(place: &PlaceReport) -> String {
+    let mut out = format!("### {}\n\n", escaped(&place.place));
+    out += &list(
+        "",
+        sheet::facts(&place.facts)
+            .iter()
+            .map(|(key, value)| format!("{key}: {value}"))
+            .collect(),
+    );
+    out + &fenced(&place.commands)
+}

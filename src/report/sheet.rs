@@ -1,0 +1,326 @@
+//! What the text reports lay out alike: tables of a workload, and the remarks below them.
+
+use super::number::{Shown, change, remark};
+use super::table::Table;
+use crate::bill::findings::{Bill, BillLine, Comparison, Figure, Latency, Row, WorkloadFindings};
+use std::collections::BTreeMap;
+
+/// A column of figures of a row.
+type Pick = fn(&Row) -> Option<&Figure>;
+/// Head, rank, what it picks.
+const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
+    ("IOPS", 0, |row| Some(&row.iops)),
+    ("throughput", 6, |row| Some(&row.bytes_per_s)),
+    ("durable", 2, |row| row.durable_bytes_per_s.as_ref()),
+    ("mean", 5, |row| first(row).map(|latency| &latency.mean)),
+    ("p50", 1, |row| first(row).map(|latency| &latency.p50)),
+    ("p99", 1, |row| first(row).map(|latency| &latency.p99)),
+    ("p99.9", 4, |row| first(row).map(|latency| &latency.p999)),
+    ("CPU/IO", 3, |row| Some(&row.cpu_place)),
+    ("generator/IO", 7, |row| Some(&row.cpu_generator)),
+];
+
+fn first(row: &Row) -> Option<&Latency> {
+    row.latency.first()
+}
+
+/// Name of a row with its marks.
+fn marked(row: &Row) -> String {
+    let baseline = if row.baseline { " *" } else { "" };
+    let emulated = if row.emulated.is_some() {
+        " (emulated)"
+    } else {
+        ""
+    };
+    format!("{}{baseline}{emulated}", row.stack)
+}
+
+/// Rates, latencies (of the first direction), CPU time of each stack.
+pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
+    let mut table = Table::default();
+    table.push("stack", 0, workload.rows.iter().map(marked).collect());
+    for (head, rank, pick) in STACK_COLUMNS {
+        if workload.rows.iter().any(|row| pick(row).is_some()) {
+            let cell =
+                |row| pick(row).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+            table.push(head, *rank, workload.rows.iter().map(cell).collect());
+        }
+    }
+    table.push(
+        "n",
+        8,
+        workload
+            .rows
+            .iter()
+            .map(|row| row.rounds.to_string())
+            .collect(),
+    );
+    table
+}
+
+/// Whether a direction beside the first has a table of its own.
+pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, Table)> {
+    let direction = workload
+        .rows
+        .iter()
+        .find_map(|row| row.latency.get(1))?
+        .direction;
+    let mut table = Table::default();
+    table.push("stack", 0, workload.rows.iter().map(marked).collect());
+    let picks: [(&'static str, fn(&Latency) -> &Figure); 4] = [
+        ("mean", |l| &l.mean),
+        ("p50", |l| &l.p50),
+        ("p99", |l| &l.p99),
+        ("p99.9", |l| &l.p999),
+    ];
+    for (head, pick) in picks {
+        let cell = |row: &Row| {
+            row.latency
+                .get(1)
+                .map_or_else(|| "-".to_owned(), |latency| Shown::of(pick(latency)).cell())
+        };
+        table.push(head, 0, workload.rows.iter().map(cell).collect());
+    }
+    Some((direction, table))
+}
+
+/// Ratios of percentiles, where there are several stacks.
+pub(super) fn latency_ratios(comparisons: &[Comparison]) -> Table {
+    let mut table = Table::default();
+    let mut seen: Vec<&Comparison> = Vec::new();
+    for one in comparisons {
+        // Both quantities of a write share their latencies.
+        if !seen.iter().any(|other| other.stack == one.stack) && !one.latency_ratios.is_empty() {
+            seen.push(one);
+        }
+    }
+    let name = |one: &&Comparison| format!("{} / {}", one.stack, one.against);
+    table.push("latency", 0, seen.iter().map(name).collect());
+    for (head, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let figure = |one: &&Comparison| {
+            one.latency_ratios
+                .iter()
+                .find(|ratio| ratio.1 == q)
+                .map(|ratio| change(&ratio.2).cell())
+        };
+        table.push(
+            head,
+            0,
+            seen.iter()
+                .map(|one| figure(one).unwrap_or_else(|| "-".into()))
+                .collect(),
+        );
+    }
+    table
+}
+
+/// The lines of a bill, the total, what is left.
+pub(super) fn bill_lines(bill: &Bill) -> Vec<&BillLine> {
+    bill.lines
+        .iter()
+        .chain([&bill.total, &bill.unexplained])
+        .collect()
+}
+
+/// The bill as a table.
+pub(super) fn bill(bill: &Bill) -> Table {
+    let lines = bill_lines(bill);
+    let mut table = Table::default();
+    let name = |line: &&BillLine| match line.emulated {
+        Some(_) => format!("{} (emulated)", line.layer),
+        None => line.layer.clone(),
+    };
+    table.push("layer", 0, lines.iter().map(name).collect());
+    table.push(
+        "rate",
+        0,
+        lines
+            .iter()
+            .map(|line| change(&line.ratio).cell())
+            .collect(),
+    );
+    table.push(
+        "factor",
+        3,
+        lines
+            .iter()
+            .map(|line| Shown::of(&line.ratio).cell())
+            .collect(),
+    );
+    if lines
+        .iter()
+        .any(|line| line.added_latency.value().is_some())
+    {
+        table.push(
+            "added latency",
+            1,
+            lines
+                .iter()
+                .map(|line| Shown::of(&line.added_latency).cell())
+                .collect(),
+        );
+    }
+    table.push(
+        "added CPU/IO",
+        2,
+        lines
+            .iter()
+            .map(|line| Shown::of(&line.added_cpu).cell())
+            .collect(),
+    );
+    table
+}
+
+/// Why figures are missing, failed or weak: one line a reason, naming what it is about.
+pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
+    let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in &workload.rows {
+        let figures: Vec<(&str, &Figure)> = STACK_COLUMNS
+            .iter()
+            .filter_map(|(head, _, pick)| Some((*head, pick(row)?)))
+            .collect();
+        // A stack without any figure is told about once.
+        if let Figure::Failed { reason } | Figure::Missing { reason } = &row.iops {
+            about
+                .entry(reason.clone())
+                .or_default()
+                .push(row.stack.clone());
+            continue;
+        }
+        let second = row.latency.iter().skip(1).flat_map(|latency| {
+            [
+                ("mean", &latency.mean),
+                ("p50", &latency.p50),
+                ("p99", &latency.p99),
+                ("p99.9", &latency.p999),
+            ]
+            .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
+        });
+        for (head, reason) in second.filter_map(|(head, figure)| Some((head, remark(figure)?))) {
+            about
+                .entry(reason.to_owned())
+                .or_default()
+                .push(format!("{} {head}", row.stack));
+        }
+        for (head, reason) in figures
+            .iter()
+            .filter_map(|(head, figure)| Some((head, remark(figure)?)))
+        {
+            about
+                .entry(reason.to_owned())
+                .or_default()
+                .push(format!("{} {head}", row.stack));
+        }
+    }
+    if let Some(bill) = &workload.bill {
+        for line in &bill.lines {
+            if let Some(reason) = remark(&line.ratio) {
+                about
+                    .entry(reason.to_owned())
+                    .or_default()
+                    .push(format!("line {}", line.layer));
+            }
+        }
+    }
+    about
+        .into_iter()
+        .map(|(reason, names)| format!("{}: {reason}", names.join(", ")))
+        .collect()
+}
+
+/// `48 rounds, 19.2 s of load, ended: precision`.
+pub(super) fn effort(workload: &WorkloadFindings) -> String {
+    let rounds = workload
+        .rows
+        .iter()
+        .map(|row| row.rounds)
+        .max()
+        .unwrap_or(0);
+    let ended = workload.ended.as_deref().unwrap_or("not ended in order");
+    format!(
+        "{rounds} rounds, {:.1} s of load, ended: {ended}",
+        workload.measured_s
+    )
+}
+
+/// Debts of writes, a line a stack.
+pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
+    let line = |row: &Row| {
+        let debt = row.debt.as_ref()?;
+        let gave_up = if debt.gave_up > 0 {
+            format!(", gave up {} times", debt.gave_up)
+        } else {
+            String::new()
+        };
+        let dirty = crate::units::show_bytes(debt.dirty_bytes);
+        Some(format!(
+            "{}: waited {:.2} s for earlier writes{gave_up}; at most {dirty} dirty and {} I/Os in flight were left",
+            row.stack, debt.waited_s, debt.in_flight
+        ))
+    };
+    workload.rows.iter().filter_map(line).collect()
+}
+
+/// Facts of a place as `key: value`, nested ones joined with dots; absent ones are left out.
+pub(super) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    flatten(String::new(), value, &mut lines);
+    lines
+}
+
+fn flatten(key: String, value: &serde_json::Value, lines: &mut Vec<(String, String)>) {
+    use serde_json::Value;
+    let below = |name: &str| {
+        if key.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{key}.{name}")
+        }
+    };
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| flatten(below(name), value, lines)),
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| flatten(below(&at.to_string()), value, lines));
+        }
+        Value::Array(items) if items.is_empty() => {}
+        Value::Array(items) => {
+            lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", ")))
+        }
+        other => lines.push((key, plain(other))),
+    }
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::facts;
+
+    #[test]
+    fn facts_are_flattened_and_absent_ones_left_out() {
+        let value = serde_json::json!({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": null, "drives": [{"name": "sda", "bytes": 5}]});
+        let lines: Vec<String> = facts(&value)
+            .into_iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "cpu.flags=a, b",
+                "cpu.model=x",
+                "drives.0.bytes=5",
+                "drives.0.name=sda"
+            ]
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
+
+use super::sheet;
+use super::table::wrapped;
+use super::{Page, Renderer};
+use crate::bill::Findings;
+use crate::bill::findings::{RunIdentity, WorkloadFindings};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "terminal",
+    help: "tables and sentences for a terminal of any width",
+    extension: "txt",
+    render,
+};
+
+/// Narrower than this nothing can be laid out.
+const NARROWEST: usize = 40;
+
+fn render(findings: &Findings, page: &Page) -> String {
+    let width = page.width.max(NARROWEST);
+    let mut out = wrapped(&identity(&findings.run), width, "  ");
+    for line in &findings.emulated {
+        out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
+    }
+    match (&findings.headline, &findings.no_headline) {
+        (Some(headline), _) => out += &format!("\n{}", wrapped(headline, width, "  ")),
+        (None, Some(reason)) => {
+            out += &format!(
+                "\n{}",
+                wrapped(&format!("no headline: {reason}"), width, "  ")
+            )
+        }
+        (None, None) => {}
+    }
+    findings
+        .workloads
+        .iter()
+        .for_each(|workload| out += &section(workload, width));
+    let warnings = findings
+        .warnings
+        .iter()
+        .map(|warning| format!("{} ({}): {}", warning.kind, warning.subject, warning.text));
+    out += &list("Warnings", warnings, width);
+    out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
+    out
+}
+
+fn identity(run: &RunIdentity) -> String {
+    format!("iotax run {} of {}: {}", run.id, run.at, run.state)
+}
+
+fn section(workload: &WorkloadFindings, width: usize) -> String {
+    let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
+    out += &wrapped(&format!("  {}", sheet::effort(workload)), width, "  ");
+    out += &format!("\n{}", sheet::stacks(workload).text(width));
+    if let Some((direction, table)) = sheet::second_latencies(workload) {
+        out += &format!("\n  latency of {direction}s\n{}", table.text(width));
+    }
+    out += &list("", sheet::debts(workload).into_iter(), width);
+    out += &list(
+        "",
+        workload.comparisons.iter().map(|one| one.sentence.clone()),
+        width,
+    );
+    if let Some(bill) = &workload.bill {
+        out += "\n  bill: each layer against the stack below it; factors multiply\n";
+        out += &sheet::bill(bill).text(width);
+    }
+    out += &list("", sheet::remarks(workload).into_iter(), width);
+    out
+}
+
+fn list(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
+    let lines: Vec<String> = lines.map(|line| indented(&line, width)).collect();
+    match (lines.is_empty(), title) {
+        (true, _) => String::new(),
+        (false, "") => format!("\n{}", lines.concat()),
+        (false, title) => format!("\n{title}\n{}", lines.concat()),
+    }
+}
+
+fn indented(line: &str, width: usize) -> String {
+    format!("  {}", wrapped(line, width - 2, "    "))
+}

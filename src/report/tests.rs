@@ -1,0 +1,227 @@
+//! Every renderer on every kind of run: snapshots for text, structure for the page.
+
+use super::{ALL, Page, by_name};
+use crate::bill::{Findings, RunData, findings, twin};
+use std::collections::BTreeSet;
+
+/// Name and maker of a simulated run.
+type Fixture = (&'static str, fn() -> RunData);
+const FIXTURES: [Fixture; 7] = [
+    ("bill", twin::bill),
+    ("failed", twin::failed),
+    ("a_against_a", twin::a_against_a),
+    ("guest", twin::guest),
+    ("partial", twin::partial),
+    ("writes", twin::writes),
+    ("visits", twin::visits),
+];
+
+fn all() -> impl Iterator<Item = (&'static str, Findings)> {
+    FIXTURES
+        .iter()
+        .map(|(name, make)| (*name, findings(&make())))
+}
+
+fn render(findings: &Findings, name: &str, width: usize) -> String {
+    (by_name(name).unwrap().render)(findings, &Page { width })
+}
+
+#[test]
+fn the_family_is_in_order() {
+    let names: BTreeSet<&str> = ALL.iter().map(|renderer| renderer.name).collect();
+    assert_eq!(names.len(), ALL.len());
+    for renderer in ALL {
+        assert!(
+            !renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70
+        );
+        assert!(!renderer.extension.starts_with('.'));
+    }
+    assert!(by_name("nothing").is_none());
+}
+
+#[test]
+fn terminal() {
+    for (name, found) in all() {
+        for width in [80, 160] {
+            let text = render(&found, "terminal", width);
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+            }
+            insta::assert_snapshot!(format!("{name}_{width}"), text);
+        }
+    }
+}
+
+#[test]
+fn narrow_terminals_lose_columns_not_sentences() {
+    let found = findings(&twin::bill());
+    let text = render(&found, "terminal", 40);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 44),
+        "{text}"
+    );
+    assert!(text.contains("costs"));
+}
+
+#[test]
+fn markdown() {
+    for (name, found) in all() {
+        insta::assert_snapshot!(format!("{name}_markdown"), render(&found, "markdown", 80));
+    }
+}
+
+#[test]
+fn csv() {
+    for (name, found) in all() {
+        let text = render(&found, "csv", 80);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+        assert!(rows.len() > 5);
+        for row in &rows {
+            let known = &row[5] == "known";
+            assert_eq!(
+                known,
+                !row[6].is_empty(),
+                "{name}: only known figures have a value: {row:?}"
+            );
+            assert!(
+                known || !row[12].is_empty(),
+                "{name}: an absent figure says why: {row:?}"
+            );
+        }
+        if name == "failed" || name == "a_against_a" {
+            insta::assert_snapshot!(format!("{name}_csv"), text);
+        }
+    }
+}
+
+#[test]
+fn json() {
+    for (name, found) in all() {
+        let text = render(&found, "json", 80);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (value["format"].as_str(), value["version"].as_u64()),
+            (Some("iotax-findings"), Some(1))
+        );
+        assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()));
+        if name == "partial" || name == "failed" {
+            insta::assert_snapshot!(format!("{name}_json"), text);
+        }
+    }
+}
+
+/// Elements that stay open.
+const VOID: [&str; 1] = ["meta"];
+
+/// Tags of a page, in order, without declarations; the style sheet holds no tag.
+fn tags(page: &str) -> Vec<(bool, String)> {
+    page.split('<')
+        .skip(1)
+        .filter_map(|piece| {
+            let name: String = piece
+                .trim_start_matches('/')
+                .chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect();
+            (!name.is_empty()).then(|| (piece.starts_with('/'), name))
+        })
+        .collect()
+}
+
+fn assert_balanced(name: &str, page: &str) {
+    let mut open: Vec<String> = Vec::new();
+    for (closes, tag) in tags(page) {
+        match closes {
+            true => assert_eq!(open.pop().as_ref(), Some(&tag), "{name}"),
+            false if VOID.contains(&tag.as_str()) => {}
+            false => open.push(tag),
+        }
+    }
+    assert!(open.is_empty(), "{name}: {open:?}");
+}
+
+#[test]
+fn the_page_is_whole_and_asks_nobody() {
+    for (name, found) in all() {
+        let page = render(&found, "html", 80);
+        assert_balanced(name, &page);
+        for forbidden in [
+            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN",
+            "inf%", "\"inf", "None", "Some(",
+        ] {
+            assert!(!page.contains(forbidden), "{name} holds {forbidden}");
+        }
+        for needed in [
+            "<!DOCTYPE html>",
+            "lang=\"en\"",
+            "viewport",
+            "prefers-color-scheme: dark",
+            "@media print",
+            "<svg",
+            "<title>",
+        ] {
+            assert!(page.contains(needed), "{name} lacks {needed}");
+        }
+        let drawings = page.matches("role=\"img\"").count();
+        assert!(
+            page.matches("<title>").count() > drawings,
+            "{name}: a drawing has no title"
+        );
+        for workload in &found.workloads {
+            for one in &workload.comparisons {
+                assert!(
+                    page.contains(&super::html::escaped_signed(&one.sentence)),
+                    "{name}: {}",
+                    one.sentence
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn names_cannot_break_out_of_a_report() {
+    let mut run = twin::a_against_a();
+    let evil = "<script>alert(1)</script>|`\"'";
+    run.start.scenario.stacks[1].name = evil.into();
+    run.slices
+        .iter_mut()
+        .filter(|slice| slice.stack == "file-again")
+        .for_each(|slice| slice.stack = evil.into());
+    let found = findings(&run);
+    let page = render(&found, "html", 80);
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));
+    assert_balanced("evil", &page);
+    assert!(!render(&found, "markdown", 80).contains("<script"));
+}
+
+#[test]
+fn emulation_is_said_by_every_renderer_and_heads_none() {
+    let found = findings(&twin::guest());
+    for renderer in ALL {
+        let text = (renderer.render)(&found, &Page::default());
+        assert!(
+            text.to_lowercase().contains("emulated"),
+            "{}",
+            renderer.name
+        );
+    }
+    assert!(!render(&found, "html", 80).contains("<h1>vm"));
+}
+
+/// Writes the pages of all fixtures where `IOTAX_PAGES` says, for a look with a browser.
+#[test]
+fn pages_for_looking_at() {
+    let Some(folder) = std::env::var_os("IOTAX_PAGES") else {
+        println!("skipped: needs IOTAX_PAGES, a folder to write the pages to");
+        return;
+    };
+    for (name, found) in all() {
+        std::fs::write(
+            std::path::Path::new(&folder).join(format!("{name}.html")),
+            render(&found, "html", 80),
+        )
+        .unwrap();
+    }
+}
