@@ -41,7 +41,7 @@ const CAPABILITIES: &[Capability] = &[
     Capability { name: "file", what: "a file against itself and a known delay", needs: &["space"] },
     Capability { name: "uring", what: "engine io_uring", needs: &["io_uring"] },
     Capability { name: "fio", what: "engine fio", needs: &["fio"] },
-    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root", "blkid"] },
+    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root"] },
     Capability { name: "loop", what: "layer loop", needs: &["root", "losetup", "loop-devices"] },
     Capability { name: "fs(xfs)", what: "layer fs(xfs)", needs: &["root", "mkfs.xfs"] },
     Capability { name: "fs(ext4)", what: "layer fs(ext4)", needs: &["root", "mkfs.ext4"] },
@@ -231,7 +231,7 @@ fn render(diagnosis: &Diagnosis) -> String {
         text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("do: {}", lack.missing.command)));
     }
     if !diagnosis.unseen.is_empty() {
-        text.push_str("\nNot seen\n");
+        text.push_str("\nNot seen (no device is written while it could hide a user or data)\n");
     }
     diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped("  ", why)));
     text

@@ -123,7 +123,7 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["wwid", "nguid", "eui", "device/wwid"])
         .or_else(|| udev(probe, &dir, &["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
-        .filter(|wwn| says_something(wwn))
+        .filter(|wwn| says_something(bare_wwn(wwn)))
 }
 
 fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
@@ -138,6 +138,12 @@ fn one_space(text: &str) -> String {
 /// Not only zeros, blanks and dashes, which cheap drives and bridges tell instead of a serial.
 fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
+}
+
+/// A WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`, udev and
+/// labels `0x5000...`.
+pub fn bare_wwn(text: &str) -> &str {
+    ["naa.", "eui.", "uuid.", "0x"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
 }
 
 /// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
@@ -184,4 +190,69 @@ fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
     // Device-mapper and md inherit nothing, but a virtual disk may; loops tell no serial.
     names.retain(|other| other != name && probe.number(sys_block(other).join("hidden")) != Some(1));
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    fn named(probe: &Probe, name: &str) -> Identity {
+        identity(probe, &disk(probe, name).expect("disk"))
+    }
+
+    #[test]
+    fn serials_and_wwns_of_each_bus() {
+        let machine = server();
+        let nvme = named(&machine.probe, "nvme0n1");
+        assert_eq!((nvme.serial.as_deref(), nvme.wwn.as_deref()), (Some("S4EVNF0M"), Some("eui.0025385b71b00001")));
+        let scsi = named(&machine.probe, "sda");
+        assert_eq!((scsi.serial.as_deref(), scsi.wwn.as_deref()), (Some("WD-1"), Some("naa.50000")));
+        machine.block("/sys/devices/virtio9/block/vdb", "254:16", &[("serial", "disk-1\0\0")]);
+        assert_eq!(named(&machine.probe, "vdb").serial.as_deref(), Some("disk-1"));
+        machine.block("/sys/devices/usb/block/sdx", "65:0", &[("serial", "0000 0000"), ("wwid", "eui.0000000000000000")]);
+        machine.put(&[("/run/udev/data/b65:0", "S:disk/by-id/x\nE:ID_SERIAL=Maker_Stick_77\nE:ID_SERIAL_SHORT=77\n")]);
+        let stick = named(&machine.probe, "sdx");
+        assert_eq!((stick.serial, stick.wwn), (None, None), "zeros name nothing");
+    }
+
+    #[test]
+    fn udev_tells_when_sysfs_does_not() {
+        let machine = server();
+        machine.block("/sys/devices/usb/block/sdx", "65:0", &[]);
+        machine.put(&[("/run/udev/data/b65:0", "E:ID_SERIAL_SHORT=77\nE:ID_WWN=0x5000c5\n")]);
+        let stick = named(&machine.probe, "sdx");
+        assert_eq!((stick.serial.as_deref(), stick.wwn.as_deref()), (Some("77"), Some("0x5000c5")));
+    }
+
+    #[test]
+    fn a_disk_without_names_gets_one_for_this_attachment() {
+        let machine = server();
+        machine.block("/sys/devices/virtual/block/zram0", "253:0", &[("diskseq", "12\n")]);
+        assert_eq!(named(&machine.probe, "zram0").transient.as_deref(), Some("boot-1a2b3c4d-diskseq-12"));
+        assert_eq!(named(&machine.probe, "dm-0").transient, None, "no diskseq, no name");
+        assert_eq!(named(&machine.probe, "sda").transient, None, "the serial does");
+    }
+
+    #[test]
+    fn a_shared_serial_is_told() {
+        let machine = server();
+        machine.block("/sys/devices/a/block/nvme0n2", "259:1", &[("device/serial", "S4EVNF0M")]);
+        machine.block("/sys/devices/a/block/nvme0c0n1", "259:2", &[("device/serial", "S4EVNF0M"), ("hidden", "1")]);
+        assert_eq!(named(&machine.probe, "nvme0n1").serial_shared_with, ["nvme0n2"]);
+    }
+
+    #[test]
+    fn a_partition_is_named_by_its_disk_and_knows_what_matters() {
+        let machine = server();
+        let disk = disk(&machine.probe, "sda").expect("disk");
+        let part = partitions(&machine.probe, &disk).remove(0);
+        assert_eq!((part.name.as_str(), part.parent.as_deref(), part.start), ("sda1", Some("sda"), 1 << 20));
+        assert_eq!(identity(&machine.probe, &part).serial.as_deref(), Some("WD-1"));
+        let names = |node: &BlockNode| -> Vec<String> {
+            numbers_in_question(&machine.probe, node).into_iter().map(|(_, name)| name).collect()
+        };
+        assert_eq!(names(&disk), ["sda", "sda1"]);
+        assert_eq!(names(&part), ["sda1", "sda"]);
+    }
 }

@@ -247,9 +247,12 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
     match File::open(&found.path) {
         Ok(file) => {
             check_sole_opener(found, &file);
-            let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
-            found.signatures = signatures;
-            found.unchecked.extend(trouble.map(|why| Unchecked { check: Check::Content, why }));
+            // What a file of ours carries (a file system of a run before) is ours to overwrite.
+            if found.marker.is_none() {
+                let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
+                found.signatures = signatures;
+                found.unchecked.extend(trouble.map(|why| Unchecked { check: Check::Content, why }));
+            }
         }
         Err(error) => found.unchecked.push(Unchecked { check: Check::Content, why: format!("cannot be opened: {error}") }),
     }

@@ -1,6 +1,7 @@
 //! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
+use super::block::bare_wwn;
 use super::inspect::{Check, Finding, Identity, Inspection, Kind};
 use crate::exit::Failed;
 use crate::scenario::Consent;
@@ -205,11 +206,6 @@ fn names_device(identity: &Identity, word: &str) -> bool {
         || identity.wwn.as_deref().is_some_and(|own| wwn(own) == wwn(word))
 }
 
-/// The kernel writes `naa.5000...` and `eui.0025...`, udev and labels `0x5000...`.
-fn bare_wwn(text: &str) -> &str {
-    ["naa.", "eui.", "0x"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
-}
-
 fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
     let wipes: String = signatures.iter().map(|name| format!(",wipe={name}")).collect();
     let text = format!("serial={word}{wipes}");
@@ -312,7 +308,8 @@ mod tests {
         let unsampled = Inspection { sample: None, ..disk(Some("S1"), None) };
         let empty = Inspection { bytes: 0, ..disk(Some("S1"), None) };
         let plain = disk(Some("S1"), Some("naa.500A"));
-        let cases: &[(&str, &Inspection, &[&str], Result<(), &str>)] = &[
+        type Case<'a> = (&'a str, &'a Inspection, &'a [&'a str], Result<(), &'a str>);
+        let cases: &[Case] = &[
             ("consented", &plain, &["serial=S1"], Ok(())),
             ("by WWN", &plain, &["wwn=naa.500a"], Ok(())),
             ("by WWN as udev writes it", &plain, &["serial=0x500a"], Ok(())),

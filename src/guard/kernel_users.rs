@@ -130,3 +130,59 @@ fn two_down(probe: &Probe, dir: &str, attribute: &str) -> Vec<PathBuf> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    fn users(probe: &Probe, name: &str) -> Vec<(Use, String)> {
+        let node = block::disk(probe, name).expect("disk");
+        let wwn = block::wwn(probe, name);
+        of_device(probe, &node, wwn.as_deref()).into_iter().map(|finding| (finding.kind, finding.text)).collect()
+    }
+
+    #[test]
+    fn raid_members_and_what_stands_on_raid() {
+        let machine = server();
+        let member = users(&machine.probe, "sda");
+        assert_eq!(member, [(Use::Holder, "sda1 is a member of software RAID md0 (raid1)".into())]);
+        assert_eq!(users(&machine.probe, "md0"), [(Use::Holder, "md0 is held by LVM volume dm-0 (vg-data)".into())]);
+        assert_eq!(users(&machine.probe, "nvme0n1"), []);
+    }
+
+    #[test]
+    fn device_mappers_by_their_prefix() {
+        let machine = server();
+        for (dm, uuid, kind, word) in [
+            ("dm-1", "mpath-3600", Use::Multipath, "multipath device dm-1"),
+            ("dm-2", "CRYPT-LUKS2-ab", Use::Holder, "encrypted device dm-2"),
+            ("dm-3", "own-thing", Use::Holder, "device-mapper dm-3"),
+            ("bcache0", "", Use::Holder, "held by bcache0"),
+        ] {
+            let dir = format!("/sys/devices/virtual/block/{dm}");
+            let name: &[(&str, &str)] = if uuid.is_empty() { &[] } else { &[("dm/name", "x"), ("dm/uuid", uuid)] };
+            machine.block(&dir, &format!("251:{}", dm.len() + uuid.len()), name);
+            let finding = describe_holder(&machine.probe, "sdc", dm);
+            assert!(finding.kind == kind && finding.text.contains(word), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn two_ways_to_one_disk() {
+        let machine = server();
+        machine.block("/sys/devices/b/block/sdz", "65:16", &[("device/wwid", "naa.50000\n")]);
+        assert!(users(&machine.probe, "sda").contains(&(Use::Multipath, "sda is also reached as sdz (same WWN naa.50000)".into())));
+    }
+
+    #[test]
+    fn exported_by_the_kernel() {
+        let machine = server();
+        machine.put(&[
+            ("/sys/kernel/config/target/core/iblock_0/disk/udev_path", "/dev/sdq\n"),
+            ("/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdr\n"),
+        ]);
+        let of = |path: &str| exports(&machine.probe, &|exported| exported == Path::new(path)).len();
+        assert_eq!((of("/dev/sdq"), of("/dev/sdr"), of("/dev/sds")), (1, 1, 0));
+    }
+}

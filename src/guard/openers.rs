@@ -55,15 +55,15 @@ pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
 }
 
 fn blindness(pids: &[String]) -> Option<String> {
-    let hint = match rustix::process::geteuid().is_root() {
-        true => "they have more capabilities than we; run as full root on the host",
-        false => "run as root",
+    let who = match pids {
+        [] => return None,
+        [one] => format!("process {one} has"),
+        [one, others @ ..] => format!("process {one} and {} others have", others.len()),
     };
-    match pids {
-        [] => None,
-        [one] => Some(format!("what process {one} has open; {hint}")),
-        [one, others @ ..] => Some(format!("what process {one} and {} others have open; {hint}", others.len())),
-    }
+    Some(match rustix::process::geteuid().is_root() {
+        true => format!("what {who} open, with capabilities that we lack; run as full root on the host"),
+        false => format!("what {who} open; run as root"),
+    })
 }
 
 fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {

@@ -133,6 +133,8 @@ pub fn scan(file: &File, base: u64, bytes: u64, block: u64, place: &str) -> (Vec
     let mut read = |from: u64, length: u64| read_pieces(file, base + from, length, &mut failures);
     let head = read(0, HEAD.min(bytes));
     let tail = read(bytes - TAIL.min(bytes), TAIL.min(bytes));
+    // Leaves the page cache as it was, for the sake of what is measured next. Advice may be ignored.
+    let _ = rustix::fs::fadvise(file, base, None, rustix::fs::Advice::DontNeed);
     let area = Area { bytes, block, head, tail };
     let fixed = ALL.iter().filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
     let computed = COMPUTED.iter().filter_map(|find| find(&area));

@@ -26,7 +26,7 @@ pub struct Facts {
     /// Random id of this boot.
     pub boot_id: Option<String>,
     /// The processor.
-    pub cpu: Cpu,
+    pub cpu: Box<Cpu>,
     /// Bytes of memory that the kernel manages.
     pub memory_bytes: Option<u64>,
     /// Reserved huge pages by size.
@@ -178,7 +178,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         kernel_build: probe.read("/proc/sys/kernel/version"),
         command_line: probe.read("/proc/cmdline"),
         boot_id: probe.read("/proc/sys/kernel/random/boot_id"),
-        cpu: cpu(probe),
+        cpu: Box::new(cpu(probe)),
         memory_bytes: memory_bytes(probe, "MemTotal"),
         huge_pages: huge_pages(probe),
         transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
@@ -287,10 +287,11 @@ fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
 
 /// Facts of a file or device.
 fn target(probe: &Probe, path: &Path) -> Target {
-    let file_system = match std::fs::metadata(probe.at(path)) {
-        Ok(meta) if meta.file_type().is_block_device() => None,
-        _ => file_system(probe, path),
+    let is_device = match std::fs::metadata(probe.at(path)) {
+        Ok(meta) => meta.file_type().is_block_device(),
+        Err(_) => named_device(probe, path).is_some(),
     };
+    let file_system = if is_device { None } else { file_system(probe, path) };
     let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
     Target { path: path.to_owned(), file_system, devices }
 }
@@ -337,8 +338,7 @@ fn device_of(probe: &Probe, path: &Path) -> Option<String> {
     let meta = std::fs::metadata(probe.at(path));
     let number = match &meta {
         Ok(meta) if meta.file_type().is_block_device() => block::devnum(meta.rdev()),
-        // In a made-up machine, and where /dev is bare, the name alone must do.
-        _ if path.parent() == Some(Path::new("/dev")) => return path.file_name()?.to_str().map(str::to_owned),
+        Err(_) if named_device(probe, path).is_some() => return named_device(probe, path),
         _ => {
             let mount = mount_of(probe, path)?;
             let source = Path::new(&mount.source);
@@ -350,6 +350,13 @@ fn device_of(probe: &Probe, path: &Path) -> Option<String> {
         }
     };
     probe.link_name(format!("/sys/dev/block/{number}"))
+}
+
+/// The device whose kernel name a path in /dev bears, when there is no node: in a made-up machine, and
+/// where /dev is bare.
+fn named_device(probe: &Probe, path: &Path) -> Option<String> {
+    let name = path.strip_prefix("/dev").ok()?.to_str()?;
+    (!name.is_empty() && probe.at(device_dir(probe, name)).exists()).then(|| name.to_owned())
 }
 
 fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
