@@ -1,6 +1,7 @@
 //! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
+use super::block::bare_wwn;
 use super::inspect::{Check, Finding, Identity, Inspection, Kind};
 use crate::exit::Failed;
 use crate::scenario::Consent;
@@ -42,7 +43,8 @@ pub struct Refusal {
 }
 
 fn hint_clause(hint: &Option<String>) -> String {
-    hint.as_ref().map_or_else(String::new, |hint| format!("; hint: {hint}"))
+    hint.as_ref()
+        .map_or_else(String::new, |hint| format!("; hint: {hint}"))
 }
 
 impl From<Refusal> for Failed {
@@ -57,13 +59,23 @@ impl From<Refusal> for Failed {
 /// The refusal with every reason found and what to do.
 pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<Permit, Refusal> {
     let refuse = |verb: &str, reasons: Vec<String>, hint: Option<String>| {
-        Err(Refusal { path: found.path.clone(), verb: verb.into(), reasons, hint })
+        Err(Refusal {
+            path: found.path.clone(),
+            verb: verb.into(),
+            reasons,
+            hint,
+        })
     };
     if let Some(reason) = unusable(found) {
         return refuse("use", vec![reason], size_hint(found));
     }
     let verdict = match (intent, &found.kind) {
-        (Intent::Read, _) => return Ok(Permit { warnings: read_warnings(found), destroys: Vec::new() }),
+        (Intent::Read, _) => {
+            return Ok(Permit {
+                warnings: read_warnings(found),
+                destroys: Vec::new(),
+            });
+        }
         (Intent::Write, Kind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
     };
@@ -83,12 +95,17 @@ fn unusable(found: &Inspection) -> Option<String> {
 
 fn size_hint(found: &Inspection) -> Option<String> {
     let name = found.identity.name.as_deref()?;
-    name.starts_with("zram").then(|| format!("echo 1G > /sys/block/{name}/disksize"))
+    name.starts_with("zram")
+        .then(|| format!("echo 1G > /sys/block/{name}/disksize"))
 }
 
 fn read_warnings(found: &Inspection) -> Vec<String> {
     let path = found.path.display();
-    found.occupied.iter().map(|finding| format!("{path}: {}; others' I/O disturbs the figures", finding.text)).collect()
+    found
+        .occupied
+        .iter()
+        .map(|finding| format!("{path}: {}; others' I/O disturbs the figures", finding.text))
+        .collect()
 }
 
 fn judge_file(found: &Inspection) -> Verdict {
@@ -96,9 +113,15 @@ fn judge_file(found: &Inspection) -> Verdict {
     if found.symlink {
         reasons.push("it is a symbolic link".into());
     }
-    let ours = found.marker.as_ref().is_some_and(|marker| Some(marker.inode) == found.identity.inode);
+    let ours = found
+        .marker
+        .as_ref()
+        .is_some_and(|marker| Some(marker.inode) == found.identity.inode);
     if !ours {
-        reasons.push("it is not a file of iotax (no valid marker), and another's file is never written".into());
+        reasons.push(
+            "it is not a file of iotax (no valid marker), and another's file is never written"
+                .into(),
+        );
     }
     reasons.extend(used(&found.occupied));
     let hint = match (ours, found.occupied.is_empty()) {
@@ -110,7 +133,13 @@ fn judge_file(found: &Inspection) -> Verdict {
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     let mut reasons = used(&found.occupied);
-    reasons.extend(found.unchecked.iter().filter(|blind| is_vital(blind.check)).map(|blind| format!("not seen: {}", blind.why)));
+    reasons.extend(
+        found
+            .unchecked
+            .iter()
+            .filter(|blind| is_vital(blind.check))
+            .map(|blind| format!("not seen: {}", blind.why)),
+    );
     if found.sample.is_none() {
         reasons.push("its content was not sampled".into());
     }
@@ -119,41 +148,83 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     }
     if !reasons.is_empty() {
         // No hint how to consent: consent does not open what is in use.
-        return conclude(reasons, Some("name another device, or stop what uses it".into()), found, Vec::new());
+        return conclude(
+            reasons,
+            Some("name another device, or stop what uses it".into()),
+            found,
+            Vec::new(),
+        );
     }
     judge_consent(found, consent)
 }
 
 fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
-    let names: BTreeSet<&str> = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
+    let names: BTreeSet<&str> = found
+        .signatures
+        .iter()
+        .map(|signature| signature.name.as_str())
+        .collect();
     let Some(word) = consent_word(&found.identity) else {
         return conclude(vec![nameless(&found.identity)], None, found, Vec::new());
     };
     let hint = Some(destroy_option(word, &names));
-    if let Some(reason) = consent.iter().find_map(|given| ambiguous(&found.identity, given)) {
+    if let Some(reason) = consent
+        .iter()
+        .find_map(|given| ambiguous(&found.identity, given))
+    {
         return conclude(vec![reason], hint, found, Vec::new());
     }
-    let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial)) else {
+    let Some(given) = consent
+        .iter()
+        .find(|given| names_device(&found.identity, &given.serial))
+    else {
         let mut reasons = vec!["its destruction is not consented to".to_owned()];
         reasons.extend(carried(found, &names));
         return conclude(reasons, hint, found, Vec::new());
     };
-    let unnamed: BTreeSet<&str> =
-        names.iter().copied().filter(|name| !given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(name))).collect();
+    let unnamed: BTreeSet<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| {
+            !given
+                .wipe
+                .iter()
+                .any(|wipe| wipe.eq_ignore_ascii_case(name))
+        })
+        .collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
-    conclude(reasons, hint, found, names.into_iter().map(str::to_owned).collect())
+    conclude(
+        reasons,
+        hint,
+        found,
+        names.into_iter().map(str::to_owned).collect(),
+    )
 }
 
-fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection, destroys: Vec<String>) -> Verdict {
+fn conclude(
+    reasons: Vec<String>,
+    hint: Option<String>,
+    found: &Inspection,
+    destroys: Vec<String>,
+) -> Verdict {
     if !reasons.is_empty() {
         return Err((reasons, hint));
     }
-    let warnings = found.unchecked.iter().map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
-    Ok(Permit { warnings: warnings.collect(), destroys })
+    let warnings = found
+        .unchecked
+        .iter()
+        .map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
+    Ok(Permit {
+        warnings: warnings.collect(),
+        destroys,
+    })
 }
 
 fn used(occupied: &[Finding]) -> Vec<String> {
-    occupied.iter().map(|finding| finding.text.clone()).collect()
+    occupied
+        .iter()
+        .map(|finding| finding.text.clone())
+        .collect()
 }
 
 /// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not see
@@ -169,16 +240,31 @@ fn is_vital(check: Check) -> bool {
 fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
-        .filter_map(|name| found.signatures.iter().find(|signature| signature.name == **name))
+        .filter_map(|name| {
+            found
+                .signatures
+                .iter()
+                .find(|signature| signature.name == **name)
+        })
         .map(|signature| format!("{} ({})", signature.name, signature.place))
         .collect();
-    (!listed.is_empty()).then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
+    (!listed.is_empty()).then(|| {
+        format!(
+            "it carries {}, which the consent does not name",
+            listed.join(", ")
+        )
+    })
 }
 
 /// The word that names this device and no other.
 pub fn consent_word(identity: &Identity) -> Option<&str> {
-    let serial = identity.serial.as_deref().filter(|_| identity.serial_shared_with.is_empty());
-    serial.or(identity.wwn.as_deref()).or(identity.transient.as_deref())
+    let serial = identity
+        .serial
+        .as_deref()
+        .filter(|_| identity.serial_shared_with.is_empty());
+    serial
+        .or(identity.wwn.as_deref())
+        .or(identity.transient.as_deref())
 }
 
 fn nameless(identity: &Identity) -> String {
@@ -192,9 +278,14 @@ fn nameless(identity: &Identity) -> String {
 }
 
 fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
-    let shared = !identity.serial_shared_with.is_empty() && identity.serial.as_deref() == Some(given.serial.as_str());
+    let shared = !identity.serial_shared_with.is_empty()
+        && identity.serial.as_deref() == Some(given.serial.as_str());
     shared.then(|| {
-        format!("serial {} does not say which: {} tells it too", given.serial, identity.serial_shared_with.join(", "))
+        format!(
+            "serial {} does not say which: {} tells it too",
+            given.serial,
+            identity.serial_shared_with.join(", ")
+        )
     })
 }
 
@@ -202,18 +293,22 @@ fn names_device(identity: &Identity, word: &str) -> bool {
     let wwn = |text: &str| bare_wwn(text).to_ascii_lowercase();
     identity.serial.as_deref() == Some(word)
         || identity.transient.as_deref() == Some(word)
-        || identity.wwn.as_deref().is_some_and(|own| wwn(own) == wwn(word))
-}
-
-/// The kernel writes `naa.5000...` and `eui.0025...`, udev and labels `0x5000...`.
-fn bare_wwn(text: &str) -> &str {
-    ["naa.", "eui.", "0x"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
+        || identity
+            .wwn
+            .as_deref()
+            .is_some_and(|own| wwn(own) == wwn(word))
 }
 
 fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
-    let wipes: String = signatures.iter().map(|name| format!(",wipe={name}")).collect();
+    let wipes: String = signatures
+        .iter()
+        .map(|name| format!(",wipe={name}"))
+        .collect();
     let text = format!("serial={word}{wipes}");
-    match text.chars().all(|c| c.is_ascii_alphanumeric() || "=,.-_:".contains(c)) {
+    match text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "=,.-_:".contains(c))
+    {
         true => format!("--destroy {text} (all data on it will be lost)"),
         false => format!("--destroy '{text}' (all data on it will be lost)"),
     }
@@ -224,21 +319,35 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
 /// # Errors
 /// A clause that says what is wrong.
 pub fn parse_consent(text: &str) -> Result<Consent, String> {
-    let mut consent = Consent { serial: String::new(), wipe: Vec::new() };
+    let mut consent = Consent {
+        serial: String::new(),
+        wipe: Vec::new(),
+    };
     for part in text.split(',') {
-        match part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+        match part
+            .split_once('=')
+            .map(|(key, value)| (key.trim(), value.trim()))
+        {
             Some((_, "")) => return Err(format!("\"{part}\" has no value")),
-            Some(("serial" | "wwn", value)) if consent.serial.is_empty() => value.clone_into(&mut consent.serial),
-            Some(("serial" | "wwn", _)) => return Err(format!("\"{text}\" names two devices; give --destroy once for each")),
+            Some(("serial" | "wwn", value)) if consent.serial.is_empty() => {
+                value.clone_into(&mut consent.serial)
+            }
+            Some(("serial" | "wwn", _)) => {
+                return Err(format!(
+                    "\"{text}\" names two devices; give --destroy once for each"
+                ));
+            }
             Some(("wipe", value)) => consent.wipe.push(value.to_owned()),
             _ => return Err(format!("\"{part}\" is not serial=X, wwn=X or wipe=NAME")),
         }
     }
     match consent.serial.as_str() {
-        "" => Err(format!("\"{text}\" names no device; write serial=X, as `iotax doctor` lists it")),
-        word if word.starts_with('/') => {
-            Err(format!("\"{word}\" is a path, which may be another disk tomorrow; name the serial, as `iotax doctor` lists it"))
-        }
+        "" => Err(format!(
+            "\"{text}\" names no device; write serial=X, as `iotax doctor` lists it"
+        )),
+        word if word.starts_with('/') => Err(format!(
+            "\"{word}\" is a path, which may be another disk tomorrow; name the serial, as `iotax doctor` lists it"
+        )),
         _ => Ok(consent),
     }
 }
@@ -266,7 +375,10 @@ mod tests {
             marker: None,
             occupied: Vec::new(),
             signatures: Vec::new(),
-            sample: Some(Sample { blocks: 1000, ..Sample::default() }),
+            sample: Some(Sample {
+                blocks: 1000,
+                ..Sample::default()
+            }),
             unchecked: Vec::new(),
             read_only: false,
         }
@@ -274,70 +386,217 @@ mod tests {
 
     fn carrying(names: &[&str]) -> Inspection {
         let mut found = disk(Some("S1"), None);
-        found.signatures = names.iter().map(|name| Signature { name: (*name).into(), place: "at byte 0".into() }).collect();
+        found.signatures = names
+            .iter()
+            .map(|name| Signature {
+                name: (*name).into(),
+                place: "at byte 0".into(),
+            })
+            .collect();
         found
     }
 
     fn using(kind: Use, text: &str) -> Finding {
-        Finding { kind, text: text.into(), pid: None }
+        Finding {
+            kind,
+            text: text.into(),
+            pid: None,
+        }
     }
 
     fn file_of_ours() -> Inspection {
-        let marker =
-            Marker { run_id: "r".into(), inode: 7, device: 1, born_ns: None, bytes: 1 << 20, filled: true };
-        let identity = Identity { inode: Some(7), ..Identity::default() };
-        Inspection { path: "/srv/x".into(), kind: Kind::File, identity, marker: Some(marker), sample: None, ..disk(None, None) }
+        let marker = Marker {
+            run_id: "r".into(),
+            inode: 7,
+            device: 1,
+            born_ns: None,
+            bytes: 1 << 20,
+            filled: true,
+        };
+        let identity = Identity {
+            inode: Some(7),
+            ..Identity::default()
+        };
+        Inspection {
+            path: "/srv/x".into(),
+            kind: Kind::File,
+            identity,
+            marker: Some(marker),
+            sample: None,
+            ..disk(None, None)
+        }
     }
 
     fn write(found: &Inspection, destroy: &[&str]) -> Result<Permit, String> {
-        let consent: Vec<Consent> = destroy.iter().map(|text| parse_consent(text).expect("consent")).collect();
+        let consent: Vec<Consent> = destroy
+            .iter()
+            .map(|text| parse_consent(text).expect("consent"))
+            .collect();
         judge(found, Intent::Write, &consent).map_err(|refusal| refusal.to_string())
     }
 
     #[test]
     fn writing_a_device_case_by_case() {
         let mut used_one = disk(Some("S1"), None);
-        used_one.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
+        used_one
+            .occupied
+            .push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
         let mut blind = disk(Some("S1"), None);
-        blind.unchecked.push(Unchecked { check: Check::Open, why: "other users' processes".into() });
+        blind.unchecked.push(Unchecked {
+            check: Check::Open,
+            why: "other users' processes".into(),
+        });
         let mut reserved = disk(Some("S1"), None);
-        reserved.unchecked.push(Unchecked { check: Check::Reservation, why: "not read".into() });
+        reserved.unchecked.push(Unchecked {
+            check: Check::Reservation,
+            why: "not read".into(),
+        });
         let mut shared = disk(Some("S1"), None);
         shared.identity.serial_shared_with = vec!["sdc".into()];
         let mut shared_wwn = disk(Some("S1"), Some("naa.500A"));
         shared_wwn.identity.serial_shared_with = vec!["sdc".into()];
         let mut transient = disk(None, None);
         transient.identity.transient = Some("boot-12345678-diskseq-9".into());
-        let read_only = Inspection { read_only: true, ..disk(Some("S1"), None) };
-        let unsampled = Inspection { sample: None, ..disk(Some("S1"), None) };
-        let empty = Inspection { bytes: 0, ..disk(Some("S1"), None) };
+        let read_only = Inspection {
+            read_only: true,
+            ..disk(Some("S1"), None)
+        };
+        let unsampled = Inspection {
+            sample: None,
+            ..disk(Some("S1"), None)
+        };
+        let empty = Inspection {
+            bytes: 0,
+            ..disk(Some("S1"), None)
+        };
         let plain = disk(Some("S1"), Some("naa.500A"));
-        let cases: &[(&str, &Inspection, &[&str], Result<(), &str>)] = &[
+        type Case<'a> = (&'a str, &'a Inspection, &'a [&'a str], Result<(), &'a str>);
+        let cases: &[Case] = &[
             ("consented", &plain, &["serial=S1"], Ok(())),
             ("by WWN", &plain, &["wwn=naa.500a"], Ok(())),
-            ("by WWN as udev writes it", &plain, &["serial=0x500a"], Ok(())),
-            ("one of two consents", &plain, &["serial=S9", "serial=S1"], Ok(())),
+            (
+                "by WWN as udev writes it",
+                &plain,
+                &["serial=0x500a"],
+                Ok(()),
+            ),
+            (
+                "one of two consents",
+                &plain,
+                &["serial=S9", "serial=S1"],
+                Ok(()),
+            ),
             ("reservation not read", &reserved, &["serial=S1"], Ok(())),
-            ("no consent", &plain, &[], Err("hint: --destroy serial=S1 (all data")),
-            ("another's serial", &plain, &["serial=S2"], Err("not consented to")),
-            ("part of the serial", &plain, &["serial=S"], Err("not consented to")),
-            ("in use, consented", &used_one, &["serial=S1"], Err("sdb1 is mounted at /srv")),
-            ("others' processes unseen", &blind, &["serial=S1"], Err("not seen: other users' processes")),
+            (
+                "no consent",
+                &plain,
+                &[],
+                Err("hint: --destroy serial=S1 (all data"),
+            ),
+            (
+                "another's serial",
+                &plain,
+                &["serial=S2"],
+                Err("not consented to"),
+            ),
+            (
+                "part of the serial",
+                &plain,
+                &["serial=S"],
+                Err("not consented to"),
+            ),
+            (
+                "in use, consented",
+                &used_one,
+                &["serial=S1"],
+                Err("sdb1 is mounted at /srv"),
+            ),
+            (
+                "others' processes unseen",
+                &blind,
+                &["serial=S1"],
+                Err("not seen: other users' processes"),
+            ),
             ("read-only", &read_only, &["serial=S1"], Err("read-only")),
-            ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
+            (
+                "not sampled",
+                &unsampled,
+                &["serial=S1"],
+                Err("not sampled"),
+            ),
             ("no size", &empty, &["serial=S1"], Err("size is 0")),
-            ("shared serial", &shared, &["serial=S1"], Err("nothing names it alone")),
-            ("shared serial with WWN", &shared_wwn, &["serial=S1"], Err("hint: --destroy serial=naa.500A")),
-            ("shared serial, by WWN", &shared_wwn, &["wwn=naa.500A"], Ok(())),
-            ("no name at all", &disk(None, None), &["serial=S1"], Err("nothing but its path names it")),
-            ("transient name", &transient, &["serial=boot-12345678-diskseq-9"], Ok(())),
-            ("transient name of before", &transient, &["serial=boot-12345678-diskseq-8"], Err("diskseq-9")),
-            ("gpt not named", &carrying(&["gpt"]), &["serial=S1"], Err("it carries gpt (at byte 0)")),
-            ("gpt named", &carrying(&["gpt"]), &["serial=S1,wipe=gpt"], Ok(())),
-            ("one of two named", &carrying(&["gpt", "ext4"]), &["serial=S1,wipe=gpt"], Err("it carries ext4")),
-            ("both named", &carrying(&["gpt", "ext4"]), &["serial=S1,wipe=gpt,wipe=EXT4"], Ok(())),
-            ("data not named", &carrying(&["data"]), &["serial=S1"], Err("wipe=data")),
-            ("named for another disk", &carrying(&["gpt"]), &["serial=S1", "serial=S2,wipe=gpt"], Err("carries gpt")),
+            (
+                "shared serial",
+                &shared,
+                &["serial=S1"],
+                Err("nothing names it alone"),
+            ),
+            (
+                "shared serial with WWN",
+                &shared_wwn,
+                &["serial=S1"],
+                Err("hint: --destroy serial=naa.500A"),
+            ),
+            (
+                "shared serial, by WWN",
+                &shared_wwn,
+                &["wwn=naa.500A"],
+                Ok(()),
+            ),
+            (
+                "no name at all",
+                &disk(None, None),
+                &["serial=S1"],
+                Err("nothing but its path names it"),
+            ),
+            (
+                "transient name",
+                &transient,
+                &["serial=boot-12345678-diskseq-9"],
+                Ok(()),
+            ),
+            (
+                "transient name of before",
+                &transient,
+                &["serial=boot-12345678-diskseq-8"],
+                Err("diskseq-9"),
+            ),
+            (
+                "gpt not named",
+                &carrying(&["gpt"]),
+                &["serial=S1"],
+                Err("it carries gpt (at byte 0)"),
+            ),
+            (
+                "gpt named",
+                &carrying(&["gpt"]),
+                &["serial=S1,wipe=gpt"],
+                Ok(()),
+            ),
+            (
+                "one of two named",
+                &carrying(&["gpt", "ext4"]),
+                &["serial=S1,wipe=gpt"],
+                Err("it carries ext4"),
+            ),
+            (
+                "both named",
+                &carrying(&["gpt", "ext4"]),
+                &["serial=S1,wipe=gpt,wipe=EXT4"],
+                Ok(()),
+            ),
+            (
+                "data not named",
+                &carrying(&["data"]),
+                &["serial=S1"],
+                Err("wipe=data"),
+            ),
+            (
+                "named for another disk",
+                &carrying(&["gpt"]),
+                &["serial=S1", "serial=S2,wipe=gpt"],
+                Err("carries gpt"),
+            ),
         ];
         for (name, found, destroy, expected) in cases {
             match (write(found, destroy), expected) {
@@ -355,10 +614,20 @@ mod tests {
         let mut other_inode = ours.clone();
         other_inode.identity.inode = Some(8);
         let mut held = ours.clone();
-        held.occupied.push(using(Use::Loop, "held by loop device loop0"));
-        let theirs = Inspection { marker: None, ..ours.clone() };
-        let link = Inspection { symlink: true, ..ours.clone() };
-        let folder = Inspection { kind: Kind::Other("a folder".into()), ..ours };
+        held.occupied
+            .push(using(Use::Loop, "held by loop device loop0"));
+        let theirs = Inspection {
+            marker: None,
+            ..ours.clone()
+        };
+        let link = Inspection {
+            symlink: true,
+            ..ours.clone()
+        };
+        let folder = Inspection {
+            kind: Kind::Other("a folder".into()),
+            ..ours
+        };
         for (found, part) in [
             (&other_inode, "not a file of iotax"),
             (&held, "held by loop device loop0"),
@@ -375,12 +644,22 @@ mod tests {
     #[test]
     fn every_kind_of_use_forbids_writing_and_only_disturbs_reading() {
         for kind in [
-            Use::Mounted, Use::Swap, Use::Loop, Use::Holder, Use::Multipath, Use::Exported, Use::Open, Use::Exclusive,
+            Use::Mounted,
+            Use::Swap,
+            Use::Loop,
+            Use::Holder,
+            Use::Multipath,
+            Use::Exported,
+            Use::Open,
+            Use::Exclusive,
         ] {
             let mut found = disk(Some("S1"), None);
             found.occupied.push(using(kind, "somebody uses it"));
             let refused = write(&found, &["serial=S1"]).expect_err("in use");
-            assert!(refused.contains("somebody uses it") && !refused.contains("--destroy"), "{refused}");
+            assert!(
+                refused.contains("somebody uses it") && !refused.contains("--destroy"),
+                "{refused}"
+            );
             let permit = judge(&found, Intent::Read, &[]).expect("reading is allowed");
             assert!(permit.warnings[0].contains("somebody uses it"));
         }
@@ -391,14 +670,20 @@ mod tests {
         let found = carrying(&["gpt", "LVM2_member"]);
         let refused = judge(&found, Intent::Write, &[]).expect_err("no consent");
         let hint = refused.hint.expect("hint");
-        let option = hint.strip_prefix("--destroy ").and_then(|rest| rest.split(' ').next()).expect("option");
+        let option = hint
+            .strip_prefix("--destroy ")
+            .and_then(|rest| rest.split(' ').next())
+            .expect("option");
         assert!(write(&found, &[option]).is_ok(), "{option}");
     }
 
     #[test]
     fn consent_is_parsed_strictly() {
         let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").expect("consent");
-        assert_eq!((given.serial.as_str(), given.wipe.as_slice()), ("S 1", ["gpt".to_owned(), "ext4".into()].as_slice()));
+        assert_eq!(
+            (given.serial.as_str(), given.wipe.as_slice()),
+            ("S 1", ["gpt".to_owned(), "ext4".into()].as_slice())
+        );
         for (text, part) in [
             ("", "not serial=X"),
             ("S1", "not serial=X"),

@@ -121,7 +121,10 @@ fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) ->
         };
     }
     let Some((_file, marker)) = open_ours(path, false)? else {
-        return Ok(Removal::Refused(format!("{} has no marker of iotax", path.display())));
+        return Ok(Removal::Refused(format!(
+            "{} has no marker of iotax",
+            path.display()
+        )));
     };
     if let Err(why) = is_meant(&marker) {
         return Ok(Removal::Refused(format!("{}: {why}", path.display())));
@@ -129,7 +132,12 @@ fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) ->
     // A name cannot be removed by descriptor: look once more at what bears it, just before.
     match path.symlink_metadata() {
         Ok(meta) if meta.ino() == marker.inode => {}
-        _ => return Ok(Removal::Refused(format!("{} was replaced meanwhile", path.display()))),
+        _ => {
+            return Ok(Removal::Refused(format!(
+                "{} was replaced meanwhile",
+                path.display()
+            )));
+        }
     }
     std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
     Ok(Removal::Removed)
@@ -142,13 +150,21 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
     let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => File::from(fd),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP | rustix::io::Errno::ISDIR | rustix::io::Errno::NXIO) => {
+        Err(
+            rustix::io::Errno::NOENT
+            | rustix::io::Errno::LOOP
+            | rustix::io::Errno::ISDIR
+            | rustix::io::Errno::NXIO,
+        ) => {
             return Ok(None);
         }
         Err(error) => return Err(error).with_context(|| format!("cannot open {}", path.display())),
     };
-    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
-    let marker = read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
+    let meta = file
+        .metadata()
+        .with_context(|| format!("cannot look at {}", path.display()))?;
+    let marker =
+        read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(marker.map(|marker| (file, marker)))
 }
 
@@ -173,7 +189,12 @@ fn encode(marker: &Marker) -> [u8; TRAILER as usize] {
     fields.extend(MAGIC);
     fields.extend(VERSION.to_le_bytes());
     fields.extend(u32::from(marker.filled).to_le_bytes());
-    for number in [marker.bytes, marker.inode, marker.device, marker.born_ns.unwrap_or(0)] {
+    for number in [
+        marker.bytes,
+        marker.inode,
+        marker.device,
+        marker.born_ns.unwrap_or(0),
+    ] {
         fields.extend(number.to_le_bytes());
     }
     fields.push(marker.run_id.len() as u8);
@@ -230,7 +251,9 @@ fn check_run_id(run_id: &str) -> Result<()> {
 }
 
 fn refuse_existing(path: &Path) -> Result<()> {
-    let Ok(meta) = path.symlink_metadata() else { return Ok(()) };
+    let Ok(meta) = path.symlink_metadata() else {
+        return Ok(());
+    };
     let what = if meta.is_symlink() {
         "is a symbolic link; hint: name the file itself".to_owned()
     } else {
@@ -251,7 +274,9 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
-        None => return Err(Failed::input(format!("{} does not name a file", path.display())).into()),
+        None => {
+            return Err(Failed::input(format!("{} does not name a file", path.display())).into());
+        }
     };
     if !parent.is_dir() {
         return Err(Failed::input(format!(
@@ -276,7 +301,8 @@ pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
 }
 
 fn check_space(path: &Path, parent: &Path, wanted: u64) -> Result<()> {
-    let stat = rustix::fs::statvfs(parent).with_context(|| format!("cannot ask for room in {}", parent.display()))?;
+    let stat = rustix::fs::statvfs(parent)
+        .with_context(|| format!("cannot ask for room in {}", parent.display()))?;
     let total = stat.f_blocks.saturating_mul(stat.f_frsize);
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     if total == 0 {
@@ -311,7 +337,11 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     match rustix::fs::open(parent, flags, Mode::RUSR | Mode::WUSR) {
         Ok(fd) => Ok(Some(File::from(fd))),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
-        Err(error) => Err(Failed::input(format!("cannot write to folder {}: {error}", parent.display())).into()),
+        Err(error) => Err(Failed::input(format!(
+            "cannot write to folder {}: {error}",
+            parent.display()
+        ))
+        .into()),
     }
 }
 
@@ -329,8 +359,12 @@ fn create_named(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
         Ok(fd) => File::from(fd),
-        Err(rustix::io::Errno::EXIST) => return refuse_existing(path).and_then(|()| Err(not_ours(path))),
-        Err(error) => return Err(error).with_context(|| format!("cannot create {}", path.display())),
+        Err(rustix::io::Errno::EXIST) => {
+            return refuse_existing(path).and_then(|()| Err(not_ours(path)));
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot create {}", path.display()));
+        }
     };
     lay_out(&file, path, bytes, run_id).inspect_err(|_| {
         // O_EXCL: the name is ours since a moment ago.
@@ -340,8 +374,11 @@ fn create_named(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
 
 /// Allocates the file in full and writes its marker.
 fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
-    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER).map_err(|error| allocate_error(path, error))?;
-    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER)
+        .map_err(|error| allocate_error(path, error))?;
+    let meta = file
+        .metadata()
+        .with_context(|| format!("cannot look at {}", path.display()))?;
     let marker = Marker {
         run_id: run_id.to_owned(),
         inode: meta.ino(),
@@ -357,10 +394,15 @@ fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str) -> Result<Marker>
 fn allocate_error(path: &Path, error: rustix::io::Errno) -> anyhow::Error {
     use rustix::io::Errno;
     let cause = match error {
-        Errno::OPNOTSUPP => "the file system cannot allocate in advance; hint: use ext4, xfs, btrfs or tmpfs".into(),
+        Errno::OPNOTSUPP => {
+            "the file system cannot allocate in advance; hint: use ext4, xfs, btrfs or tmpfs".into()
+        }
         Errno::NOSPC => "the file system is full; hint: a smaller size=, or another folder".into(),
         Errno::DQUOT => "the quota is used up; hint: a smaller size=, or another folder".into(),
-        Errno::FBIG => "larger than the file system or the file size limit allows; hint: a smaller size=".into(),
+        Errno::FBIG => {
+            "larger than the file system or the file size limit allows; hint: a smaller size="
+                .into()
+        }
         other => format!("cannot allocate: {other}"),
     };
     Failed::need(format!("cannot create {}: {cause}", path.display())).into()
@@ -405,25 +447,46 @@ mod tests {
         let path = folder.path().join("x.img");
         let marker = create(&path, MIB, "run-1").expect("create");
         let meta = path.metadata().expect("metadata");
-        assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (MIB + TRAILER, 0o600));
+        assert_eq!(
+            (meta.len(), meta.permissions().mode() & 0o777),
+            (MIB + TRAILER, 0o600)
+        );
         assert!(meta.blocks() * 512 >= MIB, "allocated in full");
         assert_eq!(read(&path).expect("read"), Some(marker.clone()));
         set_filled(&path, true).expect("set filled");
         assert!(read(&path).expect("read").expect("ours").filled);
-        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
-        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::AlreadyGone);
+        assert_eq!(
+            remove_if_ours(&path, marker.inode).expect("remove"),
+            Removal::Removed
+        );
+        assert_eq!(
+            remove_if_ours(&path, marker.inode).expect("remove"),
+            Removal::AlreadyGone
+        );
     }
 
     #[test]
     fn what_exists_is_never_created_over() {
         let folder = folder();
-        let (theirs, ours, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        let (theirs, ours, link) = (
+            folder.path().join("a"),
+            folder.path().join("b"),
+            folder.path().join("c"),
+        );
         std::fs::write(&theirs, "precious").expect("write");
         create(&ours, MIB, "run-1").expect("create");
         std::os::unix::fs::symlink(folder.path().join("nowhere"), &link).expect("link");
         let error = |path: &Path| create(path, MIB, "run-2").unwrap_err().to_string();
-        assert!(error(&theirs).contains("not a file of iotax"), "{}", error(&theirs));
-        assert!(error(&ours).contains("made by iotax run run-1"), "{}", error(&ours));
+        assert!(
+            error(&theirs).contains("not a file of iotax"),
+            "{}",
+            error(&theirs)
+        );
+        assert!(
+            error(&ours).contains("made by iotax run run-1"),
+            "{}",
+            error(&ours)
+        );
         assert!(error(&link).contains("symbolic link"), "{}", error(&link));
         assert_eq!(std::fs::read(&theirs).expect("read"), b"precious");
         assert!(!folder.path().join("nowhere").exists());
@@ -435,28 +498,55 @@ mod tests {
         let (theirs, ours) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&theirs, vec![7; 8192]).expect("write");
         let inode = theirs.metadata().expect("metadata").ino();
-        assert!(matches!(remove_if_ours(&theirs, inode).expect("look"), Removal::Refused(_)));
+        assert!(matches!(
+            remove_if_ours(&theirs, inode).expect("look"),
+            Removal::Refused(_)
+        ));
         let marker = create(&ours, MIB, "run-1").expect("create");
-        assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
-        assert!(matches!(remove_of_run(&ours, "run-2").expect("look"), Removal::Refused(_)));
+        assert!(matches!(
+            remove_if_ours(&ours, marker.inode + 1).expect("look"),
+            Removal::Refused(_)
+        ));
+        assert!(matches!(
+            remove_of_run(&ours, "run-2").expect("look"),
+            Removal::Refused(_)
+        ));
         assert!(theirs.exists() && ours.exists());
-        assert_eq!(remove_of_run(&ours, "run-1").expect("remove"), Removal::Removed);
+        assert_eq!(
+            remove_of_run(&ours, "run-1").expect("remove"),
+            Removal::Removed
+        );
     }
 
     #[test]
     fn a_copy_a_grown_file_a_link_and_a_fifo_are_not_ours() {
         let folder = folder();
-        let (ours, copy, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        let (ours, copy, link) = (
+            folder.path().join("a"),
+            folder.path().join("b"),
+            folder.path().join("c"),
+        );
         create(&ours, MIB, "run-1").expect("create");
         std::fs::copy(&ours, &copy).expect("copy");
         std::os::unix::fs::symlink(&ours, &link).expect("link");
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("fifo");
-        for path in [&copy, &link, &fifo, &folder.path().to_owned(), &folder.path().join("none")] {
+        for path in [
+            &copy,
+            &link,
+            &fifo,
+            &folder.path().to_owned(),
+            &folder.path().join("none"),
+        ] {
             assert_eq!(read(path).expect("read"), None, "{}", path.display());
             assert!(set_filled(path, true).is_err(), "{}", path.display());
         }
-        File::options().write(true).open(&ours).expect("open").set_len(2 * MIB).expect("grow");
+        File::options()
+            .write(true)
+            .open(&ours)
+            .expect("open")
+            .set_len(2 * MIB)
+            .expect("grow");
         assert_eq!(read(&ours).expect("read"), None);
     }
 
@@ -466,7 +556,11 @@ mod tests {
         let error = |path: &Path, bytes| create(path, bytes, "run-1").unwrap_err();
         let path = folder.path().join("x");
         assert!(error(&path, 1000).to_string().contains("multiple of 4 KiB"));
-        assert!(error(&folder.path().join("no/x"), MIB).to_string().contains("hint: mkdir -p"));
+        assert!(
+            error(&folder.path().join("no/x"), MIB)
+                .to_string()
+                .contains("hint: mkdir -p")
+        );
         let full = error(&path, 1 << 50);
         assert!(full.to_string().contains("10 % stay free"), "{full}");
         assert_eq!(crate::exit::code_of(&full), crate::exit::UNMET_NEED);
@@ -475,12 +569,16 @@ mod tests {
 
     #[test]
     fn a_full_file_system_leaves_nothing_behind() {
-        let Some(mount) = crate::guard::rig::Tmpfs::of(8 * MIB) else { return };
+        let Some(mount) = crate::guard::rig::Tmpfs::of(8 * MIB) else {
+            return;
+        };
         let path = mount.path().join("x");
         let error = create(&path, 8 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("stay free"), "{error}");
         // Room for the check, none for the allocation: the check is not the only line of defence.
-        let file = open_unnamed(mount.path()).expect("open").expect("tmpfs has unnamed files");
+        let file = open_unnamed(mount.path())
+            .expect("open")
+            .expect("tmpfs has unnamed files");
         let error = lay_out(&file, &path, 16 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("full"), "{error}");
         assert!(create_named(&path, 16 * MIB, "run-1").is_err());

@@ -1,7 +1,9 @@
-//! What may be written. [`inspect`](inspect::inspect) looks at a target and writes nothing;
-//! [`judge`](judge::judge) decides from what was seen, the intent and the user's consent;
-//! [`marker`] and [`fill`] handle the files of our own. The law is in docs/data-safety.md.
+//! What may be written. [`admit`](admit::admit) is the door: it looks at a target
+//! ([`inspect`](inspect::inspect), which only reads), decides from what was seen, the intent and the
+//! user's consent ([`judge`](judge::judge)), and claims what will be written. [`marker`] and [`fill`]
+//! handle the files of our own. The law is in docs/data-safety.md.
 
+pub mod admit;
 pub mod block;
 pub mod fill;
 pub mod inspect;

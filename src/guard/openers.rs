@@ -25,10 +25,15 @@ impl Target {
     /// The name under which this file is the target; `None` when it is another.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
-            Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
+            Target::File { device, inode } => {
+                (meta.dev() == *device && meta.ino() == *inode).then_some("it")
+            }
             Target::Device(numbers) if meta.file_type().is_block_device() => {
                 let number = super::block::devnum(meta.rdev());
-                numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
+                numbers
+                    .iter()
+                    .find(|(devnum, _)| *devnum == number)
+                    .map(|(_, name)| name.as_str())
             }
             Target::Device(_) => None,
         }
@@ -38,32 +43,50 @@ impl Target {
 /// Processes but this one that have the target open, and why some were not seen.
 pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
-    for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
-        let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
+    for pid in pids(probe)
+        .into_iter()
+        .filter(|pid| *pid != std::process::id())
+    {
+        let comm = || {
+            probe
+                .read(format!("/proc/{pid}/comm"))
+                .unwrap_or_else(|| "?".into())
+        };
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
                 let text = format!("{name} is open in process {pid} ({})", comm());
-                found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
+                found.push(Finding {
+                    kind: Use::Open,
+                    text,
+                    pid: Some(pid),
+                });
             }
             Ok(None) => {}
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => blind.push(format!("{pid} ({})", comm())),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                blind.push(format!("{pid} ({})", comm()))
+            }
             // Ended meanwhile.
             Err(_) => {}
         }
     }
-    (found, blindness(&blind).or_else(|| beyond_pid_namespace(probe)))
+    (
+        found,
+        blindness(&blind).or_else(|| beyond_pid_namespace(probe)),
+    )
 }
 
 fn blindness(pids: &[String]) -> Option<String> {
-    let hint = match rustix::process::geteuid().is_root() {
-        true => "they have more capabilities than we; run as full root on the host",
-        false => "run as root",
+    let who = match pids {
+        [] => return None,
+        [one] => format!("process {one} has"),
+        [one, others @ ..] => format!("process {one} and {} others have", others.len()),
     };
-    match pids {
-        [] => None,
-        [one] => Some(format!("what process {one} has open; {hint}")),
-        [one, others @ ..] => Some(format!("what process {one} and {} others have open; {hint}", others.len())),
-    }
+    Some(match rustix::process::geteuid().is_root() {
+        true => {
+            format!("what {who} open, with capabilities that we lack; run as full root on the host")
+        }
+        false => format!("what {who} open; run as root"),
+    })
 }
 
 fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {

@@ -26,7 +26,7 @@ pub struct Facts {
     /// Random id of this boot.
     pub boot_id: Option<String>,
     /// The processor.
-    pub cpu: Cpu,
+    pub cpu: Box<Cpu>,
     /// Bytes of memory that the kernel manages.
     pub memory_bytes: Option<u64>,
     /// Reserved huge pages by size.
@@ -156,17 +156,46 @@ pub struct PcieLink {
 
 /// Settings of a queue that change figures. Sizes in bytes unless the name says otherwise.
 const QUEUE: &[&str] = &[
-    "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "nr_requests", "max_sectors_kb",
-    "max_hw_sectors_kb", "max_segments", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "io_poll_delay", "iostats",
-    "wbt_lat_usec", "discard_max_bytes", "discard_granularity", "fua", "zoned", "stable_writes", "dax",
+    "logical_block_size",
+    "physical_block_size",
+    "minimum_io_size",
+    "optimal_io_size",
+    "nr_requests",
+    "max_sectors_kb",
+    "max_hw_sectors_kb",
+    "max_segments",
+    "read_ahead_kb",
+    "nomerges",
+    "rq_affinity",
+    "io_poll",
+    "io_poll_delay",
+    "iostats",
+    "wbt_lat_usec",
+    "discard_max_bytes",
+    "discard_granularity",
+    "fua",
+    "zoned",
+    "stable_writes",
+    "dax",
 ];
 
 /// Programs whose version belongs to a result.
-pub const TOOLS: &[&str] = &["qemu-system-x86_64", "qemu-img", "fio", "ssh", "losetup", "mkfs.xfs", "mkfs.ext4"];
+pub const TOOLS: &[&str] = &[
+    "qemu-system-x86_64",
+    "qemu-img",
+    "fio",
+    "ssh",
+    "losetup",
+    "mkfs.xfs",
+    "mkfs.ext4",
+];
 
 /// Facts of this machine and of these files and devices.
 pub fn gather(targets: &[PathBuf]) -> Facts {
-    gather_from(&Probe::here(Path::new("/"), KvmState::Absent("not asked".into())), targets)
+    gather_from(
+        &Probe::here(Path::new("/"), KvmState::Absent("not asked".into())),
+        targets,
+    )
 }
 
 /// Facts of the machine that the probe sees.
@@ -178,42 +207,70 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         kernel_build: probe.read("/proc/sys/kernel/version"),
         command_line: probe.read("/proc/cmdline"),
         boot_id: probe.read("/proc/sys/kernel/random/boot_id"),
-        cpu: cpu(probe),
+        cpu: Box::new(cpu(probe)),
         memory_bytes: memory_bytes(probe, "MemTotal"),
         huge_pages: huge_pages(probe),
-        transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages: chosen_word(
+            probe.read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        ),
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
-        tools: TOOLS.iter().filter_map(|name| Some(((*name).to_owned(), probe.version(name)?))).collect(),
+        tools: TOOLS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), probe.version(name)?)))
+            .collect(),
     }
 }
 
 fn os_name(probe: &Probe) -> Option<String> {
-    let text = probe.read("/etc/os-release").or_else(|| probe.read("/usr/lib/os-release"))?;
-    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let text = probe
+        .read("/etc/os-release")
+        .or_else(|| probe.read("/usr/lib/os-release"))?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// A line of /proc/meminfo, which counts in KiB.
 pub(super) fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     let text = probe.read("/proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1024)
 }
 
 /// `always [madvise] never` says `madvise`; a lone word says itself.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
-    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
+    let chosen = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen
+        .map(str::to_owned)
+        .or_else(|| (!text.contains(' ')).then_some(text))
 }
 
 fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     let dir = Path::new("/sys/kernel/mm/hugepages");
     let of_size = |name: &String| {
-        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        let kib: u64 = name
+            .strip_prefix("hugepages-")?
+            .strip_suffix("kB")?
+            .parse()
+            .ok()?;
         let count = |file| probe.number(dir.join(name).join(file));
-        Some(HugePages { size: kib.checked_mul(1024)?, total: count("nr_hugepages"), free: count("free_hugepages") })
+        Some(HugePages {
+            size: kib.checked_mul(1024)?,
+            total: count("nr_hugepages"),
+            free: count("free_hugepages"),
+        })
     };
     let mut pages: Vec<HugePages> = probe.names(dir).iter().filter_map(of_size).collect();
     pages.sort_by_key(|pages| pages.size);
@@ -223,40 +280,67 @@ fn huge_pages(probe: &Probe) -> Vec<HugePages> {
 fn cpu(probe: &Probe) -> Cpu {
     let info = probe.read("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
-        info.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+        info.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.trim() == key)
+            .map(|(_, value)| value.trim())
     };
     let dir = Path::new("/sys/devices/system/cpu");
-    let cpus: Vec<PathBuf> = probe.names(dir).iter().filter(|name| is_cpu(name)).map(|name| dir.join(name)).collect();
-    let distinct = |file: &str| -> BTreeSet<String> { cpus.iter().filter_map(|cpu| probe.read(cpu.join(file))).collect() };
+    let cpus: Vec<PathBuf> = probe
+        .names(dir)
+        .iter()
+        .filter(|name| is_cpu(name))
+        .map(|name| dir.join(name))
+        .collect();
+    let distinct = |file: &str| -> BTreeSet<String> {
+        cpus.iter()
+            .filter_map(|cpu| probe.read(cpu.join(file)))
+            .collect()
+    };
     let packages = distinct("topology/physical_package_id");
     let cores: BTreeSet<(String, String)> = cpus
         .iter()
-        .filter_map(|cpu| Some((probe.read(cpu.join("topology/physical_package_id"))?, probe.read(cpu.join("topology/core_id"))?)))
+        .filter_map(|cpu| {
+            Some((
+                probe.read(cpu.join("topology/physical_package_id"))?,
+                probe.read(cpu.join("topology/core_id"))?,
+            ))
+        })
         .collect();
     let counted = |count: usize| (count > 0).then_some(count as u64);
     Cpu {
         model: field("model name").map(str::to_owned),
         sockets: counted(packages.len()),
         cores: counted(cores.len()),
-        threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
+        threads: counted(
+            info.lines()
+                .filter(|line| line.starts_with("processor"))
+                .count(),
+        ),
         numa_nodes: numa_nodes(probe),
         l3_groups: l3_groups(probe, &cpus),
         governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
         turbo: turbo(probe),
-        under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        under_hypervisor: field("flags")
+            .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         mitigations: mitigations(probe),
     }
 }
 
 fn is_cpu(name: &str) -> bool {
-    name.strip_prefix("cpu").is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    name.strip_prefix("cpu").is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
     let dir = Path::new("/sys/devices/system/node");
     let of_node = |name: String| {
         let number = name.strip_prefix("node")?.parse::<u32>().ok()?;
-        Some((number.to_string(), probe.read(dir.join(&name).join("cpulist"))?))
+        Some((
+            number.to_string(),
+            probe.read(dir.join(&name).join("cpulist"))?,
+        ))
     };
     probe.names(dir).into_iter().filter_map(of_node).collect()
 }
@@ -264,7 +348,10 @@ fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
 fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     for cpu in cpus {
-        let caches = probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
+        let caches = probe
+            .names(cpu.join("cache"))
+            .into_iter()
+            .map(|index| cpu.join("cache").join(index));
         for cache in caches.filter(|cache| probe.number(cache.join("level")) == Some(3)) {
             let shared = probe.read(cache.join("shared_cpu_list"));
             groups.extend(shared.filter(|shared| !groups.contains(shared)));
@@ -276,23 +363,45 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
 /// intel_pstate says it the other way round than acpi-cpufreq.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
-    let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
-    forbidden.or_else(|| probe.number(dir.join("cpufreq/boost")).map(|value| value == 1))
+    let forbidden = probe
+        .number(dir.join("intel_pstate/no_turbo"))
+        .map(|value| value == 0);
+    forbidden.or_else(|| {
+        probe
+            .number(dir.join("cpufreq/boost"))
+            .map(|value| value == 1)
+    })
 }
 
 fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
     let dir = Path::new("/sys/devices/system/cpu/vulnerabilities");
-    probe.names(dir).into_iter().filter_map(|name| Some((name.clone(), probe.read(dir.join(name))?))).collect()
+    probe
+        .names(dir)
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), probe.read(dir.join(name))?)))
+        .collect()
 }
 
 /// Facts of a file or device.
 fn target(probe: &Probe, path: &Path) -> Target {
-    let file_system = match std::fs::metadata(probe.at(path)) {
-        Ok(meta) if meta.file_type().is_block_device() => None,
-        _ => file_system(probe, path),
+    let is_device = match std::fs::metadata(probe.at(path)) {
+        Ok(meta) => meta.file_type().is_block_device(),
+        Err(_) => named_device(probe, path).is_some(),
     };
-    let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
-    Target { path: path.to_owned(), file_system, devices }
+    let file_system = if is_device {
+        None
+    } else {
+        file_system(probe, path)
+    };
+    let devices = device_chain(probe, path)
+        .iter()
+        .map(|name| device(probe, name))
+        .collect();
+    Target {
+        path: path.to_owned(),
+        file_system,
+        devices,
+    }
 }
 
 /// Kernel names of the device at a path (or below the file at it) and of all below that.
@@ -323,7 +432,11 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
 /// The folder of a device in sysfs; /sys/class/block also has the partitions.
 fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
-    if probe.at(&class).exists() { class } else { block::sys_block(name) }
+    if probe.at(&class).exists() {
+        class
+    } else {
+        block::sys_block(name)
+    }
 }
 
 /// The disk of a partition.
@@ -333,34 +446,53 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
 
+/// The device at a path, or the one below the file system that the path lies in.
 fn device_of(probe: &Probe, path: &Path) -> Option<String> {
-    let meta = std::fs::metadata(probe.at(path));
-    let number = match &meta {
-        Ok(meta) if meta.file_type().is_block_device() => block::devnum(meta.rdev()),
-        // In a made-up machine, and where /dev is bare, the name alone must do.
-        _ if path.parent() == Some(Path::new("/dev")) => return path.file_name()?.to_str().map(str::to_owned),
-        _ => {
-            let mount = mount_of(probe, path)?;
-            let source = Path::new(&mount.source);
-            if probe.at(format!("/sys/dev/block/{}", mount.devnum)).exists() {
-                mount.devnum
-            } else {
-                return source.is_absolute().then(|| device_of(probe, source)).flatten();
-            }
+    device_at(probe, path).or_else(|| {
+        let mount = mount_of(probe, path)?;
+        // btrfs gives its file systems numbers of their own, so the source must say it. That source may
+        // be a name that does not exist (`/dev/root`): it is not searched for in a file system again.
+        probe
+            .link_name(format!("/sys/dev/block/{}", mount.devnum))
+            .or_else(|| device_at(probe, Path::new(&mount.source)))
+    })
+}
+
+fn device_at(probe: &Probe, path: &Path) -> Option<String> {
+    match std::fs::metadata(probe.at(path)) {
+        Ok(meta) if meta.file_type().is_block_device() => {
+            probe.link_name(format!("/sys/dev/block/{}", block::devnum(meta.rdev())))
         }
-    };
-    probe.link_name(format!("/sys/dev/block/{number}"))
+        Ok(_) => None,
+        Err(_) => named_device(probe, path),
+    }
+}
+
+/// The device whose kernel name a path in /dev bears, when there is no node: in a made-up machine, and
+/// where /dev is bare.
+fn named_device(probe: &Probe, path: &Path) -> Option<String> {
+    let name = path.strip_prefix("/dev").ok()?.to_str()?;
+    (!name.is_empty() && probe.at(device_dir(probe, name)).exists()).then(|| name.to_owned())
 }
 
 fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     let mount = mount_of(probe, path)?;
     let options = format!("{};{}", mount.options, mount.super_options);
-    Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
+    Some(FileSystem {
+        kind: mount.kind,
+        point: mount.point,
+        source: mount.source,
+        options,
+    })
 }
 
 /// The mount that a path lies in: the longest mount point that it starts with, the last one of equals.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
-    let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
+    let real = if probe.root == Path::new("/") {
+        real_path(path)
+    } else {
+        path.to_owned()
+    };
     mounts::parse(&probe.read("/proc/self/mountinfo")?)
         .into_iter()
         .filter(|mount| real.starts_with(&mount.point))
@@ -369,7 +501,9 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
 
 /// Without links; of a file that is still to be made, its folder's.
 fn real_path(path: &Path) -> PathBuf {
-    path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or_else(|| path.to_owned())
+    path.ancestors()
+        .find_map(|ancestor| ancestor.canonicalize().ok())
+        .unwrap_or_else(|| path.to_owned())
 }
 
 /// Facts of the device with this kernel name.
@@ -386,15 +520,23 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         wwn: block::wwn(probe, &disk),
         firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
         driver: driver(probe, &disk_dir),
-        bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        bytes: probe
+            .number(dir.join("size"))
+            .and_then(|sectors| sectors.checked_mul(512)),
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),
-        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64).filter(|count| *count > 0),
-        queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
+        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64)
+            .filter(|count| *count > 0),
+        queue: QUEUE
+            .iter()
+            .filter_map(|file| Some(((*file).to_owned(), queue(file)?)))
+            .collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
-        numa_node: ancestors(probe, &disk_dir).iter().find_map(|dir| number_in(dir, "numa_node")),
+        numa_node: ancestors(probe, &disk_dir)
+            .iter()
+            .find_map(|dir| number_in(dir, "numa_node")),
     }
 }
 
@@ -409,7 +551,9 @@ fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
 }
 
 fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
-    let dir = ancestors(probe, disk_dir).into_iter().find(|dir| dir.join("current_link_speed").exists())?;
+    let dir = ancestors(probe, disk_dir)
+        .into_iter()
+        .find(|dir| dir.join("current_link_speed").exists())?;
     let speed = |file| text_in(&dir, file).filter(|speed| !speed.starts_with("Unknown"));
     let link = PcieLink {
         address: dir.file_name()?.to_str()?.to_owned(),
@@ -424,10 +568,16 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
 
 /// The folders above a disk in /sys/devices, nearest first.
 fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
-    let Ok(real) = probe.at(disk_dir).canonicalize() else { return Vec::new() };
+    let Ok(real) = probe.at(disk_dir).canonicalize() else {
+        return Vec::new();
+    };
     let top = probe.at("/sys/devices");
     let top = top.canonicalize().unwrap_or(top);
-    real.ancestors().skip(1).take_while(|dir| dir.starts_with(&top) && **dir != top).map(Path::to_owned).collect()
+    real.ancestors()
+        .skip(1)
+        .take_while(|dir| dir.starts_with(&top) && **dir != top)
+        .map(Path::to_owned)
+        .collect()
 }
 
 fn text_in(dir: &Path, file: &str) -> Option<String> {
@@ -448,14 +598,20 @@ mod tests {
     #[test]
     fn a_server_with_nvme_and_raid() {
         let machine = server();
-        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into(), "/srv/data/x.img".into()]);
+        let facts = gather_from(
+            &machine.probe,
+            &["/dev/nvme0n1".into(), "/srv/data/x.img".into()],
+        );
         insta::assert_json_snapshot!(facts);
     }
 
     #[test]
     fn a_guest_with_proc_and_sys_only() {
         let machine = bare_guest();
-        insta::assert_json_snapshot!(gather_from(&machine.probe, &["/dev/vda".into(), "/nowhere".into()]));
+        insta::assert_json_snapshot!(gather_from(
+            &machine.probe,
+            &["/dev/vda".into(), "/nowhere".into()]
+        ));
     }
 
     #[test]
@@ -469,16 +625,43 @@ mod tests {
     fn this_machine() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let facts = gather(&[folder.path().join("not-yet.img")]);
-        assert!(facts.kernel.is_some() && facts.boot_id.is_some() && facts.memory_bytes.is_some(), "{facts:?}");
+        assert!(
+            facts.kernel.is_some() && facts.boot_id.is_some() && facts.memory_bytes.is_some(),
+            "{facts:?}"
+        );
         assert!(facts.targets[0].file_system.is_some(), "{facts:?}");
         let text = serde_json::to_string(&facts).expect("serialize");
-        assert_eq!(serde_json::from_str::<Facts>(&text).expect("deserialize"), facts);
+        assert_eq!(
+            serde_json::from_str::<Facts>(&text).expect("deserialize"),
+            facts
+        );
+    }
+
+    #[test]
+    fn a_root_whose_source_does_not_exist() {
+        let machine = bare_guest();
+        machine.put(&[(
+            "/proc/self/mountinfo",
+            "1 0 0:30 / / rw - btrfs /dev/root rw\n",
+        )]);
+        let facts = gather_from(&machine.probe, &["/x".into()]);
+        assert_eq!(facts.targets[0].devices, []);
+        assert_eq!(
+            facts.targets[0]
+                .file_system
+                .as_ref()
+                .map(|fs| fs.kind.as_str()),
+            Some("btrfs")
+        );
     }
 
     #[test]
     fn words_in_brackets() {
         let word = |text: &str| chosen_word(Some(text.into()));
-        assert_eq!(word("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
+        assert_eq!(
+            word("none [mq-deadline] kyber").as_deref(),
+            Some("mq-deadline")
+        );
         assert_eq!(word("none").as_deref(), Some("none"));
         assert_eq!(word("always madvise"), None);
     }

@@ -30,54 +30,97 @@ pub struct Supply {
 }
 
 const fn everywhere(command: &'static str) -> Supply {
-    Supply { distribution: "", command }
+    Supply {
+        distribution: "",
+        command,
+    }
 }
 
 const fn debian(command: &'static str) -> Supply {
-    Supply { distribution: "debian", command }
+    Supply {
+        distribution: "debian",
+        command,
+    }
 }
 
 const fn fedora(command: &'static str) -> Supply {
-    Supply { distribution: "fedora", command }
+    Supply {
+        distribution: "fedora",
+        command,
+    }
 }
 
 /// All needs.
 pub const ALL: &[Need] = &[
     Need {
+        id: "folder",
+        why: "to make a file",
+        supply: &[everywhere(
+            "mkdir -p DIR, or name a folder of your own: --dir DIR",
+        )],
+        check: |probe| probe.folder.clone().err(),
+    },
+    Need {
         id: "space",
         why: "to make a file and still keep 10 % of its file system free",
-        supply: &[everywhere("free some space, or name another folder: --dir DIR")],
+        supply: &[everywhere(
+            "free some space, or name another folder: --dir DIR",
+        )],
         check: space,
     },
-    Need { id: "root", why: "to attach loop devices and mount file systems", supply: &[everywhere("sudo iotax ...")], check: root },
+    Need {
+        id: "root",
+        why: "to attach loop devices and mount file systems",
+        supply: &[everywhere("sudo iotax ...")],
+        check: root,
+    },
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
-        supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
+        supply: &[everywhere(
+            "sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
+        )],
         check: io_uring,
     },
     Need {
         id: "losetup",
         why: "for the layer loop",
-        supply: &[debian("apt-get install mount util-linux"), fedora("dnf install util-linux"), everywhere("install util-linux")],
+        supply: &[
+            debian("apt-get install mount util-linux"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
         check: |probe| program(probe, "losetup"),
     },
     Need {
         id: "loop-devices",
         why: "for the layer loop",
-        supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
-        check: |probe| (!probe.at("/dev/loop-control").exists()).then(|| "there is no /dev/loop-control".into()),
+        supply: &[everywhere(
+            "modprobe loop (in a container: run on the host itself)",
+        )],
+        check: |probe| {
+            (!probe.at("/dev/loop-control").exists())
+                .then(|| "there is no /dev/loop-control".into())
+        },
     },
     Need {
         id: "mkfs.xfs",
         why: "for the layer fs(xfs)",
-        supply: &[debian("apt-get install xfsprogs"), fedora("dnf install xfsprogs"), everywhere("install xfsprogs")],
+        supply: &[
+            debian("apt-get install xfsprogs"),
+            fedora("dnf install xfsprogs"),
+            everywhere("install xfsprogs"),
+        ],
         check: |probe| program(probe, "mkfs.xfs"),
     },
     Need {
         id: "mkfs.ext4",
         why: "for the layer fs(ext4)",
-        supply: &[debian("apt-get install e2fsprogs"), fedora("dnf install e2fsprogs"), everywhere("install e2fsprogs")],
+        supply: &[
+            debian("apt-get install e2fsprogs"),
+            fedora("dnf install e2fsprogs"),
+            everywhere("install e2fsprogs"),
+        ],
         check: |probe| program(probe, "mkfs.ext4"),
     },
     Need {
@@ -93,34 +136,52 @@ pub const ALL: &[Need] = &[
     Need {
         id: "kvm",
         why: "for guests that run at the CPU's own speed (without it: emulated, no headline)",
-        supply: &[everywhere("switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation")],
+        supply: &[everywhere(
+            "switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation",
+        )],
         check: |probe| probe.kvm.trouble(),
     },
     Need {
         id: "guest-kernel",
         why: "to boot a guest",
         supply: &[
-            debian("apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)"),
-            everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
+            debian(
+                "apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)",
+            ),
+            everywhere(
+                "make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder",
+            ),
         ],
         check: guest_kernel,
     },
     Need {
         id: "ssh",
         why: "to measure on another machine",
-        supply: &[debian("apt-get install openssh-client"), fedora("dnf install openssh-clients"), everywhere("install OpenSSH's client")],
+        supply: &[
+            debian("apt-get install openssh-client"),
+            fedora("dnf install openssh-clients"),
+            everywhere("install OpenSSH's client"),
+        ],
         check: |probe| program(probe, "ssh"),
     },
     Need {
         id: "fio",
         why: "for engine = \"fio\"",
-        supply: &[debian("apt-get install fio"), fedora("dnf install fio"), everywhere("install fio 3 or newer")],
+        supply: &[
+            debian("apt-get install fio"),
+            fedora("dnf install fio"),
+            everywhere("install fio 3 or newer"),
+        ],
         check: |probe| program(probe, "fio"),
     },
     Need {
         id: "blkid",
         why: "for a second opinion on what a device carries",
-        supply: &[debian("apt-get install util-linux"), fedora("dnf install util-linux"), everywhere("install util-linux")],
+        supply: &[
+            debian("apt-get install util-linux"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
         check: |probe| program(probe, "blkid"),
     },
 ];
@@ -140,14 +201,23 @@ impl Need {
     /// What is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
         let what = (self.check)(probe)?;
-        Some(Missing { what, why: self.why.into(), command: self.command(probe).into() })
+        Some(Missing {
+            what,
+            why: self.why.into(),
+            command: self.command(probe).into(),
+        })
     }
 
     /// The command for this machine's distribution.
     pub fn command(&self, probe: &Probe) -> &'static str {
         let words = distribution(probe);
-        let fits = |supply: &&Supply| supply.distribution.is_empty() || words.iter().any(|word| word == supply.distribution);
-        self.supply.iter().find(fits).map_or("", |supply| supply.command)
+        let fits = |supply: &&Supply| {
+            supply.distribution.is_empty() || words.iter().any(|word| word == supply.distribution)
+        };
+        self.supply
+            .iter()
+            .find(fits)
+            .map_or("", |supply| supply.command)
     }
 }
 
@@ -155,21 +225,33 @@ impl Need {
 fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read("/etc/os-release").unwrap_or_default();
     text.lines()
-        .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")))
+        .filter_map(|line| {
+            line.strip_prefix("ID=")
+                .or_else(|| line.strip_prefix("ID_LIKE="))
+        })
         .flat_map(|value| value.trim_matches(['"', '\'']).split(' '))
         .map(str::to_owned)
         .collect()
 }
 
 fn program(probe: &Probe, name: &str) -> Option<String> {
-    probe.program(name).is_none().then(|| format!("{name} is not installed"))
+    probe
+        .program(name)
+        .is_none()
+        .then(|| format!("{name} is not installed"))
 }
 
 fn space(probe: &Probe) -> Option<String> {
     let dir = probe.dir.display();
-    let Some(space) = probe.space else { return Some(format!("the free space of {dir} is not known")) };
+    let Some(space) = probe.space else {
+        return Some(format!("the free space of {dir} is not known"));
+    };
     (space.free <= space.total / 10).then(|| {
-        format!("{dir}: only {} of {} are free", show_bytes(space.free), show_bytes(space.total))
+        format!(
+            "{dir}: only {} of {} are free",
+            show_bytes(space.free),
+            show_bytes(space.total)
+        )
     })
 }
 
@@ -180,7 +262,9 @@ fn root(probe: &Probe) -> Option<String> {
 fn io_uring(probe: &Probe) -> Option<String> {
     let why = probe.io_uring.as_ref().err()?;
     Some(match probe.number("/proc/sys/kernel/io_uring_disabled") {
-        Some(value @ 1..) => format!("io_uring is switched off: kernel.io_uring_disabled = {value}"),
+        Some(value @ 1..) => {
+            format!("io_uring is switched off: kernel.io_uring_disabled = {value}")
+        }
         _ => format!("io_uring does not answer: {why}"),
     })
 }
@@ -192,19 +276,26 @@ fn qemu(probe: &Probe) -> Option<String> {
     let Some(line) = probe.version("qemu-system-x86_64") else {
         return Some("qemu-system-x86_64 does not tell its version".into());
     };
-    let major = line.split_whitespace().find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
+    let major = line
+        .split_whitespace()
+        .find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
     match major {
         Some(4..) => None,
         Some(_) => Some(format!("QEMU is older than 4.0 ({line})")),
-        None => Some(format!("qemu-system-x86_64 tells no version that is known ({line})")),
+        None => Some(format!(
+            "qemu-system-x86_64 tells no version that is known ({line})"
+        )),
     }
 }
 
 /// A kernel to boot: one that is readable and has its modules, or Debian's package, which is unpacked and
 /// never installed.
 fn guest_kernel(probe: &Probe) -> Option<String> {
-    let kernels: Vec<String> =
-        probe.names("/boot").into_iter().filter_map(|name| Some(name.strip_prefix("vmlinuz-")?.to_owned())).collect();
+    let kernels: Vec<String> = probe
+        .names("/boot")
+        .into_iter()
+        .filter_map(|name| Some(name.strip_prefix("vmlinuz-")?.to_owned()))
+        .collect();
     let usable = |release: &String| {
         std::fs::File::open(probe.at(format!("/boot/vmlinuz-{release}"))).is_ok()
             && probe.at(format!("/lib/modules/{release}")).exists()
@@ -227,7 +318,10 @@ mod tests {
     use super::*;
 
     fn lacking(probe: &Probe) -> Vec<&'static str> {
-        ALL.iter().filter(|need| need.missing(probe).is_some()).map(|need| need.id).collect()
+        ALL.iter()
+            .filter(|need| need.missing(probe).is_some())
+            .map(|need| need.id)
+            .collect()
     }
 
     #[test]
@@ -238,7 +332,13 @@ mod tests {
         assert_eq!(ids.len(), ALL.len(), "names are unique");
         for need in ALL {
             assert!(!need.why.is_empty() && by_id(need.id).is_some());
-            assert!(need.supply.last().is_some_and(|supply| supply.distribution.is_empty()), "{}", need.id);
+            assert!(
+                need.supply
+                    .last()
+                    .is_some_and(|supply| supply.distribution.is_empty()),
+                "{}",
+                need.id
+            );
         }
     }
 
@@ -249,21 +349,45 @@ mod tests {
         let mut probe = Probe::made_up(folder.path());
         probe.euid = 1000;
         probe.io_uring = Err("operation not permitted".into());
+        probe.folder = Err("folder /x does not exist".into());
         assert_eq!(lacking(&probe).len(), ALL.len(), "{:?}", lacking(&probe));
     }
 
     #[test]
     fn each_need_alone() {
         let machine = complete_server();
-        let what = |id: &str, probe: &Probe| by_id(id).and_then(|need| need.missing(probe)).expect(id).what;
+        let what = |id: &str, probe: &Probe| {
+            by_id(id)
+                .and_then(|need| need.missing(probe))
+                .expect(id)
+                .what
+        };
         let mut old = machine.probe.clone();
-        old.programs = Programs::Given([("qemu-system-x86_64".into(), "QEMU emulator version 3.1.0".into())].into());
+        old.programs = Programs::Given(
+            [(
+                "qemu-system-x86_64".into(),
+                "QEMU emulator version 3.1.0".into(),
+            )]
+            .into(),
+        );
         assert!(what("qemu", &old).contains("older than 4.0"));
-        let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
+        let full = Probe {
+            space: Some(Space {
+                total: 1000,
+                free: 100,
+            }),
+            ..machine.probe.clone()
+        };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
-        let emulated = Probe { kvm: KvmState::Emulated("20 ms a loop".into()), ..machine.probe.clone() };
+        let emulated = Probe {
+            kvm: KvmState::Emulated("20 ms a loop".into()),
+            ..machine.probe.clone()
+        };
         assert!(what("kvm", &emulated).contains("only emulates: 20 ms a loop"));
-        let filtered = Probe { io_uring: Err("denied".into()), ..machine.probe.clone() };
+        let filtered = Probe {
+            io_uring: Err("denied".into()),
+            ..machine.probe.clone()
+        };
         assert!(what("io_uring", &filtered).contains("does not answer: denied"));
         machine.put(&[("/proc/sys/kernel/io_uring_disabled", "2")]);
         assert!(what("io_uring", &filtered).contains("io_uring_disabled = 2"));

@@ -15,6 +15,8 @@ pub struct Probe {
     pub euid: u32,
     /// Folder that files and runs go to.
     pub dir: PathBuf,
+    /// Whether this user may make files in that folder, or why not.
+    pub folder: Result<(), String>,
     /// Room on that folder's file system.
     pub space: Option<Space>,
     /// Whether io_uring answers, or why not.
@@ -50,6 +52,7 @@ impl Probe {
             root: PathBuf::from("/"),
             euid: rustix::process::geteuid().as_raw(),
             dir: dir.to_owned(),
+            folder: folder_of(dir),
             space: space_of(dir),
             io_uring: iotax_sys::uring::probe().map_err(|error| error.to_string()),
             kvm,
@@ -63,6 +66,7 @@ impl Probe {
             root: root.to_owned(),
             euid: 0,
             dir: PathBuf::from("/run/iotax"),
+            folder: Ok(()),
             space: None,
             io_uring: Ok(()),
             kvm: KvmState::Absent("made up".into()),
@@ -135,7 +139,8 @@ pub fn program_path(name: &str) -> Option<PathBuf> {
 
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(file)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// ssh and the mkfs family know no `--version`.
@@ -147,24 +152,48 @@ fn version_flag(name: &str) -> &'static str {
 }
 
 fn version_of(program: &Path, flag: &str) -> Option<String> {
-    let output = Command::new(program).arg(flag).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
+    let output = Command::new(program)
+        .arg(flag)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(if output.stdout.is_empty() {
+        &output.stderr
+    } else {
+        &output.stdout
+    });
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn folder_of(dir: &Path) -> Result<(), String> {
+    use rustix::fs::{Access, access};
+    match dir.is_dir() {
+        false => Err(format!("folder {} does not exist", dir.display())),
+        true => access(dir, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| format!("folder {} cannot be written: {error}", dir.display())),
+    }
 }
 
 fn space_of(dir: &Path) -> Option<Space> {
     // A folder that is still to be made lies on its nearest parent's file system.
     let there = dir.ancestors().find(|ancestor| ancestor.exists())?;
     let stat = rustix::fs::statvfs(there).ok()?;
-    Some(Space { total: stat.f_blocks.checked_mul(stat.f_frsize)?, free: stat.f_bavail.checked_mul(stat.f_frsize)? })
+    Some(Space {
+        total: stat.f_blocks.checked_mul(stat.f_frsize)?,
+        free: stat.f_bavail.checked_mul(stat.f_frsize)?,
+    })
 }
 
 /// Key under which `cpu10` sorts behind `cpu9`.
 fn numeric_order(name: &str) -> (String, u64, String) {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);
-    (stem.to_owned(), number.parse().unwrap_or(0), name.to_owned())
+    (
+        stem.to_owned(),
+        number.parse().unwrap_or(0),
+        name.to_owned(),
+    )
 }
 
 #[cfg(test)]
