@@ -408,7 +408,7 @@ fn face(cell: &Cell) -> Face {
         .map(|help| help.gives);
     given
         .filter(|face| *face != Face::Any)
-        .last()
+        .next_back()
         .unwrap_or(medium)
 }
 

@@ -1,8 +1,8 @@
 //! Steps as data: what changes the machine is written down before it is done, and undone from
 //! what was written down. Layers make steps; only the executor here performs them.
 
-pub mod journal;
 pub mod op;
+pub mod journal;
 pub mod place;
 
 use serde::{Deserialize, Serialize};
