@@ -26,26 +26,17 @@ pub struct Failed {
 impl Failed {
     /// Bad input (2).
     pub fn input(message: impl Into<String>) -> Self {
-        Failed {
-            code: BAD_INPUT,
-            message: message.into(),
-        }
+        Failed { code: BAD_INPUT, message: message.into() }
     }
 
     /// Unmet need (3).
     pub fn need(message: impl Into<String>) -> Self {
-        Failed {
-            code: UNMET_NEED,
-            message: message.into(),
-        }
+        Failed { code: UNMET_NEED, message: message.into() }
     }
 
     /// Failed measurement (4).
     pub fn measurement(message: impl Into<String>) -> Self {
-        Failed {
-            code: MEASUREMENT_FAILED,
-            message: message.into(),
-        }
+        Failed { code: MEASUREMENT_FAILED, message: message.into() }
     }
 }
 

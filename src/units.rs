@@ -23,16 +23,8 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-const TIME_UNITS: &[(&str, f64)] = &[
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("µs", 1e-6),
-    ("ms", 1e-3),
-    ("min", 60.0),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("h", 3600.0),
-];
+const TIME_UNITS: &[(&str, f64)] =
+    &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 /// Parses `4KiB`, `1.5 GiB`, `100MB`.
 ///
@@ -49,12 +41,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .iter()
         .find(|(name, _)| *name == unit)
         .map(|(_, factor)| *factor)
-        .ok_or_else(|| {
-            format!(
-                "size \"{text}\" has unknown unit \"{unit}\"; known are {}",
-                names(SIZE_UNITS)
-            )
-        })?;
+        .ok_or_else(|| format!("size \"{text}\" has unknown unit \"{unit}\"; known are {}", names(SIZE_UNITS)))?;
     whole_bytes(number * factor as f64, text)
 }
 
@@ -72,22 +59,14 @@ fn whole_bytes(bytes: f64, text: &str) -> Result<u64, String> {
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
-        return Err(format!(
-            "time \"{text}\" has no unit; write \"{text}s\" or \"{text}ms\""
-        ));
+        return Err(format!("time \"{text}\" has no unit; write \"{text}s\" or \"{text}ms\""));
     }
     let factor = TIME_UNITS
         .iter()
         .find(|(name, _)| *name == unit)
         .map(|(_, factor)| *factor)
-        .ok_or_else(|| {
-            format!(
-                "time \"{text}\" has unknown unit \"{unit}\"; known are {}",
-                names(TIME_UNITS)
-            )
-        })?;
-    Duration::try_from_secs_f64(number * factor)
-        .map_err(|error| format!("time \"{text}\": {error}"))
+        .ok_or_else(|| format!("time \"{text}\" has unknown unit \"{unit}\"; known are {}", names(TIME_UNITS)))?;
+    Duration::try_from_secs_f64(number * factor).map_err(|error| format!("time \"{text}\": {error}"))
 }
 
 /// Parses `1 %`, `0.5%` into a fraction.
@@ -105,38 +84,22 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 
 fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let number: f64 = text[..end]
-        .parse()
-        .map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 =
+        text[..end].parse().map_err(|_| format!("\"{text}\" does not start with a number"))?;
     Ok((number, text[end..].trim()))
 }
 
 fn names<T>(units: &[(&str, T)]) -> String {
-    units
-        .iter()
-        .map(|(name, _)| *name)
-        .collect::<Vec<_>>()
-        .join(", ")
+    units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Prints bytes with the largest binary unit that keeps them whole, else two decimals.
 pub fn show_bytes(bytes: u64) -> String {
-    for (name, factor) in [
-        ("TiB", 1u64 << 40),
-        ("GiB", GIB),
-        ("MiB", MIB),
-        ("KiB", KIB),
-    ] {
+    for (name, factor) in [("TiB", 1u64 << 40), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)] {
         if bytes >= factor {
             let value = bytes as f64 / factor as f64;
-            return if bytes % factor == 0 {
-                format!("{value:.0} {name}")
-            } else {
-                format!("{value:.2} {name}")
-            };
+            return if bytes % factor == 0 { format!("{value:.0} {name}") } else { format!("{value:.2} {name}") };
         }
     }
     format!("{bytes} B")
@@ -150,13 +113,7 @@ pub fn show_ns(ns: f64) -> String {
         n if n >= 1e3 => (ns / 1e3, "us"),
         _ => (ns, "ns"),
     };
-    let digits = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
-    };
+    let digits = if value.abs() >= 100.0 { 0 } else if value.abs() >= 10.0 { 1 } else { 2 };
     format!("{value:.digits$} {unit}")
 }
 

@@ -113,7 +113,7 @@ pub fn session(
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
     };
-    let system = RealSystem { on_fill: Some(Box::new(told)), ..RealSystem::default() };
+    let system = RealSystem::stopping_fills(told);
     let mut observer = Progress::new();
     let mut session = Session {
         scenario,

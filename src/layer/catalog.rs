@@ -1,7 +1,7 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
-use crate::scenario::error::Fault;
+use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
 /// One option of a layer.
@@ -286,19 +286,11 @@ fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
     if words.contains(&value) {
         return Ok(value.to_owned());
     }
-    let fault = Fault::unknown("word", value, words);
+    let hint = nearest(value, words).map(|near| format!("did you mean \"{near}\"?"));
     Err(Fault {
         why: format!("\"{value}\" is not one of {}", words.join(", ")),
-        hint: near_hint(fault),
+        hint,
     })
-}
-
-fn near_hint(fault: Fault) -> Option<String> {
-    let (near, _) = fault
-        .hint?
-        .split_once("? ")
-        .map(|(near, rest)| (format!("{near}?"), rest.to_owned()))?;
-    Some(near)
 }
 
 fn plain_number(value: &str, unit: &str) -> String {

@@ -98,7 +98,7 @@ fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError
     let place = format!("command line, stack {number}");
     let fault = |fault: TextFault| InputError {
         column: Some(column_of(text, fault.span.start)),
-        excerpt: Some(excerpt(text, &fault.span)),
+        excerpt: Some(excerpt(text, &fault.span).into()),
         ..InputError::new(&place, fault.fault)
     };
     let expr = grammar::parse(text).map_err(fault)?;

@@ -457,7 +457,7 @@ proptest! {
     #[test]
     fn a_canonical_text_gives_the_same_stack(
         name in "[a-z ,\"\\\\\\[(|=@é]{1,12}",
-        size in proptest::option::of(1u64..1 << 62),
+        size in proptest::option::of(1u64..1 << 52),
         keep in any::<bool>(),
         layers in proptest::sample::subsequence(
             vec!["loop", "fs(xfs)", "delay(7)", "null @host", "loop(direct-io=false)", "vm(queues=2,memory=1.5GiB)", "delay(percent=2%)"], 0..=7),

@@ -9,19 +9,19 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
     /// A path, or `command line`.
-    pub file: String,
+    pub file: Box<str>,
     /// From 1; `None` on the command line.
     pub line: Option<usize>,
     /// From 1, in characters.
     pub column: Option<usize>,
     /// The key, layer or option at fault.
-    pub key: Option<String>,
+    pub key: Option<Box<str>>,
     /// Lower-case fragment.
     pub why: String,
     /// What would do.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// The text with a caret line below it, for one-line stacks.
-    pub excerpt: Option<String>,
+    pub excerpt: Option<Box<str>>,
 }
 
 impl fmt::Display for InputError {
@@ -57,12 +57,12 @@ impl InputError {
     /// An error about the whole of a file or of the command line.
     pub fn new(file: impl Into<String>, fault: Fault) -> Self {
         InputError {
-            file: file.into(),
+            file: file.into().into_boxed_str(),
             line: None,
             column: None,
             key: None,
             why: fault.why,
-            hint: fault.hint,
+            hint: fault.hint.map(String::into_boxed_str),
             excerpt: None,
         }
     }
@@ -78,7 +78,7 @@ impl InputError {
     /// The same about a key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = Some(key.into());
+        self.key = Some(key.into().into_boxed_str());
         self
     }
 }

@@ -361,10 +361,10 @@ impl FioJob {
             engine: engine.0,
             origin,
         };
-        Ok(job.as_fio_runs_it(engine.1, notes))
+        Ok(job.like_fio(engine.1, notes))
     }
 
-    fn as_fio_runs_it(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
+    fn like_fio(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
         let (line, name) = (self.origin.line(), self.draft.job.name.clone());
         if self.engine == FioEngine::Sync && self.draft.job.iodepth > 1 {
             let which = engine
@@ -651,6 +651,18 @@ const NOTED: &[(&str, &str)] = &[
     ("percentile_list", REPORTS),
     ("significant_figures", REPORTS),
     ("unit_base", REPORTS),
+    ("log_entries", REPORTS),
+    ("log_prio", REPORTS),
+    ("log_compression", REPORTS),
+    ("log_compression_cpus", REPORTS),
+    ("log_store_compressed", REPORTS),
+    ("log_alternate_epoch", REPORTS),
+    ("log_alternate_epoch_clock_id", REPORTS),
+    ("block_error_percentiles", REPORTS),
+    ("error_dump", REPORTS),
+    ("unlink_each_loop", TARGET),
+    ("exit_what", TIMING),
+    ("exitall_on_error", TIMING),
 ];
 
 const OFFSETS: &str = "it changes which offsets are read and written";
@@ -661,6 +673,8 @@ const DATA: &str = "it changes what is written";
 const PACE: &str = "it changes when I/Os are issued";
 const CPU: &str = "it changes where and with what priority the load runs";
 const VERIFY: &str = "reading back and verifying is another load";
+const TRIM: &str = "this version does not trim";
+const REPLAY: &str = "this version does not replay";
 const LOAD: &str = "it changes what I/O is issued";
 
 type Shaping = (
@@ -786,10 +800,10 @@ const SHAPING: &[Shaping] = &[
     ("verify_fatal", &["0"], VERIFY, ""),
     ("verify_backlog", &["0"], VERIFY, ""),
     ("verify_async", &["0"], VERIFY, ""),
-    ("trim_percentage", &["0"], "this version does not trim", ""),
-    ("trim_backlog", &["0"], "this version does not trim", ""),
-    ("trim_verify_zero", &["0"], "this version does not trim", ""),
-    ("read_iolog", &[], "this version does not replay", ""),
+    ("trim_percentage", &["0"], TRIM, ""),
+    ("trim_backlog", &["0"], TRIM, ""),
+    ("trim_verify_zero", &["0"], TRIM, ""),
+    ("read_iolog", &[], REPLAY, ""),
     (
         "write_iolog",
         &[],
@@ -870,6 +884,31 @@ const SHAPING: &[Shaping] = &[
         "",
     ),
     ("create_only", &["0"], "it does no I/O", ""),
+    ("verify_offset", &["0"], VERIFY, ""),
+    ("verify_dump", &["0"], VERIFY, ""),
+    ("verify_backlog_batch", &["0"], VERIFY, ""),
+    ("verify_state_load", &["0"], VERIFY, ""),
+    ("verify_state_save", &["0"], VERIFY, ""),
+    ("trim_backlog_batch", &["0"], TRIM, ""),
+    ("read_iolog_chunked", &["0"], REPLAY, ""),
+    ("replay_no_stall", &["0"], REPLAY, ""),
+    ("replay_redirect", &[], REPLAY, ""),
+    ("replay_scale", &[], REPLAY, ""),
+    ("replay_align", &[], REPLAY, ""),
+    ("replay_time_scale", &[], REPLAY, ""),
+    ("replay_skip", &[], REPLAY, ""),
+    ("merge_blktrace_file", &[], REPLAY, ""),
+    ("merge_blktrace_scalars", &[], REPLAY, ""),
+    ("merge_blktrace_iters", &[], REPLAY, ""),
+    ("max_open_zones", &["0"], OFFSETS, ""),
+    ("job_max_open_zones", &["0"], OFFSETS, ""),
+    ("ignore_zone_limits", &["0"], OFFSETS, ""),
+    ("zone_reset_threshold", &["0"], OFFSETS, ""),
+    ("zone_reset_frequency", &["0"], OFFSETS, ""),
+    ("thinktime_blocks_type", &["complete"], PACE, ""),
+    ("dedupe_working_set_percentage", &[], DATA, ""),
+    ("dedupe_global", &["0"], DATA, ""),
+    ("cgroup_nodelete", &["0"], CPU, ""),
     (
         "allow_mounted_write",
         &["0"],

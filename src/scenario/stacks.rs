@@ -401,15 +401,12 @@ fn face(cell: &Cell) -> Face {
         Medium::File { .. } => Face::File,
         _ => Face::Block,
     };
-    let given = cell
+    let mut given = cell
         .layers
         .iter()
         .filter_map(|layer| catalog::find(&layer.name))
         .map(|help| help.gives);
-    given
-        .filter(|face| *face != Face::Any)
-        .last()
-        .unwrap_or(medium)
+    given.rfind(|face| *face != Face::Any).unwrap_or(medium)
 }
 
 type Choice = BTreeMap<String, String>;

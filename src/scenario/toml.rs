@@ -209,9 +209,7 @@ impl Source<'_> {
                 parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
         }
-        let max_written = wire
-            .max_written
-            .map(|word| self.value(&word, |word| size_of(word)));
+        let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
     }
@@ -464,7 +462,7 @@ impl Source<'_> {
             .fault(&value.span(), fault.fault)
             .at(position_of(self.text, offset));
         InputError {
-            excerpt: Some(excerpt),
+            excerpt: Some(excerpt.into()),
             ..error
         }
     }
@@ -480,19 +478,34 @@ impl Source<'_> {
     fn wire_error(&self, error: &::toml::de::Error) -> InputError {
         let message = error.message();
         let start = error.span().map_or(0, |span| span.start);
-        let place = InputError::new(self.file.clone(), wire_fault(message))
-            .at(position_of(self.text, start));
-        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-        let key = match quoted.first() {
-            Some(key) if message.starts_with("unknown field") => Some((*key).to_owned()),
-            Some(key) if message.starts_with("missing field") => Some((*key).to_owned()),
+        let named = ["unknown field", "missing field"]
+            .iter()
+            .any(|kind| message.starts_with(kind));
+        let key = match message.split('`').nth(1) {
+            Some(key) if named => Some(key.to_owned()),
             _ => key_at(self.text, start),
         };
-        InputError { key, ..place }
+        let fault = wire_fault(message, key.as_deref().unwrap_or_default());
+        let place = InputError::new(self.file.clone(), fault).at(position_of(self.text, start));
+        InputError {
+            key: key.map(String::into_boxed_str),
+            ..place
+        }
     }
 }
 
-fn wire_fault(message: &str) -> Fault {
+/// Keys whose value has a unit.
+const WITH_UNIT: &[&str] = &[
+    "slice",
+    "precision",
+    "equivalence",
+    "min_time",
+    "budget",
+    "size",
+    "max_written",
+];
+
+fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.as_slice() {
@@ -504,12 +517,10 @@ fn wire_fault(message: &str) -> Fault {
             }
         }
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
-        [..] if message.starts_with("invalid type: integer") && message.ends_with("a string") => {
-            Fault::hint(
-                message,
-                "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",
-            )
-        }
+        [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
+            message,
+            "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",
+        ),
         _ => Fault::new(message),
     }
 }
@@ -567,7 +578,7 @@ impl Resolver<'_> {
         let spanned = &self.wire[name];
         let stack = spanned.get_ref();
         match (&stack.text, &stack.on) {
-            (Some(text), None) if stack.layers.is_none() => self.from_text(text),
+            (Some(text), None) if stack.layers.is_none() => self.text_cells(text),
             (None, Some(on)) => {
                 open.push(name.to_owned());
                 let below = self.below(on, open)?;
@@ -576,7 +587,7 @@ impl Resolver<'_> {
             }
             _ => {
                 let fault = Fault::hint(
-                    format!("stack \"{name}\" has neither one \"text\" nor \"on\" with \"layers\""),
+                    "a stack has either \"text\", or \"on\" with \"layers\"",
                     "write text = \"file:/srv/x.img,size=4GiB | loop\", or on = \"NAME\" and layers = [\"loop\"]",
                 );
                 let place = self.source.origin(&spanned.span());
@@ -585,7 +596,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn from_text(&self, text: &Spanned<String>) -> Result<Vec<Cell>, InputError> {
+    fn text_cells(&self, text: &Spanned<String>) -> Result<Vec<Cell>, InputError> {
         let fault = |fault| self.source.text_fault(text, fault);
         let expr = grammar::parse(text.get_ref()).map_err(fault)?;
         cells_of(&expr, self.devices, &self.layer_origin(text)).map_err(fault)

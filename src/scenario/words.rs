@@ -605,12 +605,13 @@ pub(super) fn draft_from_words(words: &[(String, String)]) -> Result<Draft, Inpu
 /// Why a word is refused outside of job files.
 pub(super) fn unknown_word(key: &str) -> Fault {
     let known: Vec<&str> = known_words().into_iter().chain(["engine"]).collect();
-    match key {
-        "ioengine" => Fault::hint(
-            "unknown word of a workload \"ioengine\"",
-            "write engine = null, sync, uring or fio",
-        ),
-        _ => Fault::unknown("word of a workload", key, &known),
+    let hint = match key {
+        "ioengine" => Some("write engine = null, sync, uring or fio".to_owned()),
+        _ => Fault::unknown("word", key, &known).hint,
+    };
+    Fault {
+        why: "unknown word of a workload".to_owned(),
+        hint,
     }
 }
 
@@ -764,11 +765,22 @@ fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
         let fault = Fault::from_clause(&clause);
         let bare = word.bytes().all(|b| b.is_ascii_digit());
         if bare && !word.is_empty() {
-            Fault::hint(fault.why, format!("write \"{word}B\" or \"{word}k\""))
+            Fault::hint(fault.why, format!("write {}", with_unit(word)))
         } else {
             fault
         }
     })
+}
+
+/// What somebody who writes bare bytes meant.
+fn with_unit(digits: &str) -> String {
+    match digits.parse::<u64>() {
+        Ok(bytes) if bytes > 0 && bytes % 1024 == 0 => {
+            format!("\"{digits}B\" or \"{}k\"", bytes / 1024)
+        }
+        Ok(bytes) if bytes < 512 => format!("\"{digits}k\" or \"{digits}KiB\""),
+        _ => format!("\"{digits}B\""),
+    }
 }
 
 /// fio's own `4k`, which everybody writes: one letter, a power of 1024.
@@ -907,7 +919,7 @@ mod tests {
             size in proptest::option::of(any::<u64>()),
             percent in proptest::option::of(0u8..=100),
             offset in any::<u64>(),
-            target in 1u64..,
+            target in 1u64..1 << 62,
         ) {
             let mut job = JobWords::default();
             let origin = Origin::command_line();

@@ -79,7 +79,7 @@ type Told<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
 pub struct RealSystem {
     children: Vec<Child>,
     /// Called while a file is filled, with the bytes done; `Break` stops with an error.
-    pub on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+    on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
 }
 
 impl System for RealSystem {
@@ -272,6 +272,11 @@ impl System for RealSystem {
 }
 
 impl RealSystem {
+    /// A machine whose fills tell how far they are and can be stopped.
+    pub fn stopping_fills(told: impl FnMut(u64) -> std::ops::ControlFlow<()> + Send + 'static) -> RealSystem {
+        RealSystem { on_fill: Some(Box::new(told)), ..RealSystem::default() }
+    }
+
     /// Whether that very process runs; an ended child of ours is reaped on the way.
     fn alive(&mut self, process: &ProcessId) -> bool {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
