@@ -44,6 +44,28 @@ impl Figure {
         }
     }
 
+    /// The same figure with another caution, or none.
+    pub fn cautioned(self, caution: Option<String>) -> Figure {
+        match self {
+            Figure::Known {
+                value,
+                unit,
+                n,
+                of,
+                interval,
+                ..
+            } => Figure::Known {
+                value,
+                unit,
+                n,
+                of,
+                interval,
+                caution,
+            },
+            other => other,
+        }
+    }
+
     /// The value, where there is one.
     pub fn value(&self) -> Option<f64> {
         match self {

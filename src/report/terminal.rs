@@ -37,6 +37,9 @@ fn render(findings: &Findings, page: &Page) -> String {
         .workloads
         .iter()
         .for_each(|workload| out += &section(workload, width));
+    let legend =
+        "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
+    out += &format!("\n{}", wrapped(legend, width, "  "));
     let warnings = findings
         .warnings
         .iter()

@@ -54,24 +54,27 @@ fn render(findings: &Findings, _page: &Page) -> String {
     page.into_string()
 }
 
-/// `+-` of the plain texts as one sign, and a minus before a number as a minus.
+/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its half-width.
 fn signed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         let next = rest.peek().copied().unwrap_or(' ');
+        let opens = before == ' ' || before == '(';
         match c {
-            '+' if before == ' ' && next == '-' => {
+            '+' if opens && next == '-' => {
                 rest.next();
                 out.push('\u{b1}');
             }
-            '-' if before == ' ' && next.is_ascii_digit() => out.push('\u{2212}'),
+            '-' if opens && next.is_ascii_digit() => out.push('\u{2212}'),
             c => out.push(c),
         }
         before = c;
     }
-    out
+    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}")
+        .replace("\u{b1} ", "\u{b1}\u{a0}")
+        .replace(" %", "\u{a0}%")
 }
 
 fn head(findings: &Findings) -> Markup {

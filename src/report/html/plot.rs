@@ -118,7 +118,7 @@ pub(super) fn axis(scale: Scale) -> Markup {
         svg height="20" aria-hidden="true" {
             @for tick in scale.ticks() {
                 text x=(scale.at(tick)) y="14" text-anchor="middle" {
-                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %")) }
+                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %").replace('-', "\u{2212}")) }
                 }
             }
         }
