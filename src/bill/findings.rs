@@ -177,6 +177,8 @@ pub struct RunIdentity {
     pub source: String,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Zone within which "no difference" may be said, a fraction.
+    pub zone: f64,
     /// `complete`, `interrupted`, `unfinished`, or the words of a failure.
     pub state: String,
     /// Frames of the record that were torn and count as absent.

@@ -60,6 +60,7 @@ fn identity(run: &RunData) -> RunIdentity {
         command: subject::shell_line(&start.argv),
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
+        zone: start.scenario.measure.equivalence,
         state: run
             .outcome
             .clone()

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// A column of figures of a row.
 type Pick = fn(&Row) -> Option<&Figure>;
+/// A column of figures of a direction.
+type PickLatency = fn(&Latency) -> &Figure;
 /// Head, rank, what it picks.
 const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("IOPS", 0, |row| Some(&row.iops)),
@@ -67,7 +69,7 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
         .direction;
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let picks: [(&'static str, fn(&Latency) -> &Figure); 4] = [
+    let picks: [(&'static str, PickLatency); 4] = [
         ("mean", |l| &l.mean),
         ("p50", |l| &l.p50),
         ("p99", |l| &l.p99),

@@ -67,7 +67,8 @@ fn section(workload: &WorkloadFindings, width: usize) -> String {
         width,
     );
     if let Some(bill) = &workload.bill {
-        out += "\n  bill: each layer against the stack below it; factors multiply\n";
+        let title = "bill: each layer against the stack below it; factors multiply";
+        out += &format!("\n{}", indented(title, width));
         out += &sheet::bill(bill).text(width);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
