@@ -49,7 +49,7 @@ impl Scale {
             .map(|bar| bar.high)
             .fold(zone * 1.5, f64::max)
             .min(FARTHEST);
-        let step = nice_step((high - low) / 5.0);
+        let step = nice_step((high - low) / 4.0);
         Scale {
             from: (low / step).floor() * step,
             to: (high / step).ceil() * step,
