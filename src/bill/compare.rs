@@ -206,20 +206,27 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
     }
 }
 
+/// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
 fn caution(spread: &Spread) -> Option<String> {
     let gate = spread.gate;
     let dependent = Refusal::DependentBatches {
         correlation: gate.correlation,
         bound: gate.bound,
     };
-    (!gate.holds()).then(|| dependent.to_string())
+    (gate.correlation > gate.bound).then(|| dependent.to_string())
+}
+
+/// An absolute figure drifts with the machine, which its batches show; paired ratios do not.
+fn drift(found: &Ratio) -> Option<String> {
+    let text = "the level drifted during the run: absolute figures vary more than their intervals say, paired ratios do not";
+    (found.gate().correlation > found.gate().bound).then(|| text.to_owned())
 }
 
 /// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
 /// rounds the value is there, its interval is not.
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
-        (Ok(found), _) => of_ratio(&found, unit),
+        (Ok(found), _) => of_ratio(&found, unit).cautioned(drift(&found)),
         (Err(reason), Ok(value)) => Figure::Known {
             value,
             unit,

@@ -44,6 +44,28 @@ impl Figure {
         }
     }
 
+    /// The same figure with another caution, or none.
+    pub fn cautioned(self, caution: Option<String>) -> Figure {
+        match self {
+            Figure::Known {
+                value,
+                unit,
+                n,
+                of,
+                interval,
+                ..
+            } => Figure::Known {
+                value,
+                unit,
+                n,
+                of,
+                interval,
+                caution,
+            },
+            other => other,
+        }
+    }
+
     /// The value, where there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
@@ -155,6 +177,8 @@ pub struct RunIdentity {
     pub source: String,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Zone within which "no difference" may be said, a fraction.
+    pub zone: f64,
     /// `complete`, `interrupted`, `unfinished`, or the words of a failure.
     pub state: String,
     /// Frames of the record that were torn and count as absent.

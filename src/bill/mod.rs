@@ -60,6 +60,7 @@ fn identity(run: &RunData) -> RunIdentity {
         command: subject::shell_line(&start.argv),
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
+        zone: start.scenario.measure.equivalence,
         state: run
             .outcome
             .clone()
@@ -324,7 +325,10 @@ fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {
         all.push(warning(
             "torn_frames",
             &run.start.id,
-            format!("{} torn frames of the record count as absent", run.torn),
+            format!(
+                "absent because torn: {}",
+                counted(run.torn, "frame of the record", "frames of the record")
+            ),
         ));
     }
     let found: Vec<WarningReport> = readings
@@ -343,6 +347,11 @@ fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
     }
 }
 
+/// `1 slice`, `2 slices`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// What only shows when the slices are read.
 fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
@@ -352,8 +361,8 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             "unknown_stack",
             name,
             format!(
-                "{} slices of stacks that the scenario does not name",
-                reading.unknown
+                "of stacks that the scenario does not name: {}",
+                counted(reading.unknown, "slice", "slices")
             ),
         ));
     }
@@ -363,8 +372,8 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             add(
                 "partial_rounds",
                 format!(
-                    "{name}: {} rounds are not whole and do not count",
-                    side.dropped
+                    "{name}: not whole and not counted: {}",
+                    counted(side.dropped, "round", "rounds")
                 ),
             );
         }
@@ -372,8 +381,8 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             add(
                 "torn_histograms",
                 format!(
-                    "{name}: {} histograms are torn; percentiles are of the others",
-                    side.torn
+                    "{name}: absent because torn: {}; percentiles are of the others",
+                    counted(side.torn, "histogram", "histograms")
                 ),
             );
         }
@@ -383,7 +392,10 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
         if side.errors > 0 && !told {
             add(
                 "io_errors",
-                format!("{name}: {} I/Os failed or came back short", side.errors),
+                format!(
+                    "{name}: failed or came back short: {}",
+                    counted(side.errors, "I/O", "I/Os")
+                ),
             );
         }
         if side.debt.gave_up > 0
@@ -394,8 +406,8 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             add(
                 "gate_gave_up",
                 format!(
-                    "{name}: before {} slices earlier writes were still being paid for",
-                    side.debt.gave_up
+                    "{name}: earlier writes were still being paid for before {}",
+                    counted(side.debt.gave_up, "slice", "slices")
                 ),
             );
         }

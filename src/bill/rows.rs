@@ -1,11 +1,12 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::findings::{Figure, Latency, Row};
+use super::findings::{Figure, Interval, Latency, Row};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::subject::Quantity;
-use crate::stats::quantile::{self, Batches};
+use crate::stats::Refusal;
+use crate::stats::quantile::{self, Batches, Estimate};
 
 /// The row of a stack.
 pub fn row(reading: &Reading, at: usize) -> Row {
@@ -73,13 +74,44 @@ fn latencies(side: &Side) -> Vec<Latency> {
 }
 
 fn latency(direction: &'static str, batches: &Batches) -> Latency {
-    let at = |q: f64| of_estimate(quantile::of_one(batches, q), "ns");
+    let at = |q: f64| {
+        figure_of(
+            quantile::of_one(batches, q),
+            quantile::pooled_of_one(batches, q),
+            batches,
+        )
+    };
     Latency {
         direction,
-        mean: of_estimate(quantile::mean_of_one(batches), "ns"),
+        mean: figure_of(
+            quantile::mean_of_one(batches),
+            quantile::pooled_mean_of_one(batches),
+            batches,
+        ),
         p50: at(0.5),
         p99: at(0.99),
         p999: at(0.999),
         curve: quantile::curve(batches),
+    }
+}
+
+/// With its interval; in a run too short for one, the pooled value alone.
+fn figure_of(
+    found: Result<Estimate, Refusal>,
+    pooled: Result<f64, Refusal>,
+    batches: &Batches,
+) -> Figure {
+    match (found, pooled) {
+        (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => Figure::Known {
+            value,
+            unit: "ns",
+            n: batches.count(),
+            of: "samples",
+            interval: Interval::Missing {
+                missing: few.to_string(),
+            },
+            caution: None,
+        },
+        (found, _) => of_estimate(found, "ns"),
     }
 }

@@ -53,7 +53,7 @@ fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
 pub(crate) fn bill() -> RunData {
-    Twin::new(8, prefixes()).bill().jobs([1, 32]).measured()
+    Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
 }
 
 /// The same at depth 1, of any seed.
@@ -82,7 +82,7 @@ fn prefixes() -> Vec<TwinStack> {
 pub(crate) fn failed() -> RunData {
     let mut stacks = prefixes();
     stacks[1].lives = 0;
-    let mut run = Twin::new(2, stacks).bill().measured();
+    let mut run = Twin::new(10, stacks).bill().measured();
     run.warnings.push(Warning {
         kind: "stack_failed".into(),
         subject: "loop".into(),

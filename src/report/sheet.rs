@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// A column of figures of a row.
 type Pick = fn(&Row) -> Option<&Figure>;
+/// A column of figures of a direction.
+type PickLatency = fn(&Latency) -> &Figure;
 /// Head, rank, what it picks.
 const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("IOPS", 0, |row| Some(&row.iops)),
@@ -67,7 +69,7 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
         .direction;
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let picks: [(&'static str, fn(&Latency) -> &Figure); 4] = [
+    let picks: [(&'static str, PickLatency); 4] = [
         ("mean", |l| &l.mean),
         ("p50", |l| &l.p50),
         ("p99", |l| &l.p99),
@@ -175,57 +177,52 @@ pub(super) fn bill(bill: &Bill) -> Table {
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in &workload.rows {
-        let figures: Vec<(&str, &Figure)> = STACK_COLUMNS
-            .iter()
-            .filter_map(|(head, _, pick)| Some((*head, pick(row)?)))
-            .collect();
-        // A stack without any figure is told about once.
-        if let Figure::Failed { reason } | Figure::Missing { reason } = &row.iops {
-            about
-                .entry(reason.clone())
-                .or_default()
-                .push(row.stack.clone());
-            continue;
-        }
-        let second = row.latency.iter().skip(1).flat_map(|latency| {
-            [
-                ("mean", &latency.mean),
-                ("p50", &latency.p50),
-                ("p99", &latency.p99),
-                ("p99.9", &latency.p999),
-            ]
-            .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
-        });
-        for (head, reason) in second.filter_map(|(head, figure)| Some((head, remark(figure)?))) {
-            about
-                .entry(reason.to_owned())
-                .or_default()
-                .push(format!("{} {head}", row.stack));
-        }
-        for (head, reason) in figures
-            .iter()
-            .filter_map(|(head, figure)| Some((head, remark(figure)?)))
-        {
-            about
-                .entry(reason.to_owned())
-                .or_default()
-                .push(format!("{} {head}", row.stack));
+        for (reason, heads) in reasons(row) {
+            // A reason that most figures of a stack share is one of the stack.
+            let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
+            let name = if whole {
+                row.stack.clone()
+            } else {
+                format!("{} {}", row.stack, heads.join(" and "))
+            };
+            about.entry(reason).or_default().push(name);
         }
     }
-    if let Some(bill) = &workload.bill {
-        for line in &bill.lines {
-            if let Some(reason) = remark(&line.ratio) {
-                about
-                    .entry(reason.to_owned())
-                    .or_default()
-                    .push(format!("line {}", line.layer));
-            }
+    for line in workload.bill.iter().flat_map(|bill| &bill.lines) {
+        if let Some(reason) = remark(&line.ratio) {
+            about
+                .entry(reason.to_owned())
+                .or_default()
+                .push(format!("line {}", line.layer));
         }
     }
     about
         .into_iter()
         .map(|(reason, names)| format!("{}: {reason}", names.join(", ")))
         .collect()
+}
+
+/// Remarks on the figures of a row, each with the columns it is about.
+fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
+    let columns = STACK_COLUMNS
+        .iter()
+        .filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
+    let second = row.latency.iter().skip(1).flat_map(|latency| {
+        [
+            ("mean", &latency.mean),
+            ("p50", &latency.p50),
+            ("p99", &latency.p99),
+            ("p99.9", &latency.p999),
+        ]
+        .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
+    });
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (head, figure) in columns.chain(second) {
+        if let Some(reason) = remark(figure) {
+            reasons.entry(reason.to_owned()).or_default().push(head);
+        }
+    }
+    reasons
 }
 
 /// `48 rounds, 19.2 s of load, ended: precision`.

@@ -18,8 +18,8 @@ pub(super) struct Table {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Names longer than this share of the width are shortened in the middle.
-const NAME_SHARE: usize = 3;
+/// Names longer than two fifths of the width are shortened in the middle.
+const NAME_FIFTHS: usize = 2;
 
 impl Table {
     pub(super) fn push(&mut self, head: &'static str, rank: u8, cells: Vec<String>) {
@@ -30,7 +30,7 @@ impl Table {
     pub(super) fn text(&self, width: usize) -> String {
         let mut shown = self.columns.clone();
         for column in shown.iter_mut().take(1) {
-            let most = (width / NAME_SHARE).max(8);
+            let most = (width * NAME_FIFTHS / 5).max(8);
             column
                 .cells
                 .iter_mut()
@@ -141,10 +141,18 @@ fn shortened(name: &str, most: usize) -> String {
     format!("{head}...{tail}")
 }
 
-/// Words wrapped at `width`, further lines indented; a word that is longer stays whole.
+/// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
+/// its half-width.
 pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let kept = text
+        .replace(" +- ", "\u{a0}+-\u{a0}")
+        .replace("+- ", "+-\u{a0}")
+        .replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in kept
+        .split([' ', '\n', '\t'])
+        .filter(|word| !word.is_empty())
+    {
         let line = lines.last_mut().map_or(0, |line| line.width());
         match lines.last_mut() {
             Some(last) if line == 0 || last == indent => last.push_str(word),
@@ -152,7 +160,10 @@ pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
             _ => lines.push(format!("{indent}{word}")),
         }
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.replace('\u{a0}', " ")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -200,5 +211,9 @@ mod tests {
     fn wrapping() {
         assert_eq!(wrapped("one two three", 8, "  "), "one two\n  three\n");
         assert_eq!(wrapped("incredible", 4, "  "), "incredible\n");
+        assert_eq!(
+            wrapped("costs 5.1 % +- 0.3 % of it", 16, " "),
+            "costs\n 5.1 % +- 0.3 %\n of it\n"
+        );
     }
 }

@@ -37,6 +37,9 @@ fn render(findings: &Findings, page: &Page) -> String {
         .workloads
         .iter()
         .for_each(|workload| out += &section(workload, width));
+    let legend =
+        "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
+    out += &format!("\n{}", wrapped(legend, width, "  "));
     let warnings = findings
         .warnings
         .iter()
@@ -64,7 +67,8 @@ fn section(workload: &WorkloadFindings, width: usize) -> String {
         width,
     );
     if let Some(bill) = &workload.bill {
-        out += "\n  bill: each layer against the stack below it; factors multiply\n";
+        let title = "bill: each layer against the stack below it; factors multiply";
+        out += &format!("\n{}", indented(title, width));
         out += &sheet::bill(bill).text(width);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);

@@ -82,6 +82,25 @@ pub fn of_one(side: &Batches, q: f64) -> Result<Estimate, Refusal> {
     Ok(interval(&logs, pooled, side.count()))
 }
 
+/// The pooled `q` quantile alone, for runs too short for an interval.
+///
+/// # Errors
+/// [`Refusal::ThinTail`] with fewer than ten samples beyond it.
+pub fn pooled_of_one(side: &Batches, q: f64) -> Result<f64, Refusal> {
+    match beyond(side.count(), q) {
+        have if have < LEAST_BEYOND => Err(Refusal::ThinTail { have }),
+        _ => Ok(log_quantile(&side.pooled(), q)?.exp()),
+    }
+}
+
+/// The pooled mean alone.
+///
+/// # Errors
+/// [`Refusal::IdleStack`] when nothing completed.
+pub fn pooled_mean_of_one(side: &Batches) -> Result<f64, Refusal> {
+    side.pooled().mean().ok_or(Refusal::IdleStack)
+}
+
 /// The ratio of the `q` quantiles, B to A, paired by batches.
 ///
 /// # Errors

@@ -80,7 +80,7 @@ impl fmt::Display for Refusal {
             Refusal::ThinTail { have } => {
                 write!(
                     out,
-                    "{have} samples beyond it in the poorest of 16 batches, 10 are needed"
+                    "fewer than 10 samples beyond it in a batch (the poorest has {have})"
                 )
             }
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),

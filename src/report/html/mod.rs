@@ -24,8 +24,6 @@ pub const RENDERER: Renderer = Renderer {
 };
 
 const STYLE: &str = include_str!("style.css");
-/// Half-width of the zone in which "no difference" may be said, in percent, as drawn.
-const ZONE: f64 = 2.0;
 /// Line styles in the style sheet.
 const STYLES: usize = 6;
 
@@ -43,7 +41,7 @@ fn render(findings: &Findings, _page: &Page) -> String {
             body {
                 main {
                     (head(findings))
-                    @for workload in &findings.workloads { (section(workload)) }
+                    @for workload in &findings.workloads { (section(workload, 100.0 * run.zone)) }
                     (limits(findings))
                     (origin(findings))
                     (method())
@@ -54,24 +52,27 @@ fn render(findings: &Findings, _page: &Page) -> String {
     page.into_string()
 }
 
-/// `+-` of the plain texts as one sign, and a minus before a number as a minus.
+/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its half-width.
 fn signed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         let next = rest.peek().copied().unwrap_or(' ');
+        let opens = before == ' ' || before == '(';
         match c {
-            '+' if before == ' ' && next == '-' => {
+            '+' if opens && next == '-' => {
                 rest.next();
                 out.push('\u{b1}');
             }
-            '-' if before == ' ' && next.is_ascii_digit() => out.push('\u{2212}'),
+            '-' if opens && next.is_ascii_digit() => out.push('\u{2212}'),
             c => out.push(c),
         }
         before = c;
     }
-    out
+    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}")
+        .replace("\u{b1} ", "\u{b1}\u{a0}")
+        .replace(" %", "\u{a0}%")
 }
 
 fn head(findings: &Findings) -> Markup {
@@ -94,14 +95,15 @@ fn head(findings: &Findings) -> Markup {
     }
 }
 
-fn section(workload: &WorkloadFindings) -> Markup {
+/// `zone` in percent.
+fn section(workload: &WorkloadFindings, zone: f64) -> Markup {
     html! {
         section {
             h2 { (workload.subject) }
             p class="soft" { (sheet::effort(workload)) }
             (verdicts(&workload.comparisons))
-            @if let Some(bill) = &workload.bill { (bill_of(bill)) }
-            (forest(workload))
+            @if let Some(bill) = &workload.bill { (bill_of(bill, zone)) }
+            (forest(workload, zone))
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))
@@ -137,15 +139,15 @@ struct IntervalRow {
     words: String,
 }
 
-fn intervals(rows: &[IntervalRow]) -> Markup {
+fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
-    let scale = Scale::of(&bars, ZONE);
+    let scale = Scale::of(&bars, zone);
     html! {
         div class="plot" {
             @for row in rows {
                 div class=(if row.total { "row total" } else { "row" }) {
                     span { (row.name) @if row.emulated { span class="tag warn" { "emulated" } } @if !row.note.is_empty() { " " span class="soft" { (row.note) } } }
-                    (plot::interval(row.bar, scale, ZONE, row.class, &format!("{} {}", row.name, row.words)))
+                    (plot::interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
                     span { (row.words) }
                 }
             }
@@ -161,7 +163,7 @@ fn words_of(ratio: &Figure) -> String {
     }
 }
 
-fn forest(workload: &WorkloadFindings) -> Markup {
+fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
     let row = |one: &Comparison| IntervalRow {
         name: one.stack.clone(),
         note: short_quantity(&one.quantity).to_owned(),
@@ -176,8 +178,8 @@ fn forest(workload: &WorkloadFindings) -> Markup {
     html! {
         @if let Some(against) = against {
             h3 { "Rate against " (against) }
-            (intervals(&rows))
-            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (ZONE) " %." }
+            (intervals(&rows, zone))
+            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (zone) " %." }
         }
     }
 }
@@ -194,7 +196,7 @@ fn short_quantity(quantity: &str) -> &'static str {
     }
 }
 
-fn bill_of(bill: &Bill) -> Markup {
+fn bill_of(bill: &Bill, zone: f64) -> Markup {
     let row = |line: &BillLine, class: &'static str, total: bool| IntervalRow {
         name: line.layer.clone(),
         note: String::new(),
@@ -213,7 +215,7 @@ fn bill_of(bill: &Bill) -> Markup {
     rows.push(row(&bill.unexplained, "none", false));
     html! {
         h3 { "The bill" }
-        (intervals(&rows))
+        (intervals(&rows, zone))
         p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
         (table(&sheet::bill(bill), bill.lines.len()))
     }

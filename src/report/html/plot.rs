@@ -49,7 +49,7 @@ impl Scale {
             .map(|bar| bar.high)
             .fold(zone * 1.5, f64::max)
             .min(FARTHEST);
-        let step = nice_step((high - low) / 5.0);
+        let step = nice_step((high - low) / 4.0);
         Scale {
             from: (low / step).floor() * step,
             to: (high / step).ceil() * step,
@@ -117,11 +117,20 @@ pub(super) fn axis(scale: Scale) -> Markup {
     html! {
         svg height="20" aria-hidden="true" {
             @for tick in scale.ticks() {
-                text x=(scale.at(tick)) y="14" text-anchor="middle" {
-                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %")) }
+                text x=(scale.at(tick)) y="14" text-anchor=(anchor(tick, scale)) {
+                    @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %").replace('-', "\u{2212}")) }
                 }
             }
         }
+    }
+}
+
+/// The outer labels stay inside of the drawing.
+fn anchor(tick: f64, scale: Scale) -> &'static str {
+    match () {
+        () if tick <= scale.from => "start",
+        () if tick >= scale.to - scale.step / 2.0 => "end",
+        () => "middle",
     }
 }
 
@@ -134,7 +143,7 @@ pub(super) struct Curve<'a> {
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 10.0;
 /// Share of the width left of the first percentile, for the labels of the latencies.
-const LEFT: f64 = 9.0;
+const LEFT: f64 = 12.0;
 const MARKS: [(f64, &str); 6] = [
     (0.0, "0"),
     (0.5, "50"),
@@ -268,6 +277,6 @@ mod tests {
         assert_eq!(frame.latency_ticks().len(), 5);
         assert_eq!(tick_words(200_000.0), "200 us");
         assert_eq!(tick_words(1_000_000.0), "1 ms");
-        assert_eq!(frame.x(0.0), "9.00%");
+        assert_eq!(frame.x(0.0), "12.00%");
     }
 }
