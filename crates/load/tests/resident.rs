@@ -46,7 +46,7 @@ fn prepare(path: &Path, engine: EngineName, job: &Job, hold: Hold) -> Option<Wor
         hold,
     };
     match Worker::prepare(&target, std::slice::from_ref(job), Some(engine)) {
-        Err(error) if engine == EngineName::Uring && error.to_string().contains("load threads") => {
+        Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
             println!("skipped: needs io_uring ({error})");
             None
         }
