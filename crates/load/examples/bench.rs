@@ -2,7 +2,9 @@
 //! `cargo run --release -p iotax-load --example bench [FILE]`; without a file a temporary one of
 //! 64 MiB is made.
 
-use iotax_load::{Bound, EngineName, Hold, Job, SliceResult, SliceSpec, TargetSpec, Worker, clock};
+use iotax_load::{
+    Bound, EngineName, Hold, Job, LoadError, SliceResult, SliceSpec, TargetSpec, Worker, clock,
+};
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,33 +25,79 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (EngineName::Uring, 32),
         (EngineName::Uring, 128),
     ] {
-        print_row(engine, iodepth, &measure(&path, engine, iodepth)?);
+        let mut worker = worker(&path, Some(engine), iodepth, Hold::default())?;
+        print_row(engine, iodepth, &worker.slice(&slice(1_000))?);
     }
+    for (iodepth, share_ppm) in [(1, 0), (1, 20_000), (1, 100_000), (32, 100_000)] {
+        print_known_cost(&path, iodepth, share_ppm)?;
+    }
+    let chosen = worker(&path, None, 32, Hold::default())?;
+    println!(
+        "iodepth 32 by itself: {} ({})",
+        chosen.engine().name,
+        chosen.engine().why
+    );
     Ok(())
 }
 
-fn measure(
+fn worker(
     path: &Path,
-    engine: EngineName,
+    engine: Option<EngineName>,
     iodepth: u32,
-) -> Result<SliceResult, iotax_load::LoadError> {
+    hold: Hold,
+) -> Result<Worker, LoadError> {
     let target = TargetSpec {
         path: path.into(),
         bytes: None,
         writable: false,
-        hold: Hold::default(),
+        hold,
     };
     let job = Job {
         iodepth,
         direct: false,
         ..Job::default()
     };
-    let mut worker = Worker::prepare(&target, &[job], Some(engine))?;
-    worker.slice(&SliceSpec {
-        bound: Bound::Time { ns: 1_000_000_000 },
-        min_discard_ns: 50_000_000,
+    Worker::prepare(&target, &[job], engine)
+}
+
+fn slice(window_ms: u64) -> SliceSpec {
+    SliceSpec {
+        bound: Bound::Time {
+            ns: window_ms * 1_000_000,
+        },
+        min_discard_ns: 5_000_000,
         flush: false,
-    })
+    }
+}
+
+/// Slices of 50 ms in turn, ABBA, with and without the hold: how much of its cost is found.
+fn print_known_cost(path: &Path, iodepth: u32, share_ppm: u32) -> Result<(), LoadError> {
+    let engine = Some(if iodepth == 1 {
+        EngineName::Sync
+    } else {
+        EngineName::Uring
+    });
+    let hold = Hold { ns: 0, share_ppm };
+    let mut plain = worker(path, engine, iodepth, Hold::default())?;
+    let mut held = worker(path, engine, iodepth, hold)?;
+    let (mut plain_ios, mut held_ios) = (0, 0);
+    for round in 0..80 {
+        for turn in 0..2 {
+            if turn == round % 2 {
+                plain_ios += plain.slice(&slice(50))?.read.ios;
+            } else {
+                held_ios += held.slice(&slice(50))?.read.ios;
+            }
+        }
+    }
+    let share = f64::from(share_ppm) / 1e6;
+    println!(
+        "iodepth {iodepth:<2} held back {:4.1} %: costs {:5.2} %, should be {:5.2} % (at depth 1)",
+        share * 100.0,
+        (1.0 - held_ios as f64 / plain_ios as f64) * 100.0,
+        share / (1.0 + share) * 100.0,
+    );
+    Ok(())
 }
 
 fn print_row(engine: EngineName, iodepth: u32, result: &SliceResult) {

@@ -70,10 +70,7 @@ impl Crew {
             crew.members.push(member);
         }
         drop(sender);
-        for reply in crew
-            .gather(0..crew.members.len())
-            .map_err(io::Error::other)?
-        {
+        for reply in crew.gather(crew.members.len()).map_err(io::Error::other)? {
             if let Reply::Ready(ready) = reply {
                 ready?;
             }
@@ -95,9 +92,7 @@ impl Crew {
         for (index, order) in orders.into_iter().enumerate() {
             self.tell(index, Order::Slice(order));
         }
-        let replies = self
-            .gather(0..self.members.len())
-            .map_err(LoadError::Thread)?;
+        let replies = self.gather(self.members.len()).map_err(LoadError::Thread)?;
         let mut results = Vec::with_capacity(replies.len());
         for reply in replies {
             match reply {
@@ -118,7 +113,7 @@ impl Crew {
     pub(crate) fn flush(&mut self) -> Result<FlushResult, LoadError> {
         self.check()?;
         self.tell(0, Order::Flush);
-        match self.gather(0..1).map_err(LoadError::Thread)?.pop() {
+        match self.gather(1).map_err(LoadError::Thread)?.pop() {
             Some(Reply::Flushed(result)) => Ok(result),
             _ => Err(self.give_up("a thread answered another order".into())),
         }
@@ -143,20 +138,33 @@ impl Crew {
         let _ = member.orders.send(order);
     }
 
-    /// One reply of each of the threads, in their order.
-    fn gather(&mut self, threads: std::ops::Range<usize>) -> Result<Vec<Reply>, String> {
-        let mut replies: Vec<Option<Reply>> = threads.map(|_| None).collect();
+    /// One reply of each of the first `threads` threads, in their order.
+    fn gather(&mut self, threads: usize) -> Result<Vec<Reply>, String> {
+        let mut replies: Vec<Option<Reply>> = (0..threads).map(|_| None).collect();
         while replies.iter().any(Option::is_none) {
             match self.replies.recv_timeout(TICK) {
-                Ok((index, Reply::Gone)) => {
-                    self.lost(format!("thread {index} ended by a panic"))?
-                }
-                Ok((index, reply)) => replies[index] = Some(reply),
+                Ok((index, reply)) => self.note(index, reply, &mut replies)?,
                 Err(RecvTimeoutError::Timeout) => self.check_beats(&replies)?,
                 Err(RecvTimeoutError::Disconnected) => self.lost("all threads ended".into())?,
             }
         }
         Ok(replies.into_iter().flatten().collect())
+    }
+
+    fn note(
+        &mut self,
+        index: usize,
+        reply: Reply,
+        replies: &mut [Option<Reply>],
+    ) -> Result<(), String> {
+        match (reply, replies.get_mut(index)) {
+            // It ends after its answer when it could not prepare itself.
+            (Reply::Gone, Some(Some(_))) => self.broken = Some(format!("thread {index} has ended")),
+            (Reply::Gone, _) => self.lost(format!("thread {index} ended by a panic"))?,
+            (reply, Some(place)) => *place = Some(reply),
+            (_, None) => self.lost(format!("thread {index} answered unasked"))?,
+        }
+        Ok(())
     }
 
     fn check_beats(&mut self, replies: &[Option<Reply>]) -> Result<(), String> {
@@ -246,5 +254,122 @@ fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewel
             Order::Slice(order) => farewell.reply(Reply::Slice(lane.slice(&order))),
             Order::Flush => farewell.reply(Reply::Flushed(lane.flush())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Completion, Engine, Io};
+    use crate::lane::{Gate, Lane, Stop};
+    use crate::offsets::{Cursor, Region};
+    use crate::{Hold, Job};
+    use std::sync::atomic::AtomicBool;
+
+    static RELEASED: AtomicBool = AtomicBool::new(false);
+
+    /// Never answers until it is told to.
+    struct Stuck(Vec<Completion>);
+
+    impl Engine for Stuck {
+        unsafe fn submit(&mut self, io: &Io) {
+            let (slot, result) = (io.slot, io.len as i32);
+            self.0.push(Completion { slot, result });
+        }
+
+        fn reap(&mut self, _: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+            while !RELEASED.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            done.append(&mut self.0);
+            Ok(())
+        }
+    }
+
+    struct Panicking;
+
+    impl Engine for Panicking {
+        unsafe fn submit(&mut self, _: &Io) {}
+
+        fn reap(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
+            panic!("expected by a test");
+        }
+    }
+
+    struct Broken;
+
+    impl Engine for Broken {
+        unsafe fn submit(&mut self, _: &Io) {}
+
+        fn reap(&mut self, _: Option<u64>, _: &mut Vec<Completion>) -> io::Result<()> {
+            Err(io::Error::from_raw_os_error(libc::EBADF))
+        }
+    }
+
+    fn setup() -> Setup {
+        let job = Job::default();
+        let region = Region {
+            offset: 0,
+            bs: job.bs,
+            blocks: 10,
+        };
+        Setup {
+            job,
+            file: tempfile::tempfile().unwrap(),
+            region,
+            cursor: Cursor::Own([0; 2]),
+            pace: None,
+            hold: Hold::default(),
+            depth: 1,
+            stream: 0,
+            beat_ns: Arc::default(),
+        }
+    }
+
+    fn slice(crew: &mut Crew) -> Result<Vec<LaneResult>, LoadError> {
+        let gate = Arc::new(Gate::new(crew.len()));
+        let order = |_| SliceOrder {
+            stop: Stop::Blocks(1),
+            gate: gate.clone(),
+        };
+        crew.slice((0..crew.len()).map(order).collect())
+    }
+
+    #[test]
+    fn a_stuck_thread_is_given_up_and_the_crew_with_it() {
+        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Stuck(Vec::new())));
+        let mut crew = Crew::start_with(start, vec![setup()], 50_000_000).unwrap();
+        let words = slice(&mut crew).unwrap_err().to_string();
+        assert_eq!(words, "a load thread stopped: no I/O came back for 0.05 s");
+        assert_eq!(slice(&mut crew).unwrap_err().to_string(), words);
+        drop(crew);
+        RELEASED.store(true, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn a_panic_in_a_thread_is_an_error() {
+        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Panicking));
+        let mut crew = Crew::start_with(start, vec![setup(), setup()], PATIENCE_NS).unwrap();
+        let words = slice(&mut crew).unwrap_err().to_string();
+        assert!(words.contains("ended by a panic"), "{words}");
+    }
+
+    #[test]
+    fn an_engine_that_fails_is_an_error() {
+        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Broken));
+        let mut crew = Crew::start_with(start, vec![setup()], PATIENCE_NS).unwrap();
+        let words = slice(&mut crew).unwrap_err().to_string();
+        assert!(
+            words.contains("engine failed: Bad file descriptor"),
+            "{words}"
+        );
+        assert!(slice(&mut crew).is_err());
+    }
+
+    #[test]
+    fn a_thread_that_cannot_prepare_itself_says_why() {
+        let start: Start = |_| Err(io::Error::other("no memory for it"));
+        let failed = Crew::start_with(start, vec![setup(), setup()], PATIENCE_NS);
+        assert_eq!(failed.err().unwrap().to_string(), "no memory for it");
     }
 }

@@ -5,10 +5,17 @@ use crate::Hold;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Polling sees a release a little late. The lateness of one release, up to this much, is taken
-/// off the slot's next hold, so that it does not add to the known cost. More than this is not
-/// polling but a thread that was not running, which a stack without a hold would have suffered too.
-const MOST_CARRIED_NS: u64 = 1_000;
+/// A release comes late: by the time between two polls, and on a busy machine by the time for
+/// which the spinning thread was not running. What it came late is taken off the slot's next
+/// holds, in the next slice too, since it would add to the known cost: the time for which a thread
+/// is preempted while it spins here is time that the stack without a hold does not lose. A longer
+/// stop than this is a frozen machine, not scheduling, and making up for it would hide the hold
+/// for long.
+const MOST_CARRIED_NS: u64 = 20_000_000;
+
+/// So much may be taken off a fixed hold: polling. A longer one would show in the latencies, of
+/// which each is to be longer by the hold.
+const MOST_CARRIED_FIXED_NS: u64 = 1_000;
 
 /// Completions held back, by slot.
 pub(crate) struct Holder {
@@ -32,19 +39,19 @@ impl Holder {
         self.hold.is_none()
     }
 
-    /// A slice begins: nothing is carried over.
-    pub(crate) fn restart(&mut self) {
-        self.carried_ns.fill(0);
-    }
-
     /// Holds a completion back whose cycle began at `cycle_from_ns`.
     pub(crate) fn admit(&mut self, slot: u32, cycle_from_ns: u64, completed_ns: u64) {
-        let held_ns = held_ns(self.hold, completed_ns.saturating_sub(cycle_from_ns));
-        let due_ns = completed_ns.saturating_add(held_ns);
-        let carried_ns = self.carried_ns[slot as usize];
-        self.waiting
-            .push(Reverse((due_ns - carried_ns.min(held_ns), slot)));
-        self.carried_ns[slot as usize] = carried_ns.saturating_sub(held_ns);
+        let cycle_ns = completed_ns.saturating_sub(cycle_from_ns);
+        let (fixed_ns, share_ns) = (self.hold.ns, share_ns(self.hold, cycle_ns));
+        let held_ns = fixed_ns.saturating_add(share_ns);
+        let carried_ns = &mut self.carried_ns[slot as usize];
+        let taken_off_ns = fixed_ns
+            .min(MOST_CARRIED_FIXED_NS)
+            .saturating_add(share_ns)
+            .min(*carried_ns);
+        *carried_ns -= taken_off_ns;
+        let due_ns = completed_ns.saturating_add(held_ns - taken_off_ns);
+        self.waiting.push(Reverse((due_ns, slot)));
     }
 
     /// When the next one is due.
@@ -59,16 +66,19 @@ impl Holder {
             return None;
         }
         self.waiting.pop();
+        let most_ns = match self.hold.share_ppm {
+            0 => MOST_CARRIED_FIXED_NS,
+            _ => MOST_CARRIED_NS,
+        };
         let carried_ns = &mut self.carried_ns[slot as usize];
-        *carried_ns = (*carried_ns + (now_ns - due_ns)).min(MOST_CARRIED_NS);
+        *carried_ns = (*carried_ns + (now_ns - due_ns)).min(most_ns);
         Some(slot)
     }
 }
 
-fn held_ns(hold: Hold, cycle_ns: u64) -> u64 {
+fn share_ns(hold: Hold, cycle_ns: u64) -> u64 {
     let share = u128::from(cycle_ns) * u128::from(hold.share_ppm) / 1_000_000;
-    hold.ns
-        .saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
+    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -106,12 +116,27 @@ mod tests {
     }
 
     #[test]
-    fn being_off_the_processor_is_not_made_up_for() {
+    fn being_off_the_processor_is_made_up_for_but_a_freeze_is_not() {
         let mut holder = Holder::new(TWO_PERCENT, 1);
         holder.admit(0, 0, 1_000_000);
-        assert_eq!(holder.release(9_000_000), Some(0), "8 ms late");
-        holder.admit(0, 9_000_000, 10_000_000);
-        assert_eq!(holder.next_due_ns(), Some(10_020_000 - MOST_CARRIED_NS));
+        assert_eq!(holder.release(1_025_000), Some(0), "5 us late");
+        holder.admit(0, 2_000_000, 3_000_000);
+        assert_eq!(holder.next_due_ns(), Some(3_015_000));
+        assert_eq!(holder.release(9_000_000_000), Some(0), "nine seconds");
+        assert_eq!(holder.carried_ns, [MOST_CARRIED_NS]);
+    }
+
+    #[test]
+    fn a_fixed_hold_is_never_shorter_by_more_than_polling() {
+        let hold = Hold {
+            ns: 50_000,
+            share_ppm: 0,
+        };
+        let mut holder = Holder::new(hold, 1);
+        holder.admit(0, 0, 100_000);
+        assert_eq!(holder.release(5_000_000), Some(0));
+        holder.admit(0, 5_000_000, 5_100_000);
+        assert_eq!(holder.next_due_ns(), Some(5_149_000));
     }
 
     #[test]
@@ -126,25 +151,26 @@ mod tests {
     }
 
     proptest! {
-        /// At depth 1 the loss is exactly p / (1 + p), although each release is seen late.
+        /// At depth 1 the loss is exactly p / (1 + p), although each release is seen late and
+        /// some are missed by milliseconds: all time is the device's, its share, or still carried.
         #[test]
         fn the_known_cost_is_exact(
-            services in prop::collection::vec(60_000u64..200_000, 50..200),
-            lateness in prop::collection::vec(0u64..60, 200),
+            services in prop::collection::vec(1_000u64..200_000, 50..200),
+            lateness in prop::collection::vec(prop_oneof![50 => 0u64..60, 1 => 0u64..50_000], 200),
             ppm in 1_000u32..200_000,
         ) {
             let mut holder = Holder::new(Hold { ns: 0, share_ppm: ppm }, 1);
             let mut now = 0;
             for (service, late) in services.iter().zip(&lateness) {
                 holder.admit(0, now, now + service);
-                now = holder.next_due_ns().unwrap().max(now + service) + late;
+                now = holder.next_due_ns().unwrap() + late;
                 prop_assert_eq!(holder.release(now), Some(0));
             }
             let device: u64 = services.iter().sum();
             let exact = device as f64 * (1.0 + f64::from(ppm) / 1e6);
-            // What is left is the last carry and a nanosecond of rounding an I/O.
-            let left = MOST_CARRIED_NS as f64 + services.len() as f64;
-            prop_assert!((now as f64 - exact).abs() <= left, "{} against {}", now, exact);
+            let left = (now - holder.carried_ns[0]) as f64 - exact;
+            // A share is cut to whole nanoseconds.
+            prop_assert!(left <= 0.01 && left >= -(services.len() as f64), "{}", left);
         }
     }
 }

@@ -68,11 +68,14 @@ pub struct Job {
     pub numjobs: u32,
     /// First byte of the region.
     pub offset: u64,
-    /// Bytes of the region; `None` up to the end of the target.
+    /// Bytes of the region, of which whole blocks are used; `None` up to the end of the target.
     pub size: Option<u64>,
-    /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential).
+    /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential). As in
+    /// fio, a sequential `rw` takes no notice of it, and every thread of a sequential job starts
+    /// at the region's first block; a pass goes on from slice to slice.
     pub percentage_random: u8,
-    /// fsync after so many writes; 0 never.
+    /// fsync after so many writes; 0 never. As in fio it takes a place in the queue and does not
+    /// wait for other writes in flight; where `fdatasync` is due too, only this is issued.
     pub fsync: u32,
     /// fdatasync after so many writes; 0 never.
     pub fdatasync: u32,
@@ -80,7 +83,8 @@ pub struct Job {
     pub end_fsync: bool,
     /// O_DIRECT.
     pub direct: bool,
-    /// Open loop: I/Os a second a thread; `None` closed loop.
+    /// Open loop: I/Os a second a thread, reads and writes together; `None` closed loop. Latency
+    /// counts from the intended start, so a stall shows in every I/O that it put off.
     pub rate_iops: Option<u64>,
     /// How compressible write data are, 0 (incompressible, the default) ..=100.
     pub buffer_compress_percentage: u8,
@@ -120,7 +124,8 @@ pub struct Hold {
     pub ns: u64,
     /// Parts per million of the I/O's own cycle (from the slot's last release, or the slice's
     /// start, to this completion) added on top. At depth 1 the cost is then exactly
-    /// p / (1 + p) of the throughput, however the device drifts.
+    /// p / (1 + p) of the throughput, however the device drifts. In an open loop, where a slot
+    /// may rest, the cycle begins at the submission.
     pub share_ppm: u32,
 }
 

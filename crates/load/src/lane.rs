@@ -254,13 +254,16 @@ impl<E: Engine + 'static> Lane<E> {
     fn issue(&mut self, now_ns: u64) -> Option<u64> {
         while let Some(slot) = self.ready.last().copied() {
             let mut start_ns = None;
-            if let (Some(pace), None) = (&mut self.pace, self.source.sync_owed()) {
-                let intended_ns = pace.intended_ns();
-                if intended_ns > now_ns {
-                    return self.source.has_more().then_some(intended_ns);
+            if let Some(pace) = &mut self.pace {
+                // A sync that is owed follows its write at once.
+                if self.source.sync_owed().is_none() {
+                    let intended_ns = pace.intended_ns();
+                    if intended_ns > now_ns {
+                        return self.source.has_more().then_some(intended_ns);
+                    }
+                    pace.advance();
+                    start_ns = Some(intended_ns);
                 }
-                pace.advance();
-                start_ns = Some(intended_ns);
             }
             let (op, offset) = self.source.next()?;
             self.ready.pop();
@@ -361,7 +364,6 @@ impl<E: Engine + 'static> Lane<E> {
             Stop::Blocks(blocks) => blocks,
         };
         self.source.restart(blocks);
-        self.holder.restart();
         if let Some(pace) = &mut self.pace {
             pace.restart(start_ns);
         }
@@ -466,5 +468,193 @@ fn idle_slot() -> Slot {
             start_ns: 0,
         },
         cycle_from_ns: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rw;
+
+    /// Answers at once, but stalls once, at its n-th I/O.
+    struct Stalling {
+        left: u32,
+        stall_ns: u64,
+        done: Vec<Completion>,
+    }
+
+    impl Engine for Stalling {
+        unsafe fn submit(&mut self, io: &Io) {
+            let (slot, result) = (io.slot, io.len as i32);
+            self.done.push(Completion { slot, result });
+        }
+
+        fn reap(&mut self, _: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+            self.left = self.left.wrapping_sub(1);
+            if self.left == 0 {
+                clock::wait_until(clock::now() + self.stall_ns);
+            }
+            done.append(&mut self.done);
+            Ok(())
+        }
+    }
+
+    /// Answers each I/O after a fixed time, in whatever order they came.
+    struct Device {
+        service_ns: u64,
+        busy: Vec<(u64, Completion)>,
+    }
+
+    impl Engine for Device {
+        unsafe fn submit(&mut self, io: &Io) {
+            let (slot, result) = (io.slot, io.len as i32);
+            let due_ns = clock::now() + self.service_ns;
+            self.busy.push((due_ns, Completion { slot, result }));
+        }
+
+        fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+            while done.is_empty() {
+                let now_ns = clock::now();
+                self.busy.retain(|(due_ns, completion)| {
+                    let over = *due_ns <= now_ns;
+                    if over {
+                        done.push(*completion);
+                    }
+                    !over
+                });
+                if until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    fn setup(job: Job, hold: Hold) -> Setup {
+        let region = Region {
+            offset: 0,
+            bs: job.bs,
+            blocks: 1000,
+        };
+        Setup {
+            pace: job.rate_iops.map(|rate| Pace::new(rate, 0, 1)),
+            depth: job.iodepth,
+            job,
+            file: tempfile::tempfile().unwrap(),
+            region,
+            cursor: Cursor::Own([0; 2]),
+            hold,
+            stream: 0,
+            beat_ns: Arc::default(),
+        }
+    }
+
+    fn run<E: Engine + 'static>(setup: Setup, engine: E, stop: Stop) -> LaneResult {
+        let mut lane = Lane::new(setup, |_, _| Ok(engine)).unwrap();
+        let gate = Arc::new(Gate::new(1));
+        lane.slice(&SliceOrder { stop, gate }).unwrap()
+    }
+
+    fn device(service_ns: u64) -> Device {
+        Device {
+            service_ns,
+            busy: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_stall_shows_in_every_io_that_it_delayed() {
+        let job = Job {
+            rate_iops: Some(10_000),
+            ..Job::default()
+        };
+        let engine = Stalling {
+            left: 50,
+            stall_ns: 100_000_000,
+            done: Vec::with_capacity(1),
+        };
+        let stop = Stop::Time {
+            discard_ns: 0,
+            window_ns: 300_000_000,
+        };
+        let result = run(setup(job, Hold::default()), engine, stop);
+        let latency = &result.read.latency;
+        // Meant to start in the first half of the stall: at least 50 ms late, 500 of them.
+        let late =
+            |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
+        let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
+        assert!(late >= 490, "{late}");
+        assert!(result.read.ios <= 3000, "never faster than the rate");
+    }
+
+    #[test]
+    fn the_rate_is_kept_and_a_slice_by_blocks_ends() {
+        let job = Job {
+            rate_iops: Some(20_000),
+            iodepth: 4,
+            ..Job::default()
+        };
+        let result = run(
+            setup(job, Hold::default()),
+            device(10_000),
+            Stop::Blocks(201),
+        );
+        assert_eq!(result.read.ios, 201);
+        // The 201st is meant to start at 200 / 20,000 s.
+        let lasted_ns = result.last_release_ns.unwrap() - result.start_ns;
+        assert!(lasted_ns >= 10_000_000, "{lasted_ns}");
+    }
+
+    #[test]
+    fn a_share_held_back_costs_exactly_its_share() {
+        let hold = Hold {
+            ns: 0,
+            share_ppm: 250_000,
+        };
+        let job = Job::default();
+        let result = run(setup(job, hold), device(50_000), Stop::Blocks(400));
+        assert_eq!(result.read.ios, 400);
+        // 5/4 of service times that are at least 50 us.
+        let lasted_ns = (result.last_release_ns.unwrap() - result.first_submit_ns.unwrap()) as f64;
+        assert!(lasted_ns >= 400.0 * 62_500.0 - 400.0, "{lasted_ns}");
+    }
+
+    #[test]
+    fn held_completions_do_not_keep_others_from_being_reaped() {
+        let hold = Hold {
+            ns: 2_000_000,
+            share_ppm: 0,
+        };
+        let job = Job {
+            iodepth: 8,
+            ..Job::default()
+        };
+        let result = run(setup(job, hold), device(1_000_000), Stop::Blocks(80));
+        assert_eq!(result.read.ios, 80);
+        assert!(result.read.latency.min().unwrap() >= 2_980_000);
+        // One after the other, each would wait for the holds of seven others: 15 ms and more.
+        assert!(result.read.latency.percentile(0.5).unwrap() < 8_000_000);
+    }
+
+    #[test]
+    fn syncs_take_slots_and_are_counted_apart() {
+        let job = Job {
+            rw: Rw::Write,
+            fsync: 3,
+            iodepth: 2,
+            ..Job::default()
+        };
+        let result = run(setup(job, Hold::default()), device(1_000), Stop::Blocks(12));
+        assert_eq!(result.write.ios, 12);
+        assert_eq!(result.sync_latency.count(), 4);
+    }
+
+    #[test]
+    fn the_cpu_of_a_spinning_thread_is_seen() {
+        let before = Cpu::of_thread();
+        clock::wait_until(clock::now() + 1_000);
+        while Cpu::of_thread() == before {}
+        let spent = Cpu::of_thread().since(before);
+        assert!(spent.user_ns + spent.system_ns > 0);
     }
 }

@@ -233,6 +233,33 @@ mod tests {
     }
 
     #[test]
+    fn a_target_that_punts_is_for_sync() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            return println!("skipped: needs a writable /dev/shm");
+        };
+        let path = folder.path().join("asked");
+        std::fs::write(&path, [7; 4096]).unwrap();
+        // Asked in another way: what cannot be read without waiting is punted.
+        let nowait = rustix::io::preadv2(
+            File::open(&path).unwrap(),
+            &mut [io::IoSliceMut::new(&mut [0; 4096])],
+            0,
+            rustix::io::ReadWriteFlags::NOWAIT,
+        );
+        if nowait != Err(rustix::io::Errno::OPNOTSUPP) {
+            return println!("skipped: needs a /dev/shm that io_uring punts ({nowait:?})");
+        }
+        let chosen = chosen_on(folder.path(), None, 8);
+        assert_eq!(chosen.name, EngineName::Sync);
+        let refused = chosen.why.starts_with("io_uring is refused");
+        assert!(
+            refused || chosen.why.contains("worker threads"),
+            "{}",
+            chosen.why
+        );
+    }
+
+    #[test]
     fn other_threads_workers_are_not_taken_for_ours() {
         let threads = punting_threads();
         assert!(!punted(&threads), "nothing was submitted in this thread");

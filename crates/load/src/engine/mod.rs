@@ -139,6 +139,16 @@ pub(crate) trait Engine {
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
 }
 
+/// Moves all completions to `done`: by exchange where it is empty, as it is in the loop.
+#[inline]
+fn take_all(from: &mut Vec<Completion>, done: &mut Vec<Completion>) {
+    if done.is_empty() {
+        std::mem::swap(from, done);
+    } else {
+        done.append(from);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The null engine: every I/O completes at once, without a system call. It measures the
 //! generator itself.
 
-use super::{Completion, Engine, EngineName, Io, Kind};
+use super::{Completion, Engine, EngineName, Io, Kind, take_all};
 use crate::lane::{Lane, Setup};
 use std::io;
 
@@ -32,7 +32,7 @@ impl Engine for Null {
         if let (true, Some(until_ns)) = (self.submitted.is_empty(), until_ns) {
             crate::clock::wait_until(until_ns);
         }
-        done.append(&mut self.submitted);
+        take_all(&mut self.submitted, done);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The sync engine: preadv2 and pwritev2, one I/O at a time a thread. The path of depth 1, and
 //! of targets on which io_uring falls back to worker threads.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op};
+use super::{Completion, Engine, EngineName, Io, Kind, Op, take_all};
 use crate::lane::{Lane, Setup};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
@@ -43,7 +43,7 @@ impl Engine for Sync {
         if let (true, Some(until_ns)) = (self.done.is_empty(), until_ns) {
             crate::clock::wait_until(until_ns);
         }
-        done.append(&mut self.done);
+        take_all(&mut self.done, done);
         Ok(())
     }
 }

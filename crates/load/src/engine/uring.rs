@@ -20,7 +20,10 @@ pub(super) const KIND: Kind = Kind {
     depth: None,
     start: |setup: Setup| {
         let depth = setup.depth;
-        Lane::boxed(setup, |file, memory| Uring::new(file, depth, memory))
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("io_uring: {error}"));
+        Lane::boxed(setup, |file, memory| {
+            Uring::new(file, depth, memory).map_err(named)
+        })
     },
 };
 

@@ -1,0 +1,524 @@
+//! Slices on real files: what is counted, what is written and where, what is refused. O_DIRECT is
+//! used where the file system of the temporary folder has it.
+
+use iotax_load::{
+    Bound, EngineName, Hold, Job, LoadError, Rw, SliceResult, SliceSpec, TargetSpec, Worker,
+};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const KIB: u64 = 1024;
+const MS: u64 = 1_000_000;
+
+const TIMED: SliceSpec = SliceSpec {
+    bound: Bound::Time { ns: 20 * MS },
+    min_discard_ns: 5 * MS,
+    flush: false,
+};
+
+fn by_bytes(bytes: u64) -> SliceSpec {
+    SliceSpec {
+        bound: Bound::Bytes { bytes },
+        min_discard_ns: 5 * MS,
+        flush: false,
+    }
+}
+
+/// A file of zeros that are really there, so that no read meets a hole.
+fn file_of(bytes: u64) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![0; bytes as usize]).unwrap();
+    file.as_file().sync_all().unwrap();
+    file
+}
+
+fn target(path: &Path) -> TargetSpec {
+    TargetSpec {
+        path: path.into(),
+        bytes: None,
+        writable: true,
+        hold: Hold::default(),
+    }
+}
+
+fn buffered(rw: Rw) -> Job {
+    Job {
+        rw,
+        direct: false,
+        ..Job::default()
+    }
+}
+
+fn worker(path: &Path, jobs: &[Job], engine: EngineName) -> Option<Worker> {
+    match Worker::prepare(&target(path), jobs, Some(engine)) {
+        Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
+            println!("skipped: needs io_uring ({error})");
+            None
+        }
+        worker => Some(worker.unwrap()),
+    }
+}
+
+fn run(path: &Path, jobs: &[Job], engine: EngineName, spec: &SliceSpec) -> Option<SliceResult> {
+    Some(worker(path, jobs, engine)?.slice(spec).unwrap())
+}
+
+fn refusal(target: &TargetSpec, jobs: &[Job]) -> String {
+    match Worker::prepare(target, jobs, Some(EngineName::Sync)) {
+        Err(LoadError::Unfit(words)) => words,
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+/// Shannon's bits per byte: 8 for random data.
+fn entropy(data: &[u8]) -> f64 {
+    let mut counts = [0u32; 256];
+    data.iter().for_each(|byte| counts[*byte as usize] += 1);
+    let share = |count: &u32| f64::from(*count) / data.len() as f64;
+    let used = counts.iter().filter(|count| **count > 0).map(share);
+    -used.map(|share| share * share.log2()).sum::<f64>()
+}
+
+#[test]
+fn a_timed_slice_counts_its_window_with_every_engine() {
+    let file = file_of(1024 * KIB);
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+        let job = Job {
+            iodepth: 4,
+            numjobs: 2,
+            ..buffered(Rw::RandRead)
+        };
+        let Some(result) = run(file.path(), &[job], engine, &TIMED) else {
+            continue;
+        };
+        assert_eq!(result.window_ns, 20 * MS, "{engine}");
+        assert_eq!(result.discarded_ns, 5 * MS);
+        assert!(result.read.ios > 0 && result.discarded_ios > 0, "{engine}");
+        assert_eq!(result.read.latency.count(), result.read.ios);
+        assert_eq!(result.read.bytes, result.read.ios * 4096);
+        assert_eq!((result.write.ios, result.errors), (0, 0));
+        assert_eq!((result.flush_ns, &result.first_error), (None, &None));
+        assert!(result.cpu_user_ns + result.cpu_system_ns > 0);
+    }
+}
+
+#[test]
+fn the_next_slice_discards_twice_the_last_drain() {
+    let file = file_of(64 * KIB);
+    // Each completion is held 30 ms, so that the queue drains well after the window's end.
+    let mut target = target(file.path());
+    target.hold.ns = 30 * MS;
+    let jobs = [buffered(Rw::RandRead)];
+    let mut worker = Worker::prepare(&target, &jobs, Some(EngineName::Sync)).unwrap();
+    let first = worker.slice(&TIMED).unwrap();
+    assert!(first.drain_ns > 0);
+    let second = worker.slice(&TIMED).unwrap();
+    assert_eq!(second.discarded_ns, (2 * first.drain_ns).max(5 * MS));
+    assert!(second.window_start_ns > first.window_start_ns + 20 * MS);
+}
+
+#[test]
+fn a_slice_by_bytes_issues_exactly_these() {
+    let file = file_of(1024 * KIB);
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+        let jobs = [
+            Job {
+                numjobs: 3,
+                iodepth: 2,
+                ..buffered(Rw::Write)
+            },
+            Job {
+                bs: 16 * KIB,
+                ..buffered(Rw::RandRw)
+            },
+        ];
+        let Some(result) = run(file.path(), &jobs, engine, &by_bytes(800 * KIB)) else {
+            continue;
+        };
+        assert_eq!(
+            result.read.bytes + result.write.bytes,
+            800 * KIB,
+            "{engine}"
+        );
+        assert_eq!(result.write.latency.count(), result.write.ios);
+        assert_eq!((result.discarded_ios, result.discarded_ns), (0, 0));
+        assert_eq!((result.drain_ns, result.errors), (0, 0));
+        assert!(result.window_ns > 0 && result.window_start_ns > 0);
+    }
+}
+
+#[test]
+fn writes_stay_in_the_region_and_are_incompressible() {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
+        let file = file_of(512 * KIB);
+        let job = Job {
+            iodepth,
+            offset: 128 * KIB,
+            size: Some(256 * KIB),
+            ..buffered(Rw::Write)
+        };
+        let spec = SliceSpec {
+            flush: true,
+            ..by_bytes(512 * KIB)
+        };
+        let Some(result) = run(file.path(), &[job], engine, &spec) else {
+            continue;
+        };
+        assert_eq!(result.write.ios, 128);
+        assert!(result.flush_ns.is_some());
+        let mut data = Vec::new();
+        File::open(file.path())
+            .unwrap()
+            .read_to_end(&mut data)
+            .unwrap();
+        let (kib128, kib384) = (128 << 10, 384 << 10);
+        assert!(
+            data[..kib128].iter().all(|byte| *byte == 0),
+            "before the region"
+        );
+        assert!(
+            data[kib384..].iter().all(|byte| *byte == 0),
+            "behind the region"
+        );
+        let written = &data[kib128..kib384];
+        assert!(entropy(written) > 7.99, "{}", entropy(written));
+        // Blocks that were written from the same buffer have no word in common at its place.
+        let blocks: Vec<&[u8]> = written.chunks(4096).collect();
+        for (index, block) in blocks.iter().enumerate() {
+            for other in &blocks[..index] {
+                let same = block.chunks(8).zip(other.chunks(8)).filter(|(a, b)| a == b);
+                assert_eq!(same.count(), 0, "block {index}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_to_compress_does() {
+    let file = file_of(256 * KIB);
+    let job = Job {
+        buffer_compress_percentage: 75,
+        ..buffered(Rw::Write)
+    };
+    run(file.path(), &[job], EngineName::Sync, &by_bytes(256 * KIB)).unwrap();
+    let data = std::fs::read(file.path()).unwrap();
+    let zeros = data.iter().filter(|byte| **byte == 0).count() as f64 / data.len() as f64;
+    // Three quarters, and one in 256 of the random bytes.
+    assert!((zeros - 0.751).abs() < 0.003, "{zeros}");
+}
+
+#[test]
+fn o_direct_works_where_the_file_system_has_it() {
+    let folder = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
+        let job = Job {
+            rw: Rw::RandRw,
+            iodepth,
+            ..Job::default()
+        };
+        let mut worker = match Worker::prepare(&target(&path), &[job], Some(engine)) {
+            Ok(worker) => worker,
+            Err(error) => {
+                let words = error.to_string();
+                let lacking = ["io_uring:", "O_DIRECT"].map(|needed| words.contains(needed));
+                assert!(lacking.contains(&true), "{words}");
+                println!("skipped: needs O_DIRECT and {engine} ({words})");
+                continue;
+            }
+        };
+        let result = worker.slice(&by_bytes(1 << 20)).unwrap();
+        assert_eq!(result.read.ios + result.write.ios, 256);
+        assert_eq!(result.errors, 0, "{:?}", result.first_error);
+    }
+}
+
+#[test]
+fn a_sequential_pass_goes_on_in_the_next_slice() {
+    let file = file_of(64 * KIB);
+    let jobs = [buffered(Rw::Write)];
+    let mut worker = worker(file.path(), &jobs, EngineName::Sync).unwrap();
+    let written = |file: &File| {
+        let mut data = vec![0; 64 << 10];
+        file.read_exact_at(&mut data, 0).unwrap();
+        let blocks = data.chunks(4096);
+        blocks
+            .map(|block| block.iter().any(|byte| *byte != 0))
+            .collect::<Vec<_>>()
+    };
+    for turn in 1..=4 {
+        worker.slice(&by_bytes(16 * KIB)).unwrap();
+        let expected: Vec<bool> = (0..16).map(|block| block < turn * 4).collect();
+        assert_eq!(written(file.as_file()), expected, "slice {turn}");
+    }
+}
+
+#[test]
+fn depth_by_threads_goes_through_a_region_once() {
+    let file = file_of(64 * KIB);
+    let job = Job {
+        iodepth: 4,
+        ..buffered(Rw::Write)
+    };
+    let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
+    assert_eq!(worker.threads(), 4);
+    assert!(
+        worker.engine().why.contains("4 threads"),
+        "{}",
+        worker.engine().why
+    );
+    worker.slice(&by_bytes(64 * KIB)).unwrap();
+    let data = std::fs::read(file.path()).unwrap();
+    assert!(
+        data.chunks(4096)
+            .all(|block| block.iter().any(|byte| *byte != 0))
+    );
+}
+
+#[test]
+fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
+    let file = file_of(256 * KIB);
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
+        let job = Job {
+            fsync: 8,
+            fdatasync: 4,
+            end_fsync: true,
+            iodepth,
+            ..buffered(Rw::RandWrite)
+        };
+        let Some(result) = run(file.path(), &[job], engine, &by_bytes(128 * KIB)) else {
+            continue;
+        };
+        assert_eq!(result.write.ios, 32);
+        assert_eq!(result.sync_latency.count(), 8, "4 fsync and 4 fdatasync");
+        assert!(result.flush_ns.is_some());
+    }
+}
+
+#[test]
+fn a_rate_is_not_exceeded() {
+    let file = file_of(256 * KIB);
+    for (engine, iodepth) in [(EngineName::Sync, 2), (EngineName::Uring, 4)] {
+        let job = Job {
+            rate_iops: Some(2_000),
+            iodepth,
+            ..buffered(Rw::RandRead)
+        };
+        let Some(result) = run(file.path(), &[job], engine, &by_bytes(404 * KIB)) else {
+            continue;
+        };
+        assert_eq!(result.read.ios, 101);
+        // The 101st is meant to start 50 ms after the slice did. The window begins with the first
+        // submission, which on a busy machine is late: then its latency says by how much.
+        let lateness_ns = result.read.latency.max().unwrap();
+        assert!(
+            result.window_ns + lateness_ns >= 50 * MS,
+            "{}",
+            result.window_ns
+        );
+    }
+}
+
+#[test]
+fn a_hold_counts_as_latency_with_every_engine() {
+    let file = file_of(256 * KIB);
+    for (engine, iodepth) in [
+        (EngineName::Null, 4),
+        (EngineName::Sync, 1),
+        (EngineName::Uring, 4),
+    ] {
+        let mut target = target(file.path());
+        target.hold = Hold {
+            ns: 3 * MS,
+            share_ppm: 0,
+        };
+        let job = Job {
+            iodepth,
+            ..buffered(Rw::RandRead)
+        };
+        let mut worker = match Worker::prepare(&target, &[job], Some(engine)) {
+            Ok(worker) => worker,
+            Err(error) if error.to_string().contains("io_uring:") => {
+                println!("skipped: needs io_uring ({error})");
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
+        assert_eq!(result.read.ios, 20);
+        assert!(
+            result.read.latency.min().unwrap() >= 29 * MS / 10,
+            "{engine}"
+        );
+        let turns = 20 / u64::from(iodepth);
+        assert!(
+            result.window_ns >= turns * 3 * MS - 2_000 * turns,
+            "{engine}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_gives_short_reads_that_do_not_count() {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
+        let file = file_of(64 * KIB);
+        let job = Job {
+            iodepth,
+            ..buffered(Rw::Read)
+        };
+        let Some(mut worker) = worker(file.path(), &[job], engine) else {
+            continue;
+        };
+        file.as_file().set_len(32 * KIB).unwrap();
+        let result = worker.slice(&by_bytes(64 * KIB)).unwrap();
+        assert_eq!((result.read.ios, result.errors), (8, 8));
+        assert_eq!(result.read.latency.count(), 8);
+        let first = result.first_error.unwrap();
+        assert!(
+            first.starts_with("short read: 0 of 4096 bytes at "),
+            "{first}"
+        );
+    }
+}
+
+#[test]
+fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
+    let file = file_of(64 * KIB);
+    let job = Job {
+        numjobs: 2,
+        ..buffered(Rw::RandRead)
+    };
+    let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
+    file.as_file().set_len(0).unwrap();
+    // An hour, were it not ended.
+    let hour = SliceSpec {
+        bound: Bound::Time { ns: 3_600_000 * MS },
+        ..TIMED
+    };
+    match worker.slice(&hour) {
+        Err(LoadError::Failing { errors, first }) => {
+            assert!(errors >= 1000);
+            assert!(first.starts_with("short read: 0 of 4096"), "{first}");
+        }
+        other => panic!("{other:?}"),
+    }
+    std::fs::write(file.path(), vec![1; 64 << 10]).unwrap();
+    let result = worker.slice(&TIMED).unwrap();
+    assert!(
+        result.read.ios > 0 && result.errors == 0,
+        "it can be asked again"
+    );
+}
+
+#[test]
+fn a_slice_of_no_length_is_refused() {
+    let file = file_of(64 * KIB);
+    let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Null).unwrap();
+    let nothing = SliceSpec {
+        bound: Bound::Time { ns: 0 },
+        ..TIMED
+    };
+    assert!(matches!(worker.slice(&nothing), Err(LoadError::Unfit(_))));
+    assert!(matches!(
+        worker.slice(&by_bytes(0)),
+        Err(LoadError::Unfit(_))
+    ));
+}
+
+#[test]
+fn jobs_that_make_no_sense_are_refused_by_name() {
+    let file = file_of(64 * KIB);
+    let target = target(file.path());
+    let job = || buffered(Rw::RandRead);
+    let cases = [
+        (Job { bs: 0, ..job() }, "bs=0"),
+        (
+            Job {
+                iodepth: 0,
+                ..job()
+            },
+            "iodepth=0",
+        ),
+        (
+            Job {
+                numjobs: 0,
+                ..job()
+            },
+            "numjobs=0",
+        ),
+        (
+            Job {
+                rwmixread: 101,
+                ..job()
+            },
+            "rwmixread=101",
+        ),
+        (
+            Job {
+                rate_iops: Some(0),
+                ..job()
+            },
+            "rate_iops=0",
+        ),
+        (
+            Job {
+                size: Some(65 * KIB),
+                ..job()
+            },
+            "beyond the 65536 bytes",
+        ),
+        (
+            Job {
+                numjobs: 5000,
+                ..job()
+            },
+            "5000 threads",
+        ),
+        (
+            Job {
+                direct: true,
+                bs: 100,
+                ..job()
+            },
+            "bs=100 is no multiple",
+        ),
+    ];
+    for (job, expected) in cases {
+        let words = refusal(&target, &[job]);
+        assert!(words.contains(expected), "{words}");
+    }
+    assert_eq!(refusal(&target, &[]), "there is no job");
+}
+
+#[test]
+fn nothing_is_written_without_permission() {
+    let file = file_of(64 * KIB);
+    let mut target = target(file.path());
+    target.writable = false;
+    let words = refusal(&target, &[buffered(Rw::RandRw)]);
+    assert!(
+        words.contains("rw=randrw writes, and writing was not permitted"),
+        "{words}"
+    );
+}
+
+#[test]
+fn more_memory_than_there_is_is_refused() {
+    let file = file_of(64 * KIB);
+    let job = Job {
+        bs: 64 * KIB,
+        iodepth: 32_768,
+        numjobs: 1000,
+        ..buffered(Rw::RandRead)
+    };
+    let prepared = Worker::prepare(&target(file.path()), &[job], Some(EngineName::Null));
+    let words = prepared.err().expect("refused").to_string();
+    assert!(
+        words.contains("more than half of this machine's memory"),
+        "{words}"
+    );
+}
