@@ -1,0 +1,461 @@
+//! The installed fio as an engine: one fio run a slice, its JSON+ read into our histograms.
+//!
+//! What is known less well than with our own engine: fio gives its window in whole milliseconds (hence
+//! `shortest_slice_ns`); it does not tell completions outside the window or the time to drain (0 in the
+//! result, docs/result-format.md); its buckets are 1/64 of their value wide and named by their middle, so a
+//! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
+//! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
+
+use super::{EngineError, Kind, LoadEngine};
+use crate::host::Missing;
+use crate::measure::wire::agent::monotonic_ns;
+use crate::scenario::Engine;
+use iotax_load::{Bound, Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub(super) static KIND: Kind = Kind {
+    name: "fio",
+    help: "the installed fio, one run a slice",
+    answers: |engine| matches!(engine, Some(Engine::Fio)),
+    prepare: |target, jobs, _| Ok(Box::new(Fio::prepare(target, jobs)?)),
+};
+
+/// fio may take so much longer than its runtime: start, end, and a device that drains slowly.
+const GRACE: Duration = Duration::from_secs(60);
+/// fio starts in a third of a second; a trial that takes longer than this hangs.
+const TRIAL_LIMIT: Duration = Duration::from_secs(20);
+/// A byte-bound slice has no runtime to go by.
+const BYTES_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A target, jobs, and a private folder for job file and output.
+pub struct Fio {
+    version: String,
+    why: String,
+    ioengine: &'static str,
+    target: TargetSpec,
+    /// As written into the job file.
+    filename: String,
+    jobs: Vec<Job>,
+    folder: tempfile::TempDir,
+    slices: u64,
+}
+
+impl Fio {
+    /// Checks fio, the target and the jobs; a trial read shows whether fio can use io_uring here.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] for jobs that do not fit.
+    pub fn prepare(target: &TargetSpec, jobs: &[Job]) -> Result<Fio, EngineError> {
+        let version = version()?;
+        let jobs = fitted(target, jobs)?;
+        let folder = tempfile::Builder::new()
+            .prefix("iotax-fio-")
+            .tempdir()
+            .map_err(|source| EngineError::System { action: "make a folder for fio".into(), source })?;
+        let filename = safe_filename(&target.path, folder.path())?;
+        let mut fio = Fio { version, why: String::new(), ioengine: "psync", target: target.clone(), filename, jobs, folder, slices: 0 };
+        (fio.ioengine, fio.why) = fio.choose_ioengine()?;
+        Ok(fio)
+    }
+
+    /// The job file of the next slice.
+    pub fn job_file(&self, spec: &SliceSpec) -> String {
+        let mut text = String::from("[global]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("ioengine", &self.ioengine);
+        line("filename", &self.filename);
+        // fio must never make or grow a file: only what the guard has seen is touched.
+        line("allow_file_create", &0);
+        line("thread", &1);
+        line("disk_util", &0);
+        line("lat_percentiles", &1);
+        line("clat_percentiles", &0);
+        line("continue_on_error", &"all");
+        if let Bound::Time { ns } = spec.bound {
+            line("time_based", &1);
+            line("runtime", &format_args!("{}ms", ns.div_ceil(1_000_000)));
+            line("ramp_time", &format_args!("{}ms", spec.min_discard_ns.div_ceil(1_000_000)));
+        }
+        for (number, job) in self.jobs.iter().enumerate() {
+            text += &self.section(number, job, spec);
+        }
+        text
+    }
+
+    fn section(&self, number: usize, job: &Job, spec: &SliceSpec) -> String {
+        let mut text = format!("[job{number}]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("rw", &job.rw.word());
+        line("rwmixread", &job.rwmixread);
+        line("bs", &job.bs);
+        line("iodepth", &job.iodepth);
+        line("numjobs", &job.numjobs);
+        line("offset", &job.offset);
+        line("size", &job.size.unwrap_or_default());
+        line("direct", &u8::from(job.direct));
+        line("fsync", &job.fsync);
+        line("fdatasync", &job.fdatasync);
+        // A map of blocks done would be lost at the end of each slice anyway.
+        line("norandommap", &1);
+        if job.rw.random() != (job.percentage_random == 100) || !matches!(job.percentage_random, 0 | 100) {
+            line("percentage_random", &job.percentage_random);
+        }
+        // fio starts anew each slice: with one seed it would read the same blocks each time.
+        line("randseed", &job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        if job.buffer_compress_percentage > 0 {
+            line("buffer_compress_percentage", &job.buffer_compress_percentage);
+        } else {
+            line("refill_buffers", &1);
+        }
+        if let Some(rate) = job.rate_iops {
+            line("rate_iops", &rate);
+        }
+        if let Bound::Bytes { bytes } = spec.bound {
+            line("io_size", &self.share_of(bytes, job));
+        }
+        text
+    }
+
+    /// Each thread's share of a byte-bound slice, in whole blocks.
+    fn share_of(&self, bytes: u64, job: &Job) -> u64 {
+        let threads: u64 = self.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
+        bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
+    }
+
+    fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
+        if self.jobs.iter().all(|job| job.iodepth == 1) {
+            return Ok(("psync", "named by the user; fio's psync at depth 1".into()));
+        }
+        match self.trial("io_uring") {
+            Ok(()) => Ok(("io_uring", "named by the user; fio's io_uring works here".into())),
+            Err(_) => {
+                self.trial("libaio")?;
+                Ok(("libaio", "named by the user; fio's libaio, as its io_uring does not work here".into()))
+            }
+        }
+    }
+
+    /// One read of one block, with fio's own protection against writing.
+    fn trial(&self, ioengine: &str) -> Result<(), EngineError> {
+        let (bs, direct) = self.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
+        let text = format!(
+            "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
+            self.filename,
+            u8::from(direct)
+        );
+        self.run(&text, true, TRIAL_LIMIT).map(|_| ())
+    }
+
+    fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
+        let [jobs, report] = ["slice.fio", "report.json"].map(|name| self.folder.path().join(name));
+        std::fs::write(&jobs, job_file).map_err(|source| system("write", &jobs, source))?;
+        let words = command_line(&report, &jobs, readonly);
+        let child = Command::new(&words[0])
+            .args(&words[1..])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| system("start", Path::new("fio"), source))?;
+        let output = wait_within(child, limit)?;
+        let text = std::fs::read_to_string(&report).unwrap_or_default();
+        let parsed = parse(&text);
+        match parsed {
+            Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => Ok(report),
+            Ok(_) => Err(fio_failed(&output, &text)),
+            Err(_) if !output.status.success() => Err(fio_failed(&output, &text)),
+            Err(cause) => Err(EngineError::Output(cause)),
+        }
+    }
+
+    fn flush(&self) -> Result<u64, EngineError> {
+        let path = &self.target.path;
+        let file = File::options().write(true).open(path).map_err(|source| system("open", path, source))?;
+        let start = Instant::now();
+        file.sync_all().map_err(|source| system("fsync", path, source))?;
+        Ok(start.elapsed().as_nanos() as u64)
+    }
+}
+
+impl LoadEngine for Fio {
+    fn name(&self) -> String {
+        self.version.clone()
+    }
+
+    fn why(&self) -> String {
+        self.why.clone()
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        let [jobs, report] = ["slice.fio", "report.json"].map(|name| self.folder.path().join(name));
+        let mut words = command_line(&report, &jobs, !self.target.writable);
+        // The job file is gone after the run: its text is part of the command.
+        let spec = SliceSpec { bound: Bound::Time { ns: 1_000_000_000 }, min_discard_ns: 0, flush: false };
+        words.push(format!("# slice.fio of a 1 s slice:\n{}", self.job_file(&spec)));
+        Some(words)
+    }
+
+    /// fio's millisecond is 0.1 % of a second.
+    fn shortest_slice_ns(&self) -> u64 {
+        1_000_000_000
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        self.slices += 1;
+        let limit = match spec.bound {
+            Bound::Time { ns } => Duration::from_nanos(ns.saturating_add(spec.min_discard_ns)) + GRACE,
+            Bound::Bytes { .. } => BYTES_LIMIT,
+        };
+        let writes = self.jobs.iter().any(|job| job.rw.writes());
+        let report = self.run(&self.job_file(spec), !writes, limit)?;
+        let mut result = convert(&report)?;
+        if matches!(spec.bound, Bound::Time { .. }) {
+            result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
+        }
+        // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended: what
+        // the kernel wrote back in between (tens of milliseconds) is missing from it.
+        if spec.flush || self.jobs.iter().any(|job| job.end_fsync) {
+            result.flush_ns = Some(self.flush()?);
+        }
+        Ok(result)
+    }
+}
+
+fn command_line(report: &Path, jobs: &Path, readonly: bool) -> Vec<String> {
+    let mut words = vec!["fio".to_owned(), "--output-format=json+".to_owned()];
+    words.push(format!("--output={}", report.display()));
+    if readonly {
+        words.push("--readonly".to_owned());
+    }
+    words.push(jobs.display().to_string());
+    words
+}
+
+/// `fio 3.33`, or what is missing.
+fn version() -> Result<String, EngineError> {
+    let output = match Command::new("fio").arg("--version").stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(EngineError::Missing(missing())),
+        Err(source) => return Err(system("start", Path::new("fio"), source)),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let number = text.trim().strip_prefix("fio-").filter(|_| output.status.success());
+    number.map(|number| format!("fio {number}")).ok_or_else(|| fio_failed(&output, ""))
+}
+
+/// The need that the engine `fio` has.
+pub fn missing() -> Missing {
+    Missing { what: "fio".into(), why: "to run jobs with the engine fio".into(), command: "apt-get install fio".into() }
+}
+
+/// Jobs with their region made explicit, as fio would otherwise use or grow what it finds.
+fn fitted(target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
+    if !target.hold.is_none() {
+        return Err(EngineError::Unfit("fio cannot hold completions back; hint: use the engine sync or uring under the layer delay".into()));
+    }
+    if jobs.is_empty() {
+        return Err(EngineError::Unfit("no job to run".into()));
+    }
+    let there = target_bytes(&target.path)?;
+    let usable = target.bytes.unwrap_or(there).min(there);
+    jobs.iter().map(|job| fitted_job(target, job, usable)).collect()
+}
+
+fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
+    let (path, name) = (target.path.display(), &job.name);
+    if job.rw.writes() && !target.writable {
+        return Err(EngineError::Unfit(format!("job \"{name}\" writes, and writing to {path} was not permitted")));
+    }
+    if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
+        return Err(EngineError::Unfit(format!("job \"{name}\": bs, iodepth and numjobs must be at least 1")));
+    }
+    let rest = usable.saturating_sub(job.offset);
+    let size = job.size.unwrap_or(rest) / job.bs * job.bs;
+    if size == 0 || size > rest {
+        let wanted = job.size.unwrap_or(job.bs);
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" wants {wanted} bytes from offset {}, but {path} has {usable} bytes",
+            job.offset
+        )));
+    }
+    Ok(Job { size: Some(size), ..job.clone() })
+}
+
+fn target_bytes(path: &Path) -> Result<u64, EngineError> {
+    // The end of a block device is found by seeking; its metadata say 0.
+    let mut file = File::open(path).map_err(|source| EngineError::Unfit(format!("cannot open {}: {source}", path.display())))?;
+    file.seek(SeekFrom::End(0)).map_err(|source| system("measure", path, source))
+}
+
+/// fio splits names at ':' and expands '$': such a path is reached through a link in our folder.
+fn safe_filename(path: &Path, folder: &Path) -> Result<String, EngineError> {
+    let plain = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c));
+    if let Some(text) = path.to_str().filter(plain).filter(|text| text.starts_with('/')) {
+        return Ok(text.to_owned());
+    }
+    let absolute = std::path::absolute(path).map_err(|source| system("resolve", path, source))?;
+    let link = folder.join("target");
+    std::os::unix::fs::symlink(&absolute, &link).map_err(|source| system("link", &link, source))?;
+    link.to_str().filter(plain).map(str::to_owned).ok_or_else(|| {
+        EngineError::Unfit(format!("the folder for temporary files, {}, has a name that fio cannot take", folder.display()))
+    })
+}
+
+fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
+    EngineError::System { action: format!("{action} {}", path.display()), source }
+}
+
+/// Waits for fio and kills it at the limit. Its output is small enough for a pipe's buffer
+/// (the report goes into a file), except a flood of errors, which threads drain.
+fn wait_within(mut child: Child, limit: Duration) -> Result<Output, EngineError> {
+    let readers = (child.stdout.take().map(drain), child.stderr.take().map(drain));
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        let waited = child.try_wait().map_err(|source| system("wait for", Path::new("fio"), source))?;
+        match waited {
+            Some(status) => break status,
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            None => {
+                // Both fail only if it has just ended by itself.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() });
+            }
+        }
+    };
+    let [stdout, stderr] = [readers.0, readers.1].map(|reader| reader.and_then(|reader| reader.join().ok()).unwrap_or_default());
+    Ok(Output { status, stdout, stderr })
+}
+
+fn drain(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is all there is to show.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+fn fio_failed(output: &Output, report: &str) -> EngineError {
+    let outside_json = report.split('{').next().unwrap_or_default();
+    let all = [String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout), outside_json.into()].concat();
+    let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let words = lines[lines.len().saturating_sub(5)..].join("; ");
+    let words = if words.is_empty() { "it said nothing".into() } else { words };
+    EngineError::Fio { status: output.status.to_string(), words }
+}
+
+/// What is read of fio's JSON+ (fio 3.x: all latencies in nanoseconds).
+#[derive(Debug, Deserialize)]
+struct Report {
+    /// Wall clock when the report was made, milliseconds.
+    timestamp_ms: u64,
+    jobs: Vec<JobReport>,
+}
+
+#[derive(Debug, Deserialize)]
+struct JobReport {
+    read: SideReport,
+    write: SideReport,
+    sync: SyncReport,
+    job_runtime: u64,
+    usr_cpu: f64,
+    sys_cpu: f64,
+    #[serde(default)]
+    total_err: u64,
+    #[serde(default)]
+    first_error: i32,
+}
+
+#[derive(Debug, Deserialize)]
+struct SideReport {
+    io_bytes: u64,
+    total_ios: u64,
+    runtime: u64,
+    lat_ns: Latency,
+}
+
+#[derive(Debug, Deserialize)]
+struct SyncReport {
+    lat_ns: Latency,
+}
+
+#[derive(Debug, Deserialize)]
+struct Latency {
+    /// Middle of a bucket to its count.
+    #[serde(default)]
+    bins: BTreeMap<String, u64>,
+}
+
+fn parse(text: &str) -> Result<Report, String> {
+    // fio writes warnings in front of the object, into the same file.
+    let json = text.find('{').map_or("", |at| &text[at..]);
+    let mut stream = serde_json::Deserializer::from_str(json).into_iter();
+    let report: Report = stream.next().ok_or("it is empty")?.map_err(|error| error.to_string())?;
+    if report.jobs.is_empty() { Err("it has no jobs".into()) } else { Ok(report) }
+}
+
+fn convert(report: &Report) -> Result<SliceResult, EngineError> {
+    let mut result = SliceResult::default();
+    for job in &report.jobs {
+        add_direction(&mut result.read, &job.read)?;
+        add_direction(&mut result.write, &job.write)?;
+        add_bins(&mut result.sync_latency, &job.sync.lat_ns)?;
+        // Percent of the thread's runtime in milliseconds.
+        result.cpu_user_ns += (job.usr_cpu * job.job_runtime as f64 * 1e4) as u64;
+        result.cpu_system_ns += (job.sys_cpu * job.job_runtime as f64 * 1e4) as u64;
+        result.window_ns = result.window_ns.max(job.read.runtime.max(job.write.runtime) * 1_000_000);
+        result.errors += job.total_err;
+        if job.first_error != 0 && result.first_error.is_none() {
+            let error = std::io::Error::from_raw_os_error(job.first_error.abs());
+            result.first_error = Some(error.to_string());
+        }
+    }
+    if result.window_ns == 0 && result.errors == 0 {
+        return Err(EngineError::Output("it completed nothing in a window of 0 ms; hint: a longer slice".into()));
+    }
+    result.window_start_ns = monotonic_at(report.timestamp_ms).saturating_sub(result.window_ns);
+    Ok(result)
+}
+
+/// fio's report bears the wall clock of its own end, a few milliseconds after the window's.
+fn monotonic_at(wall_ms: u64) -> u64 {
+    let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
+    let ago = wall_ns.saturating_sub(wall_ms.saturating_mul(1_000_000));
+    monotonic_ns().saturating_sub(ago)
+}
+
+fn add_direction(sum: &mut Direction, side: &SideReport) -> Result<(), EngineError> {
+    sum.ios += side.total_ios;
+    sum.bytes += side.io_bytes;
+    add_bins(&mut sum.latency, &side.lat_ns)
+}
+
+fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineError> {
+    for (middle, count) in &latency.bins {
+        let ns: u64 = middle.parse().map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;
+        for _ in 0..*count {
+            histogram.record(ns);
+        }
+    }
+    Ok(())
+}
+
+/// Where fio was found, for `doctor`.
+pub fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("fio")).find(|file| file.is_file())
+}

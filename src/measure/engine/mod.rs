@@ -1,0 +1,130 @@
+//! The family of load engines: our own workers, and the installed fio. An engine is prepared once on a
+//! target and then runs slices; what it does not know it does not make up.
+
+pub mod fio;
+pub mod native;
+
+pub use fio::Fio;
+pub use native::Native;
+
+use crate::exit::{self, Failed};
+use crate::host::Missing;
+use crate::scenario::Engine;
+use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec};
+
+/// A prepared engine. Dropping it ends it.
+pub trait LoadEngine {
+    /// For the record: `null`, `sync`, `uring`, `fio 3.33`.
+    fn name(&self) -> String;
+    /// Why this one, a clause.
+    fn why(&self) -> String;
+    /// The exact command of a slice, for engines that are programs.
+    fn command(&self) -> Option<Vec<String>> {
+        None
+    }
+    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of them,
+    /// or its start-up dwarfs them. Shorter slices run, and are as imprecise as that says.
+    fn shortest_slice_ns(&self) -> u64;
+    /// Runs one slice and leaves the queue empty.
+    ///
+    /// # Errors
+    /// When the engine died. I/O errors are counted in the result.
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+}
+
+/// Makes an engine ready on a target.
+type Prepare = fn(&TargetSpec, &[Job], Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError>;
+
+/// A member of the family.
+pub struct Kind {
+    /// Unique.
+    pub name: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// Whether it is meant by `engine = "..."`, or by no word at all.
+    pub answers: fn(Option<Engine>) -> bool,
+    /// Makes it.
+    pub prepare: Prepare,
+}
+
+/// All of them.
+pub const ALL: &[&Kind] = &[&native::KIND, &fio::KIND];
+
+/// Why an engine could not be prepared or a slice not run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Of our own generator.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A program is not installed.
+    #[error("{} is not installed; hint: {}", .0.what, .0.command)]
+    Missing(Missing),
+    /// The job cannot be run by this engine on this target.
+    #[error("{0}")]
+    Unfit(String),
+    /// fio failed.
+    #[error("fio failed ({status}): {words}")]
+    Fio {
+        /// Exit status or signal in words.
+        status: String,
+        /// The end of what it wrote.
+        words: String,
+    },
+    /// fio's output is not what it should be.
+    #[error("cannot read fio's output: {0}")]
+    Output(String),
+    /// The system refused.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was tried.
+        action: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+}
+
+impl EngineError {
+    /// The exit code it leads to.
+    pub fn code(&self) -> u8 {
+        match self {
+            EngineError::Load(LoadError::Unfit(_)) | EngineError::Unfit(_) => exit::BAD_INPUT,
+            EngineError::Load(LoadError::System { action: "open", .. }) => exit::BAD_INPUT,
+            EngineError::Missing(_) => exit::UNMET_NEED,
+            _ => exit::MEASUREMENT_FAILED,
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Failed {
+        Failed { code: error.code(), message: error.to_string() }
+    }
+}
+
+/// Makes the engine that was named, or chooses one of ours.
+///
+/// # Errors
+/// What does not fit, is missing, or was refused.
+pub fn prepare(target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError> {
+    let kind = ALL.iter().find(|kind| (kind.answers)(engine));
+    let kind = kind.ok_or_else(|| EngineError::Unfit(format!("no engine answers to {engine:?}")))?;
+    (kind.prepare)(target, jobs, engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_load::EngineName;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_engine_has_one_member_and_a_line_of_help() {
+        let native = [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
+        for engine in native.into_iter().chain([None, Some(Engine::Fio)]) {
+            assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
+        }
+        let names: BTreeSet<_> = ALL.iter().map(|kind| kind.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        assert!(ALL.iter().all(|kind| !kind.help.is_empty() && !kind.help.contains('\n')));
+    }
+}

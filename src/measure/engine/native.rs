@@ -1,0 +1,42 @@
+//! Our own load generator as an engine. It refuses what crates/load refuses.
+
+use super::{EngineError, Kind, LoadEngine};
+use crate::scenario::Engine;
+use crate::store::record::WorkerUp;
+use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Worker};
+
+pub(super) static KIND: Kind = Kind {
+    name: "native",
+    help: "resident workers of iotax: null, sync or uring",
+    answers: |engine| !matches!(engine, Some(Engine::Fio)),
+    prepare,
+};
+
+/// A worker of crates/load.
+pub struct Native(Worker);
+
+fn prepare(target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError> {
+    let named = match engine {
+        Some(Engine::Native(name)) => Some(name),
+        Some(Engine::Fio) | None => None,
+    };
+    Ok(Box::new(Native(Worker::prepare(target, jobs, named)?)))
+}
+
+impl LoadEngine for Native {
+    fn name(&self) -> String {
+        WorkerUp::engine_of(self.0.engine()).0
+    }
+
+    fn why(&self) -> String {
+        self.0.engine().why.clone()
+    }
+
+    fn shortest_slice_ns(&self) -> u64 {
+        10_000_000
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        Ok(self.0.slice(spec)?)
+    }
+}

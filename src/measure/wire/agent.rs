@@ -1,0 +1,278 @@
+//! The agent's end of the wire: keeps resident workers and answers one request after the other.
+//! A request that is unknown, garbled inside, fails or panics is answered with an error and the agent
+//! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
+
+use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
+use super::message::{AgentInfo, Envelope, Prepared, Request, Response, enclose, pack};
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::measure::engine::{self, LoadEngine};
+use crate::scenario::Engine;
+use crate::store::record::{CpuTimes, Gate};
+use anyhow::{Context, Result, anyhow};
+use iotax_load::{Job, TargetSpec};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a peer is told that a request still runs.
+pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// What the wire does not know itself: the machine, its steps, its guard.
+pub trait Handler {
+    /// Facts of this place.
+    ///
+    /// # Errors
+    /// Like all methods here: what failed, with its exit code in the chain where it matters.
+    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts>;
+    /// Performs or undoes a step.
+    ///
+    /// # Errors
+    /// What failed.
+    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    /// Says what a path is.
+    ///
+    /// # Errors
+    /// What failed.
+    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value>;
+    /// Answers the guard's question.
+    ///
+    /// # Errors
+    /// What failed.
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
+    /// The guard's last look, just before a worker that writes is prepared.
+    ///
+    /// # Errors
+    /// Why the target must not be written.
+    fn permit(&mut self, target: &TargetSpec) -> Result<()>;
+    /// Finds a block device.
+    ///
+    /// # Errors
+    /// None, or several, have that serial.
+    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf>;
+    /// Waits until nothing is owed to the paths.
+    ///
+    /// # Errors
+    /// What could not be read.
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate>;
+    /// CPU times since boot.
+    ///
+    /// # Errors
+    /// What could not be read.
+    fn cpu_times(&mut self) -> Result<CpuTimes>;
+    /// Makes a worker; tests put their own in.
+    ///
+    /// # Errors
+    /// Why the job cannot run there.
+    fn prepare(&mut self, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+        Ok(engine::prepare(target, jobs, engine).map_err(Failed::from)?)
+    }
+}
+
+/// Serves until `bye` or the end of the stream, then ends all workers.
+///
+/// # Errors
+/// When the stream is garbled or fails; its mere end is no error.
+pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut dyn Handler) -> Result<()> {
+    writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
+    let writer = Mutex::new(writer);
+    let mut agent = Agent { workers: BTreeMap::new(), handler };
+    loop {
+        let frame = match frame::read(&mut reader) {
+            Ok(frame) => frame,
+            Err(FrameError::Eof) => return Ok(()),
+            Err(error) => return Err(error).context("cannot read the host's request"),
+        };
+        let (id, answer) = with_progress(&writer, &frame, || agent.answer(&frame));
+        let bye = matches!(answer.0, Response::Bye);
+        send(&writer, Kind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
+        if bye {
+            return Ok(());
+        }
+    }
+}
+
+/// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them there.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
+    let served = stdio().context("cannot use stdin and stdout").and_then(|(reader, writer)| serve(reader, writer, handler));
+    super::ssh::remove_self();
+    served
+}
+
+/// Both without std's buffers: a line-buffered stdout would cut frames at each newline byte.
+fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
+    let reader = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let writer = std::io::stdout().as_fd().try_clone_to_owned()?;
+    Ok((reader.into(), writer.into()))
+}
+
+type Answer = (Response, Vec<u8>);
+
+struct Agent<'h> {
+    workers: BTreeMap<u32, Box<dyn LoadEngine>>,
+    handler: &'h mut dyn Handler,
+}
+
+impl Agent<'_> {
+    fn answer(&mut self, frame: &Frame) -> Answer {
+        let asked = parse(frame);
+        let worked = asked.and_then(|request| {
+            let name = request.name();
+            catch_unwind(AssertUnwindSafe(|| self.perform(request)))
+                .unwrap_or_else(|panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))))
+        });
+        worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
+    }
+
+    fn perform(&mut self, request: Request) -> Result<Answer> {
+        let response = match request {
+            Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
+            Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
+            Request::Clock => Response::Clock { monotonic_ns: monotonic_ns() },
+            Request::Prepare { worker, target, jobs, engine } => self.prepare(worker, &target, &jobs, engine)?,
+            Request::Slice { worker, spec } => {
+                let (scalars, blob) = pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
+                return Ok((Response::Slice(scalars), blob));
+            }
+            Request::End { worker } => {
+                self.worker(worker)?;
+                self.workers.remove(&worker);
+                Response::Ended
+            }
+            Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
+            Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
+            Request::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
+            Request::DiskBySerial { serial } => Response::Disk { path: self.handler.disk_by_serial(&serial)? },
+            Request::Gate { paths, limit_ns } => {
+                Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
+            }
+            Request::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
+            Request::Bye => {
+                self.workers.clear();
+                Response::Bye
+            }
+        };
+        Ok((response, Vec::new()))
+    }
+
+    fn prepare(&mut self, number: u32, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Response> {
+        if self.workers.contains_key(&number) {
+            return Err(Failed::input(format!("worker {number} exists already")).into());
+        }
+        if jobs.iter().any(|job| job.rw.writes()) {
+            self.handler.permit(target)?;
+        }
+        let worker = self.handler.prepare(target, jobs, engine)?;
+        let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
+        self.workers.insert(number, worker);
+        Ok(Response::Prepared(prepared))
+    }
+
+    fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
+        self.workers.get_mut(&number).ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
+    }
+}
+
+fn parse(frame: &Frame) -> Result<Request> {
+    if frame.kind != Kind::Request {
+        return Err(anyhow!("a {:?} frame is no request", frame.kind));
+    }
+    let envelope: Envelope = serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
+    serde_json::from_str(envelope.body.get())
+        .with_context(|| format!("cannot understand the request {}", frame::escaped(envelope.body.get().as_bytes())))
+}
+
+fn hello(protocol: u16, iotax: &str) -> Result<Response> {
+    if protocol != PROTOCOL {
+        return Err(anyhow!("the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"));
+    }
+    let system = rustix::system::uname();
+    Ok(Response::Hello(AgentInfo {
+        protocol: PROTOCOL,
+        iotax: env!("CARGO_PKG_VERSION").to_owned(),
+        hostname: system.nodename().to_string_lossy().into_owned(),
+        arch: system.machine().to_string_lossy().into_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        pid: std::process::id(),
+    }))
+}
+
+fn error_response(error: &anyhow::Error) -> Response {
+    Response::Error { message: format!("{error:#}"), code: crate::exit::code_of(error) }
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Runs `work` while another thread tells the host each second that it still runs. The request's
+/// number is read first, so that progress bears it; a request without one is number 0.
+fn with_progress<W: Write + Send>(
+    writer: &Mutex<W>,
+    request: &Frame,
+    work: impl FnOnce() -> Answer,
+) -> (u64, Answer) {
+    let id = serde_json::from_slice::<Envelope>(&request.json).map_or(0, |envelope| envelope.id);
+    thread::scope(|scope| {
+        let (done, waiting): (Sender<()>, _) = channel();
+        scope.spawn(move || {
+            let start = Instant::now();
+            while waiting.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let running = Running { running_ms: start.elapsed().as_millis() as u64 };
+                if send(writer, Kind::Progress, id, &running, Vec::new()).is_err() {
+                    return;
+                }
+            }
+        });
+        let answer = work();
+        drop(done);
+        (id, answer)
+    })
+}
+
+/// What a progress frame says.
+#[derive(Serialize)]
+struct Running {
+    running_ms: u64,
+}
+
+/// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
+fn send<W: Write>(writer: &Mutex<W>, kind: Kind, id: u64, body: &impl Serialize, blob: Vec<u8>) -> Result<(), FrameError> {
+    let bytes = enclose(id, body)
+        .map_err(|error| error.to_string())
+        .and_then(|json| frame::encode(&Frame { kind, json, blob }).map_err(|error| error.to_string()));
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(message) => unframable(id, &message)?,
+    };
+    let mut writer = hold(writer);
+    writer.write_all(&bytes)?;
+    Ok(writer.flush()?)
+}
+
+fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
+    let error = anyhow!("the answer cannot be sent: {cause}");
+    let json = enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
+    frame::encode(&Frame { kind: Kind::Response, json, blob: Vec::new() })
+}
+
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

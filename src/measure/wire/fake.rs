@@ -1,0 +1,114 @@
+//! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
+
+use super::agent::Handler;
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::measure::engine::{EngineError, LoadEngine};
+use crate::scenario::Engine;
+use crate::store::record::{CpuTimes, Gate};
+use anyhow::{Result, bail};
+use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Obeys `step` payloads: `{"sleep_ms":N}`, `{"panic":"words"}`, `{"fail":"words"}`, `{"bytes":N}`.
+#[derive(Default)]
+pub(super) struct FakeHandler {
+    /// Workers alive.
+    pub alive: Arc<AtomicUsize>,
+}
+
+/// A worker that counts itself and reports its window as asked for.
+struct FakeEngine(Arc<AtomicUsize>);
+
+impl Drop for FakeEngine {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl LoadEngine for FakeEngine {
+    fn name(&self) -> String {
+        "fake".into()
+    }
+
+    fn why(&self) -> String {
+        "a test".into()
+    }
+
+    fn shortest_slice_ns(&self) -> u64 {
+        1
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        let Bound::Time { ns } = spec.bound else { return Err(EngineError::Unfit("no bytes here".into())) };
+        let mut result = SliceResult { window_ns: ns, flush_ns: spec.flush.then_some(5), ..SliceResult::default() };
+        result.read.ios = 100;
+        (1..=100).for_each(|i| result.read.latency.record(i * 1000));
+        Ok(result)
+    }
+}
+
+impl Handler for FakeHandler {
+    fn facts(&mut self, _devices: &[PathBuf]) -> Result<Facts> {
+        Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
+    }
+
+    fn step(&mut self, payload: Value) -> Result<Value> {
+        if let Some(ms) = payload["sleep_ms"].as_u64() {
+            std::thread::sleep(Duration::from_millis(ms));
+        }
+        if let Some(words) = payload["panic"].as_str() {
+            panic!("{words}");
+        }
+        if let Some(words) = payload["fail"].as_str() {
+            bail!(Failed::need(words));
+        }
+        match payload["bytes"].as_u64() {
+            Some(bytes) => Ok(Value::String("x".repeat(bytes as usize))),
+            None => Ok(payload),
+        }
+    }
+
+    fn inspect(&mut self, path: &Path) -> Result<Value> {
+        Ok(serde_json::json!({ "path": path }))
+    }
+
+    fn judge(&mut self, payload: Value) -> Result<Value> {
+        Ok(payload)
+    }
+
+    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+        if target.writable { Ok(()) } else { bail!(Failed::input("no consent for it")) }
+    }
+
+    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
+        Ok(Path::new("/dev/disk").join(serial))
+    }
+
+    fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<Gate> {
+        Ok(Gate { waited_ns: limit.as_nanos() as u64, ..Gate::default() })
+    }
+
+    fn cpu_times(&mut self) -> Result<CpuTimes> {
+        Ok(CpuTimes { idle_ns: 9, ..CpuTimes::default() })
+    }
+
+    fn prepare(&mut self, _target: &TargetSpec, _jobs: &[Job], _engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+        self.alive.fetch_add(1, Ordering::SeqCst);
+        Ok(Box::new(FakeEngine(self.alive.clone())))
+    }
+}
+
+/// A target for fakes.
+pub(super) fn target(writable: bool) -> TargetSpec {
+    TargetSpec { path: "/dev/fake".into(), bytes: None, writable, hold: iotax_load::Hold::default() }
+}
+
+/// 10 ms.
+pub(super) fn spec() -> SliceSpec {
+    SliceSpec { bound: Bound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true }
+}

@@ -1,0 +1,348 @@
+//! What the frames say: requests of the host and responses of the agent (docs/wire.md).
+//! Results cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
+
+use crate::host::facts::Facts;
+use crate::scenario::Engine;
+use crate::store::record::{CpuTimes, Gate};
+use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+
+/// What the host asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// First of all: who speaks.
+    Hello {
+        /// Of the host.
+        protocol: u16,
+        /// Version of the host's iotax.
+        iotax: String,
+        /// The run that the agent serves.
+        run_id: String,
+    },
+    /// What the place is.
+    Facts {
+        /// Devices of interest.
+        devices: Vec<PathBuf>,
+    },
+    /// CLOCK_MONOTONIC of the place.
+    Clock,
+    /// Makes a resident worker.
+    Prepare {
+        /// Its number, chosen by the host.
+        worker: u32,
+        /// What it works on.
+        target: TargetSpec,
+        /// What it issues.
+        jobs: Vec<Job>,
+        /// By which engine; `None` chooses.
+        engine: Option<Engine>,
+    },
+    /// Runs one slice.
+    Slice {
+        /// The worker.
+        worker: u32,
+        /// How long and how.
+        spec: SliceSpec,
+    },
+    /// Ends a worker.
+    End {
+        /// The worker.
+        worker: u32,
+    },
+    /// A step (or its undo), as the handler understands it.
+    Step {
+        /// The handler's own.
+        payload: serde_json::Value,
+    },
+    /// What a path is, before anything is written to it.
+    Inspect {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The guard's question, as the handler understands it.
+    Judge {
+        /// The handler's own.
+        payload: serde_json::Value,
+    },
+    /// The block device with that serial.
+    DiskBySerial {
+        /// As the device reports it.
+        serial: String,
+    },
+    /// Waits until nothing is owed to these paths.
+    Gate {
+        /// Devices or files.
+        paths: Vec<PathBuf>,
+        /// Gives up after so long.
+        limit_ns: u64,
+    },
+    /// /proc/stat of the place.
+    CpuTimes,
+    /// Ends all workers and the agent.
+    Bye,
+}
+
+impl Request {
+    /// Its tag, for messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Request::Hello { .. } => "hello",
+            Request::Facts { .. } => "facts",
+            Request::Clock => "clock",
+            Request::Prepare { .. } => "prepare",
+            Request::Slice { .. } => "slice",
+            Request::End { .. } => "end",
+            Request::Step { .. } => "step",
+            Request::Inspect { .. } => "inspect",
+            Request::Judge { .. } => "judge",
+            Request::DiskBySerial { .. } => "disk_by_serial",
+            Request::Gate { .. } => "gate",
+            Request::CpuTimes => "cpu_times",
+            Request::Bye => "bye",
+        }
+    }
+}
+
+/// What the agent answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum Response {
+    /// To `hello`.
+    Hello(AgentInfo),
+    /// To `facts`.
+    Facts {
+        /// What the place is.
+        facts: Facts,
+    },
+    /// To `clock`.
+    Clock {
+        /// CLOCK_MONOTONIC.
+        monotonic_ns: u64,
+    },
+    /// To `prepare`.
+    Prepared(Prepared),
+    /// To `slice`; histograms are in the blob.
+    Slice(SliceScalars),
+    /// To `end`.
+    Ended,
+    /// To `step`.
+    Step {
+        /// The handler's own.
+        payload: serde_json::Value,
+    },
+    /// To `inspect`.
+    Inspect {
+        /// The handler's own.
+        payload: serde_json::Value,
+    },
+    /// To `judge`.
+    Judge {
+        /// The handler's own.
+        payload: serde_json::Value,
+    },
+    /// To `disk_by_serial`.
+    Disk {
+        /// The device.
+        path: PathBuf,
+    },
+    /// To `gate`.
+    Gate(Gate),
+    /// To `cpu_times`: since boot.
+    CpuTimes(CpuTimes),
+    /// To `bye`.
+    Bye,
+    /// It did not work.
+    Error {
+        /// Why.
+        message: String,
+        /// The exit code it would have on the host.
+        code: u8,
+    },
+}
+
+/// Who the agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// Wire protocol it speaks.
+    pub protocol: u16,
+    /// Its version.
+    pub iotax: String,
+    /// Name of its machine.
+    pub hostname: String,
+    /// `x86_64`, ...
+    pub arch: String,
+    /// Release of its kernel.
+    pub kernel: String,
+    /// Its process there.
+    pub pid: u32,
+}
+
+/// A worker that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// `null`, `sync`, `uring` or `fio 3.33`.
+    pub engine: String,
+    /// Why that one.
+    pub why: String,
+    /// The exact command of a slice, for engines that are programs.
+    pub command: Option<Vec<String>>,
+}
+
+/// [`SliceResult`] without its histograms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is SliceResult's of the same name")]
+pub struct SliceScalars {
+    pub window_start_ns: u64,
+    pub window_ns: u64,
+    pub read: Count,
+    pub write: Count,
+    pub discarded_ios: u64,
+    pub discarded_ns: u64,
+    pub drain_ns: u64,
+    pub flush_ns: Option<u64>,
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+    pub errors: u64,
+    pub first_error: Option<String>,
+    pub read_len: u32,
+    pub write_len: u32,
+    pub sync_len: u32,
+}
+
+/// Completions of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// How many.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// Takes a result apart for the wire.
+pub fn pack(result: &SliceResult) -> (SliceScalars, Vec<u8>) {
+    let parts = [&result.read.latency, &result.write.latency, &result.sync_latency].map(Histogram::encode);
+    let [read_len, write_len, sync_len] = [0, 1, 2].map(|i: usize| parts[i].len() as u32);
+    let scalars = SliceScalars {
+        window_start_ns: result.window_start_ns,
+        window_ns: result.window_ns,
+        read: Count { ios: result.read.ios, bytes: result.read.bytes },
+        write: Count { ios: result.write.ios, bytes: result.write.bytes },
+        discarded_ios: result.discarded_ios,
+        discarded_ns: result.discarded_ns,
+        drain_ns: result.drain_ns,
+        flush_ns: result.flush_ns,
+        cpu_user_ns: result.cpu_user_ns,
+        cpu_system_ns: result.cpu_system_ns,
+        errors: result.errors,
+        first_error: result.first_error.clone(),
+        read_len,
+        write_len,
+        sync_len,
+    };
+    (scalars, parts.concat())
+}
+
+/// Puts a result together again.
+///
+/// # Errors
+/// A clause when lengths and blob disagree or a histogram does not decode.
+pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<SliceResult, String> {
+    let (read, rest) = split(blob, scalars.read_len)?;
+    let (write, rest) = split(rest, scalars.write_len)?;
+    let (sync, rest) = split(rest, scalars.sync_len)?;
+    if !rest.is_empty() {
+        return Err(format!("{} bytes too many behind the histograms", rest.len()));
+    }
+    Ok(SliceResult {
+        window_start_ns: scalars.window_start_ns,
+        window_ns: scalars.window_ns,
+        read: direction(scalars.read, read)?,
+        write: direction(scalars.write, write)?,
+        sync_latency: histogram(sync)?,
+        discarded_ios: scalars.discarded_ios,
+        discarded_ns: scalars.discarded_ns,
+        drain_ns: scalars.drain_ns,
+        flush_ns: scalars.flush_ns,
+        cpu_user_ns: scalars.cpu_user_ns,
+        cpu_system_ns: scalars.cpu_system_ns,
+        errors: scalars.errors,
+        first_error: scalars.first_error,
+    })
+}
+
+fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
+    blob.split_at_checked(len as usize).ok_or_else(|| "a histogram is longer than the blob".to_owned())
+}
+
+fn direction(count: Count, encoded: &[u8]) -> Result<Direction, String> {
+    Ok(Direction { ios: count.ios, bytes: count.bytes, latency: histogram(encoded)? })
+}
+
+fn histogram(encoded: &[u8]) -> Result<Histogram, String> {
+    Histogram::decode(encoded).map_err(|error| format!("a histogram does not decode: {error}"))
+}
+
+/// A body under its number; the body is parsed apart, so that an unknown one can be answered.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Envelope<'a> {
+    /// Counts from 1; the answer bears the same.
+    pub id: u64,
+    /// A request or a response.
+    #[serde(borrow)]
+    pub body: &'a RawValue,
+}
+
+/// The JSON of an envelope.
+///
+/// # Errors
+/// When the body has no JSON form (a path that is not UTF-8).
+pub fn enclose(id: u64, body: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let body = serde_json::value::to_raw_value(body)?;
+    serde_json::to_vec(&Envelope { id, body: &body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn some_result() -> SliceResult {
+        let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
+        result.first_error = Some("Input/output error".into());
+        for ns in [1, 90_000, u64::MAX] {
+            result.read.latency.record(ns);
+            result.sync_latency.record(ns / 2);
+        }
+        result.read.ios = 3;
+        result
+    }
+
+    #[test]
+    fn a_result_crosses_whole() {
+        let (scalars, blob) = pack(&some_result());
+        let json = serde_json::to_string(&Response::Slice(scalars)).unwrap();
+        let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else { panic!("another response") };
+        assert_eq!(unpack(scalars, &blob).unwrap(), some_result());
+    }
+
+    #[test]
+    fn lengths_that_lie_are_refused() {
+        let (scalars, blob) = pack(&some_result());
+        let longer = SliceScalars { sync_len: scalars.sync_len + 1, ..scalars.clone() };
+        assert!(unpack(longer, &blob).unwrap_err().contains("longer than the blob"));
+        let mut padded = blob.clone();
+        padded.push(0);
+        assert!(unpack(scalars, &padded).unwrap_err().contains("too many"));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_blobs_never_panic(blob in proptest::collection::vec(any::<u8>(), 0..200), a in 0u32..100, b in 0u32..100) {
+            let scalars = SliceScalars { read_len: a, write_len: b, sync_len: (blob.len() as u32).saturating_sub(a + b), ..SliceScalars::default() };
+            let _ = unpack(scalars, &blob);
+        }
+    }
+}

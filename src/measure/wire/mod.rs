@@ -1,0 +1,18 @@
+//! The wire (docs/wire.md): resident workers in any place behind a framed, versioned, CRC-protected
+//! protocol over any byte stream. Nothing here knows what a stack or a scenario is.
+
+pub mod agent;
+pub mod frame;
+pub mod message;
+pub mod peer;
+pub mod ssh;
+
+pub use agent::{Handler, serve, serve_stdio};
+pub use frame::FrameError;
+pub use message::{Request, Response};
+pub use peer::{ClockOffset, LastWords, Link, Peer, WireError, WireFault};
+
+#[cfg(test)]
+mod docs;
+#[cfg(test)]
+mod fake;

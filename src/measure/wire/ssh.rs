@@ -1,0 +1,399 @@
+//! Agents on hosts reached by the system's `ssh`: this binary is copied into a fresh private folder there
+//! and started. Host keys, users, ports and ProxyJump are ssh's own business. The remote shell sees fixed
+//! text with our run id in it and nothing of the user's; a destination that looks like an option is refused.
+
+use super::peer::{Link, Peer, WireError, WireFault};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Time limit for a connection, its password included, and the copy.
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
+/// An ssh that was told to end gets so long.
+const END_GRACE: Duration = Duration::from_secs(3);
+const LAST_WORDS_BYTES: usize = 4096;
+/// Marks our lines among what a login profile prints.
+const MARK: &str = "IOTAX-SSH";
+
+/// How ssh is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshOptions {
+    /// Another configuration file than ssh's own (`ssh -F`).
+    pub config: Option<PathBuf>,
+    /// The static binary to copy; `None`: this program.
+    pub binary: Option<PathBuf>,
+    /// For connection and copy.
+    pub limit: Duration,
+    /// Fixed words behind the binary's name.
+    agent_words: &'static str,
+}
+
+impl Default for SshOptions {
+    fn default() -> Self {
+        SshOptions { config: None, binary: None, limit: CONNECT_LIMIT, agent_words: "agent --stdio" }
+    }
+}
+
+impl SshOptions {
+    /// With `IOTAX_SSH_CONFIG` as the configuration file, if it is set.
+    pub fn from_env() -> SshOptions {
+        let config = std::env::var_os("IOTAX_SSH_CONFIG").filter(|value| !value.is_empty());
+        SshOptions { config: config.map(PathBuf::from), ..SshOptions::default() }
+    }
+}
+
+/// Copies the binary to `host`, starts it and says hello. The peer is named `ssh:HOST`.
+///
+/// # Errors
+/// [`WireFault::Unreachable`] with ssh's words, or whatever the agent's greeting gives. What was
+/// copied is removed again when the agent did not start.
+pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
+    check_words(host, run_id)?;
+    let place = install(host, run_id, options)?;
+    let started = start(host, run_id, place, options);
+    if started.is_err() {
+        // The first error is the one to show; `clean` finds what this leaves.
+        let _ = remove_remote(host, run_id, options);
+    }
+    started
+}
+
+/// Removes what [`connect`] copied, for a run whose agent was killed. True if there was something.
+///
+/// # Errors
+/// When the host cannot be reached or the folder cannot be removed.
+pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<bool, WireError> {
+    check_words(host, run_id)?;
+    let script = REMOVE.replace("RUN", run_id);
+    let said = run_script(host, &script, None, options)?;
+    match said.verdict() {
+        Some("clean") => Ok(said.marked("removed").is_some()),
+        _ => Err(said.error(host, format!("cannot remove iotax-{run_id}"))),
+    }
+}
+
+/// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent
+/// when its stream ends.
+pub fn remove_self() {
+    let Ok(binary) = std::env::current_exe() else { return };
+    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else { return };
+    if binary.file_name() == Some("iotax".as_ref()) {
+        // Nobody is left to tell; `remove_remote` finds what stays.
+        let _ = std::fs::remove_file(&binary).and_then(|()| std::fs::remove_dir(folder));
+    }
+}
+
+fn is_ours(folder: &Path) -> bool {
+    let named = folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("iotax-"));
+    let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
+        meta.is_dir() && meta.mode() & 0o777 == 0o700 && meta.uid() == rustix::process::geteuid().as_raw()
+    });
+    named.is_some_and(is_run_id) && private
+}
+
+fn is_run_id(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
+}
+
+/// ssh takes `-oProxyCommand=...` for an option wherever it stands.
+fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
+    let refuse = |message: String| {
+        let mut error = unreachable(host, message, String::new());
+        error.code = crate::exit::BAD_INPUT;
+        Err(error)
+    };
+    if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return refuse(format!("\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST", host.escape_debug()));
+    }
+    if !is_run_id(run_id) {
+        return refuse(format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()));
+    }
+    Ok(())
+}
+
+/// Where the binary lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Folder {
+    Tmp,
+    Cache,
+}
+
+// The scripts are one line each without a single quote or an exclamation mark, as csh and fish must
+// pass them through '...' untouched.
+const INSTALL: &str = concat!(
+    "umask 077; m=$(uname -m); echo; echo IOTAX-SSH arch $m; ",
+    "if [ $m = ARCH ]; then :; else echo IOTAX-SSH end arch; exit 0; fi; ",
+    "d=; for b in tmp cache; do ",
+    "if [ $b = tmp ]; then p=/tmp; else p=$HOME/.cache; mkdir -p \"$p\"; fi; ",
+    "if [ -e \"$p/iotax-RUN\" ] || [ -L \"$p/iotax-RUN\" ]; then echo IOTAX-SSH end exists; exit 0; fi; ",
+    "if mkdir \"$p/iotax-RUN\"; then ",
+    "printf \"#\\041/bin/sh\\n\" > \"$p/iotax-RUN/probe\"; chmod 700 \"$p/iotax-RUN/probe\"; ",
+    "if \"$p/iotax-RUN/probe\"; then d=\"$p/iotax-RUN\"; fi; rm -f \"$p/iotax-RUN/probe\"; ",
+    "if [ -n \"$d\" ]; then break; fi; rmdir \"$p/iotax-RUN\"; echo IOTAX-SSH noexec $p; fi; done; ",
+    "if [ -z \"$d\" ]; then echo IOTAX-SSH end nowhere; exit 0; fi; ",
+    "cat > \"$d/iotax\" && chmod 700 \"$d/iotax\" && echo IOTAX-SSH sum $(cksum < \"$d/iotax\"); ",
+    "echo IOTAX-SSH end $b",
+);
+const REMOVE: &str = concat!(
+    "echo; for p in /tmp \"$HOME/.cache\"; do d=\"$p/iotax-RUN\"; ",
+    "if [ -L \"$d\" ]; then :; elif [ -d \"$d\" ]; then ",
+    "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
+    "echo IOTAX-SSH end clean",
+);
+
+fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, WireError> {
+    let arch = std::env::consts::ARCH;
+    let script = INSTALL.replace("RUN", run_id).replace("ARCH", arch);
+    let binary = match &options.binary {
+        Some(path) => path.clone(),
+        // Not current_exe: the link still leads to the binary when a new build has replaced it.
+        None => PathBuf::from("/proc/self/exe"),
+    };
+    let (sum, size) = File::open(&binary)
+        .and_then(cksum)
+        .map_err(|error| unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new()))?;
+    let said = run_script(host, &script, Some(&binary), options)?;
+    let folder = match said.verdict() {
+        Some("tmp") => Folder::Tmp,
+        Some("cache") => Folder::Cache,
+        Some("arch") => {
+            let theirs = said.marked("arch").unwrap_or("unknown");
+            return Err(said.error(host, format!("it is a {theirs} machine, and this iotax is built for {arch}")));
+        }
+        Some("exists") => {
+            return Err(said.error(host, format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}")));
+        }
+        Some("nowhere") => {
+            let hint = "hint: make ~/.cache a folder on a file system without noexec";
+            return Err(said.error(host, format!("no place for the agent: neither /tmp nor ~/.cache may be written and executed; {hint}")));
+        }
+        _ => return Err(said.error(host, "its shell did not run our script to the end".into())),
+    };
+    let expected = format!("{sum} {size}");
+    match said.marked("sum") {
+        Some(there) if there == expected => Ok(folder),
+        there => {
+            let error = said.error(host, format!(
+                "the copy of iotax is not whole: cksum says {}, expected was {expected}; hint: is the disk full?",
+                there.unwrap_or("nothing")
+            ));
+            // As above: the first error counts.
+            let _ = remove_remote(host, run_id, options);
+            Err(error)
+        }
+    }
+}
+
+fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Result<Peer, WireError> {
+    let parent = match folder {
+        Folder::Tmp => "/tmp",
+        Folder::Cache => "$HOME/.cache",
+    };
+    let script = format!("exec \"{parent}/iotax-{run_id}/iotax\" {}", options.agent_words);
+    let mut child = Ssh::spawn(host, &script, Stdio::piped(), options)?;
+    let (Some(writer), Some(reader)) = (child.process.stdin.take(), child.process.stdout.take()) else {
+        return Err(unreachable(host, "ssh has no stdin or stdout".into(), String::new()));
+    };
+    let words = child.words.clone();
+    let link = Link { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(move || child.end(END_GRACE)) };
+    let mut peer = Peer::new(format!("ssh:{host}"), link, Box::new(move || words.text()));
+    peer.hello(run_id, options.limit)?;
+    Ok(peer)
+}
+
+/// One ssh and the end of its stderr.
+struct Ssh {
+    process: Child,
+    words: Words,
+}
+
+impl Ssh {
+    fn spawn(host: &str, script: &str, stdin: Stdio, options: &SshOptions) -> Result<Ssh, WireError> {
+        let failed = |error: std::io::Error| unreachable(host, format!("cannot start ssh: {error}; hint: apt-get install openssh-client"), String::new());
+        let mut command = Command::new("sh");
+        // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
+        // ssh stays in the terminal's foreground, where it may ask for a password.
+        command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh", "ssh", "-T"]);
+        if let Some(config) = &options.config {
+            command.arg("-F").arg(config);
+        }
+        if !std::io::stdin().is_terminal() {
+            command.args(["-o", "BatchMode=yes"]);
+        }
+        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "--", host]);
+        command.arg(format!("exec sh -c '{script}'"));
+        let mut process =
+            command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+        let words = Words::default();
+        if let Some(stderr) = process.stderr.take() {
+            words.listen(stderr);
+        }
+        Ok(Ssh { process, words })
+    }
+
+    /// Waits until it ends, kills it after `limit`.
+    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            match self.process.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) => thread::sleep(Duration::from_millis(10)),
+                Err(_) => break,
+            }
+        }
+        // Both fail only if it has just ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        None
+    }
+
+    /// The peer's writer is closed by now: a healthy agent ends by itself.
+    fn end(mut self, grace: Duration) {
+        self.wait(grace);
+    }
+}
+
+/// What a script said.
+struct Said {
+    stdout: String,
+    stderr: String,
+    ended: Option<ExitStatus>,
+}
+
+impl Said {
+    /// The rest of our line that begins with `key`.
+    fn marked(&self, key: &str) -> Option<&str> {
+        let lines = self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
+        let mut with_key = lines.filter_map(|line| line.strip_prefix(key));
+        with_key.find(|rest| rest.is_empty() || rest.starts_with(' ')).map(str::trim)
+    }
+
+    fn verdict(&self) -> Option<&str> {
+        self.marked("end")
+    }
+
+    fn error(&self, host: &str, message: String) -> WireError {
+        let status = match self.ended {
+            None => "; ssh was killed at its time limit".to_owned(),
+            Some(status) if status.success() => String::new(),
+            Some(status) => format!("; ssh ended with {status}"),
+        };
+        let noise: String = self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
+        let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
+        unreachable(host, message + &status, tail(words.trim()))
+    }
+}
+
+fn tail(text: &str) -> String {
+    let from = text.len().saturating_sub(LAST_WORDS_BYTES);
+    text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
+}
+
+fn run_script(host: &str, script: &str, input: Option<&Path>, options: &SshOptions) -> Result<Said, WireError> {
+    let stdin = match input {
+        None => Stdio::null(),
+        Some(path) => {
+            let file = File::open(path);
+            file.map_err(|error| unreachable(host, format!("cannot read {}: {error}", path.display()), String::new()))?.into()
+        }
+    };
+    let mut ssh = Ssh::spawn(host, script, stdin, options)?;
+    let stdout = ssh.process.stdout.take().map(read_bounded);
+    let ended = ssh.wait(options.limit);
+    let stdout = stdout.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    Ok(Said { stdout, stderr: ssh.words.settled(), ended })
+}
+
+/// Reads all and keeps the last part: our own lines come last.
+fn read_bounded(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut kept = Ring::default();
+        let mut buffer = [0u8; 4096];
+        while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+            kept.push(&buffer[..read], 64 << 10);
+        }
+        kept.text()
+    })
+}
+
+fn unreachable(host: &str, message: String, words: String) -> WireError {
+    WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
+}
+
+/// The last bytes of a stream.
+#[derive(Default)]
+struct Ring(VecDeque<u8>);
+
+impl Ring {
+    fn push(&mut self, bytes: &[u8], limit: usize) {
+        self.0.extend(bytes);
+        let excess = self.0.len().saturating_sub(limit);
+        self.0.drain(..excess);
+    }
+
+    fn text(&self) -> String {
+        let bytes: Vec<u8> = self.0.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// The end of stderr, filled by a thread of its own.
+#[derive(Clone, Default)]
+struct Words(Arc<Mutex<(Ring, bool)>>);
+
+impl Words {
+    fn listen(&self, mut stderr: ChildStderr) {
+        let shared = self.0.clone();
+        thread::spawn(move || {
+            let mut buffer = [0u8; 1024];
+            while let Ok(read @ 1..) = stderr.read(&mut buffer) {
+                shared.lock().unwrap_or_else(PoisonError::into_inner).0.push(&buffer[..read], LAST_WORDS_BYTES);
+            }
+            shared.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        });
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.text()
+    }
+
+    /// After ssh has ended: waits a moment until all of it is read.
+    fn settled(&self) -> String {
+        for _ in 0..50 {
+            if self.0.lock().unwrap_or_else(PoisonError::into_inner).1 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.text()
+    }
+}
+
+/// POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low byte first.
+fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
+    let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_CKSUM);
+    let mut digest = crc.digest();
+    let mut buffer = vec![0u8; 256 << 10];
+    let mut size = 0u64;
+    loop {
+        let read = content.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        digest.update(&buffer[..read]);
+        size += read as u64;
+    }
+    let mut rest = size;
+    while rest > 0 {
+        digest.update(&[rest as u8]);
+        rest >>= 8;
+    }
+    Ok((digest.finalize(), size))
+}
