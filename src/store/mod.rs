@@ -1,3 +1,109 @@
-//! Runs on disk: append-only, readable while they are written and after a kill.
+//! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a kill.
+//! Refuses folders that others may write to; never takes a torn frame for a result.
 
+mod folder;
+mod index;
+mod reader;
 pub mod record;
+mod segment;
+mod writer;
+
+#[cfg(test)]
+mod docs;
+
+pub use folder::{Store, default_runs_dir, new_id};
+pub use reader::{Run, RunSummary, Tally, find, list, stream};
+pub use segment::{Histograms, Stored};
+pub use writer::Writer;
+
+use std::path::PathBuf;
+
+/// Version of the record's format.
+pub const FORMAT: u32 = 1;
+/// Name of the index.
+pub const INDEX: &str = "index.jsonl";
+/// Name of the histogram segment.
+pub const SEGMENT: &str = "histograms.seg";
+
+/// Why a run cannot be stored or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    System {
+        /// open, make, ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// No space left, or over quota; what was stored before is whole.
+    #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Somebody else could put files there.
+    #[error("refused to use {}: {why}; hint: {hint}", path.display())]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Written by a newer iotax.
+    #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        theirs: u32,
+    },
+    /// A sound line that is not what its kind says.
+    #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
+    Malformed {
+        /// The index.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// The record's kind.
+        kind: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// There is no such run, or it is none.
+    #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
+    NoRun {
+        /// As asked for.
+        what: String,
+        /// Why not.
+        why: Option<String>,
+    },
+    /// Another process writes this run.
+    #[error("the run {} is being written by another iotax", .0.display())]
+    Busy(PathBuf),
+    /// A record with no JSON form (a path that is not UTF-8).
+    #[error("cannot write the record down: {0}")]
+    Unwritable(serde_json::Error),
+}
+
+impl StoreError {
+    fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
+        StoreError::System { action, path: path.into(), source }
+    }
+}
+
+impl From<StoreError> for crate::exit::Failed {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => Self::measurement(message),
+            _ => Self::input(message),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Lines of the index: an envelope with length and CRC around a record's exact bytes. A line that is not
+//! whole is torn, not an error; a sound line of a newer format is an error.
+
+use super::{FORMAT, StoreError};
+use crate::store::record::{Record, Slice};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::io::Write as _;
+
+/// The envelope; the same in every version.
+#[derive(Deserialize)]
+struct Line<'a> {
+    v: u32,
+    len: usize,
+    crc: &'a str,
+    #[serde(borrow)]
+    rec: &'a RawValue,
+}
+
+/// What a line holds.
+#[derive(Debug)]
+pub(super) enum Parsed {
+    /// A record.
+    Record(Record),
+    /// A sound record of a kind that this version does not know.
+    Unknown(String),
+    /// Cut off or damaged.
+    Torn,
+    /// Sound, and of that newer format.
+    Newer(u32),
+    /// Sound, and yet not what its kind says: kind and cause.
+    Malformed(String, String),
+}
+
+/// The line of a record, with its newline.
+///
+/// # Errors
+/// [`StoreError::Unwritable`].
+pub(super) fn encode(record: &Record) -> Result<Vec<u8>, StoreError> {
+    let rec = serde_json::to_vec(record).map_err(StoreError::Unwritable)?;
+    Ok(enclose(&rec))
+}
+
+pub(super) fn enclose(rec: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(rec.len() + 64);
+    let crc = crc32fast::hash(rec);
+    // Writing to a Vec cannot fail.
+    let _ = write!(line, "{{\"v\":{FORMAT},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":", rec.len());
+    line.extend_from_slice(rec);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+/// Parses a line without its newline.
+pub(super) fn decode(line: &[u8]) -> Parsed {
+    let Ok(Line { v, len, crc, rec }) = serde_json::from_slice(line) else { return Parsed::Torn };
+    let rec = rec.get();
+    let sound = rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
+    match v {
+        _ if !sound => Parsed::Torn,
+        v if v > FORMAT => Parsed::Newer(v),
+        _ => record(rec),
+    }
+}
+
+/// Nearly all lines are slices, and serde's tagged enum would parse each of them twice.
+fn record(rec: &str) -> Parsed {
+    if rec.starts_with("{\"record\":\"slice\",") {
+        return match serde_json::from_str::<Slice>(rec) {
+            Ok(slice) => Parsed::Record(Record::Slice(slice)),
+            Err(error) => Parsed::Malformed("slice".into(), error.to_string()),
+        };
+    }
+    match serde_json::from_str::<Record>(rec) {
+        Ok(record) => Parsed::Record(record),
+        Err(error) => unreadable(rec, &error),
+    }
+}
+
+fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
+    #[derive(Deserialize)]
+    struct Tagged {
+        record: String,
+    }
+    let kind = serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
+    if KINDS.contains(&kind.as_str()) {
+        return Parsed::Malformed(kind, error.to_string());
+    }
+    Parsed::Unknown(kind)
+}
+
+/// The kinds of this version; a test holds them against [`Record`].
+const KINDS: [&str; 8] = ["run", "place", "worker", "slice", "warning", "resumed", "workload_end", "end"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn resumed() -> Record {
+        Record::Resumed { at: "2026-01-02T04:00:00Z".into() }
+    }
+
+    #[test]
+    fn kinds_are_those_of_the_record() {
+        let unknown = serde_json::from_str::<Record>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
+        let named: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
+        assert_eq!(named, KINDS);
+    }
+
+    #[test]
+    fn each_state_of_a_line() {
+        let line = |rec: &str| decode(&enclose(rec.as_bytes())[..]);
+        let whole = encode(&resumed()).unwrap();
+        assert!(matches!(decode(&whole), Parsed::Record(record) if record == resumed()));
+        assert!(matches!(decode(&whole[..whole.len() - 3]), Parsed::Torn));
+        assert!(matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare"));
+        assert!(matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at")));
+        assert!(matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice"));
+        let newer = String::from_utf8(whole).unwrap().replace("{\"v\":1", "{\"v\":2");
+        assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(2)));
+        assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), Parsed::Torn));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_lines_never_panic(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            decode(&line);
+        }
+
+        #[test]
+        fn a_changed_record_is_torn(at in 0usize..58, with in any::<u8>()) {
+            let mut line = encode(&resumed()).unwrap();
+            let start = line.len() - 2 - 50 + (at % 50);
+            prop_assume!(line[start] != with);
+            line[start] = with;
+            prop_assert!(matches!(decode(&line[..line.len() - 1]), Parsed::Torn));
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
+//! nothing is measured, locked or changed.
+
+use super::folder::is_id;
+use super::index::{self, Parsed};
+use super::segment::Histograms;
+use super::{INDEX, SEGMENT, StoreError};
+use crate::store::record::{PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// All of a run in memory; histograms stay on disk.
+#[derive(Debug)]
+pub struct Run {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What was asked for.
+    pub start: RunStart,
+    /// Places, in the order reached.
+    pub places: Vec<PlaceFacts>,
+    /// Workers, in the order prepared.
+    pub workers: Vec<WorkerUp>,
+    /// Slices, in the order measured.
+    pub slices: Vec<Slice>,
+    /// Warnings.
+    pub warnings: Vec<Warning>,
+    /// When it went on after a kill.
+    pub resumed: Vec<String>,
+    /// Why each workload ended: name and reason.
+    pub ends: Vec<(String, String)>,
+    /// Time and outcome of the end; `None`: it still runs or was killed.
+    pub end: Option<(String, String)>,
+    /// Lines that were cut off or damaged.
+    pub torn: u64,
+    /// Sound records of kinds that this version does not know, by kind.
+    pub unknown: BTreeMap<String, u64>,
+    /// The histograms that samples point to.
+    pub histograms: Histograms,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// When it began and what for; or why that cannot be read.
+    pub start: Result<RunStart, String>,
+    /// Its outcome; `None`: it still runs or was killed.
+    pub outcome: Option<String>,
+}
+
+/// What a pass over an index leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lines that were cut off or damaged.
+    pub torn: u64,
+    /// Sound records of unknown kinds, by kind.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Run {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`] without a readable first record, [`StoreError::Newer`],
+    /// [`StoreError::Malformed`].
+    pub fn open(folder: &Path) -> Result<Run, StoreError> {
+        let mut start = None;
+        let mut run = Gathered::default();
+        let tally = stream(folder, |record| match record {
+            Record::Run(first) if start.is_none() => start = Some(first),
+            // A second start can only be a copy; the first counts.
+            Record::Run(_) => {}
+            other => run.take(other),
+        })?;
+        let start = start.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
+        Ok(Run {
+            folder: folder.to_owned(),
+            start,
+            places: run.places,
+            workers: run.workers,
+            slices: run.slices,
+            warnings: run.warnings,
+            resumed: run.resumed,
+            ends: run.ends,
+            end: run.end,
+            torn: tally.torn,
+            unknown: tally.unknown,
+            histograms: Histograms::open(&folder.join(SEGMENT))?,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    places: Vec<PlaceFacts>,
+    workers: Vec<WorkerUp>,
+    slices: Vec<Slice>,
+    warnings: Vec<Warning>,
+    resumed: Vec<String>,
+    ends: Vec<(String, String)>,
+    end: Option<(String, String)>,
+}
+
+impl Gathered {
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::Run(_) => {}
+            Record::Place(place) => self.places.push(place),
+            Record::Worker(worker) => self.workers.push(worker),
+            Record::Slice(slice) => self.slices.push(slice),
+            Record::Warning(warning) => self.warnings.push(warning),
+            Record::Resumed { at } => {
+                // What ended before and went on has not ended.
+                self.end = None;
+                self.resumed.push(at);
+            }
+            Record::WorkloadEnd { workload, reason } => self.ends.push((workload, reason)),
+            Record::End { at, outcome } => self.end = Some((at, outcome)),
+        }
+    }
+}
+
+/// Passes each record of a run's index to `take`, in order, holding one at a time.
+///
+/// # Errors
+/// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
+pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, StoreError> {
+    let path = folder.join(INDEX);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Err(no_run(folder, "there is no index.jsonl"));
+        }
+        Err(error) => return Err(StoreError::system("open", path, error)),
+    };
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut tally = Tally::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line).map_err(|error| StoreError::system("read", &path, error))?;
+        if read == 0 {
+            break;
+        }
+        // A last line without its newline may be whole or not: it is not finished.
+        let parsed = if line.pop() == Some(b'\n') { index::decode(&line) } else { Parsed::Torn };
+        match parsed {
+            Parsed::Record(record) => take(record),
+            Parsed::Unknown(kind) => *tally.unknown.entry(kind).or_default() += 1,
+            Parsed::Torn => tally.torn += 1,
+            Parsed::Newer(theirs) => return Err(StoreError::Newer { path, theirs }),
+            Parsed::Malformed(kind, cause) => return Err(StoreError::Malformed { path, line: number, kind, cause }),
+        }
+    }
+    Ok(tally)
+}
+
+/// All runs, oldest first. A folder of runs that does not exist has none.
+///
+/// # Errors
+/// [`StoreError::System`] when the folder cannot be read.
+pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
+    let entries = match std::fs::read_dir(runs_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::system("read", runs_dir, error)),
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| StoreError::system("read", runs_dir, error))?;
+        let name = entry.file_name();
+        if let Some(id) = name.to_str().filter(|name| is_id(name)) {
+            if entry.path().join(INDEX).is_file() {
+                runs.push(summary(id, entry.path()));
+            }
+        }
+    }
+    runs.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(runs)
+}
+
+/// The folder of a run: by its id, `last`, or a path with a slash in it.
+///
+/// # Errors
+/// [`StoreError::NoRun`].
+pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let folder = match name {
+        "last" => list(runs_dir)?.pop().map(|run| run.folder),
+        path if path.contains('/') => Some(PathBuf::from(path)),
+        id if is_id(id) => Some(runs_dir.join(id)),
+        _ => None,
+    };
+    let there = folder.filter(|folder| folder.join(INDEX).is_file());
+    there.ok_or_else(|| StoreError::NoRun { what: format!("\"{}\"", name.escape_debug()), why: Some(format!("not found under {}", runs_dir.display())) })
+}
+
+fn no_run(folder: &Path, why: &str) -> StoreError {
+    StoreError::NoRun { what: folder.display().to_string(), why: Some(why.to_owned()) }
+}
+
+/// From the two ends of the index: a long run is listed as fast as a short one.
+fn summary(id: &str, folder: PathBuf) -> RunSummary {
+    let path = folder.join(INDEX);
+    let start = first_record(&path);
+    let outcome = last_record(&path).and_then(|record| match record {
+        Record::End { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    RunSummary { id: id.to_owned(), folder, start, outcome }
+}
+
+fn first_record(path: &Path) -> Result<RunStart, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut line = Vec::new();
+    BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    match index::decode(&line) {
+        Parsed::Record(Record::Run(start)) => Ok(start),
+        Parsed::Newer(theirs) => Err(StoreError::Newer { path: path.to_owned(), theirs }.to_string()),
+        Parsed::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
+        Parsed::Torn | Parsed::Unknown(_) | Parsed::Record(_) => Err("its first record is missing or torn".into()),
+    }
+}
+
+/// The record of the last line, if the line is whole and ends within the last 64 KiB.
+fn last_record(path: &Path) -> Option<Record> {
+    use std::os::unix::fs::FileExt;
+    let file = File::open(path).ok()?;
+    let len = file.metadata().ok()?.len();
+    let wanted = len.min(64 << 10);
+    let mut tail = vec![0u8; wanted as usize];
+    file.read_exact_at(&mut tail, len - wanted).ok()?;
+    let whole = tail.strip_suffix(b"\n")?;
+    let line = whole.rsplit(|byte| *byte == b'\n').next()?;
+    match index::decode(line) {
+        Parsed::Record(record) => Some(record),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::docs::start;
+    use super::super::{Store, Writer};
+    use super::*;
+    use crate::store::record::{Better, CpuTimes, Gate, Sample, Value};
+    use iotax_load::Histogram;
+    use proptest::prelude::*;
+
+    const ID: &str = "20260102-030405-a1b2";
+
+    fn stored(dir: &Path) -> Writer {
+        let mut writer = Store::create(dir, ID).unwrap();
+        writer.append(&Record::Run(start())).unwrap();
+        writer
+    }
+
+    fn end() -> Record {
+        Record::End { at: "2026-01-02T03:09:05Z".into(), outcome: "complete".into() }
+    }
+
+    fn sample(metric: &str, unit: &str, value: Value) -> Sample {
+        Sample { metric: metric.into(), unit: unit.into(), better: Better::Higher, value }
+    }
+
+    /// As large as a real one: both directions, three histograms.
+    fn slice(round: u32, at: [u64; 2]) -> Slice {
+        let figure = |i: u32| Value::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
+        Slice {
+            visit: 0,
+            round,
+            slice: round % 4,
+            stack: "file+loop".into(),
+            workload: "4k-randread-qd32".into(),
+            start_ns: 81_234_567_890 + u64::from(round),
+            clock_offset_ns: -120,
+            window_ns: 100_000_000,
+            discarded_ns: 20_000_000,
+            discarded_ios: 1400,
+            drain_ns: 410_000,
+            errors: 0,
+            samples: vec![
+                sample("read.ios", "1", figure(0)),
+                sample("read.bytes", "B", figure(1)),
+                sample("read.latency", "ns", Value::Histogram(at[0])),
+                sample("write.ios", "1", figure(2)),
+                sample("write.bytes", "B", figure(3)),
+                sample("write.latency", "ns", Value::Histogram(at[1])),
+                sample("cpu.user", "ns", figure(4)),
+                sample("cpu.system", "ns", figure(5)),
+            ],
+            cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4 }),
+            gate: Some(Gate::default()),
+        }
+    }
+
+    #[test]
+    fn a_run_is_readable_at_each_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        let read = || Run::open(&dir.path().join(ID)).unwrap();
+        assert_eq!((read().start, read().end, read().torn), (start(), None, 0));
+        let mut latency = Histogram::new();
+        latency.record(77);
+        let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+        writer.append(&Record::Slice(slice(7, at))).unwrap();
+        assert_eq!(read().slices, [slice(7, at)]);
+        assert_eq!(read().histograms.get(at[0]), Some(latency));
+        assert_eq!(read().histograms.get(at[1]), Some(Histogram::new()));
+        writer.append(&end()).unwrap();
+        writer.sync().unwrap();
+        assert_eq!(read().end.unwrap().1, "complete");
+    }
+
+    #[test]
+    fn a_kill_at_any_byte_loses_only_the_last_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        for round in 0..3 {
+            writer.append(&Record::Slice(slice(round, [0, 0]))).unwrap();
+        }
+        drop(writer);
+        let folder = dir.path().join(ID);
+        let whole = std::fs::read(folder.join(INDEX)).unwrap();
+        let last_line = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in last_line..whole.len() {
+            std::fs::write(folder.join(INDEX), &whole[..cut]).unwrap();
+            let run = Run::open(&folder).unwrap();
+            assert_eq!((run.slices.len(), run.torn), (2, u64::from(cut > last_line)), "cut at {cut}");
+            let mut writer = Store::append(&folder).unwrap();
+            writer.append(&Record::Slice(slice(9, [0, 0]))).unwrap();
+            let run = Run::open(&folder).unwrap();
+            assert_eq!(run.slices.last().unwrap().round, 9, "cut at {cut}");
+            assert_eq!((run.slices.len(), run.torn), (3, u64::from(cut > last_line)), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn one_writer_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = stored(dir.path());
+        let busy = Store::append(writer.folder()).unwrap_err();
+        assert!(matches!(busy, StoreError::Busy(_)), "{busy}");
+        let folder = writer.folder().to_owned();
+        drop(writer);
+        Store::append(&folder).unwrap();
+    }
+
+    #[test]
+    fn newer_malformed_and_no_runs_say_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = stored(dir.path()).folder().to_owned();
+        let append = |text: String| {
+            let index = std::fs::read_to_string(folder.join(INDEX)).unwrap();
+            let first = index.lines().next().unwrap().to_owned();
+            std::fs::write(folder.join(INDEX), format!("{first}\n{text}\n")).unwrap();
+            Run::open(&folder).unwrap_err().to_string()
+        };
+        let sound = String::from_utf8(index::enclose(br#"{"record":"end"}"#)).unwrap();
+        let malformed = append(sound.trim().to_owned());
+        assert!(malformed.contains("line 2: not a end record"), "{malformed}");
+        let newer = append(sound.trim().replace("\"v\":1", "\"v\":4"));
+        assert!(newer.contains("is of format 4, this iotax reads up to 1; hint: use the iotax"), "{newer}");
+        let none = Run::open(dir.path()).unwrap_err().to_string();
+        assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
+        std::fs::write(folder.join(INDEX), "hello\n").unwrap();
+        assert!(Run::open(&folder).unwrap_err().to_string().contains("first record is missing or torn"));
+    }
+
+    #[test]
+    fn lists_and_finds() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(list(&dir.path().join("none")).unwrap(), []);
+        let mut writer = stored(dir.path());
+        std::fs::create_dir(dir.path().join("not a run")).unwrap();
+        std::fs::create_dir(dir.path().join("empty")).unwrap();
+        assert_eq!(list(dir.path()).unwrap()[0].outcome, None);
+        writer.append(&end()).unwrap();
+        let runs = list(dir.path()).unwrap();
+        assert_eq!((runs.len(), runs[0].id.as_str(), runs[0].outcome.as_deref()), (1, ID, Some("complete")));
+        assert_eq!(runs[0].start, Ok(start()));
+        for name in ["last", ID, writer.folder().to_str().unwrap()] {
+            assert_eq!(find(dir.path(), name).unwrap(), writer.folder());
+        }
+        for name in ["nothing", "-x", "../x", ""] {
+            assert!(find(dir.path(), name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_said_and_what_was_stored_stays_whole() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: needs root to mount a small tmpfs");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let runs = dir.path().join("runs");
+        std::fs::create_dir(&runs).unwrap();
+        let mount = |words: &[&str]| std::process::Command::new(words[0]).args(&words[1..]).arg(&runs).status().unwrap();
+        if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "iotax-test"]).success() {
+            println!("skipped: needs to mount a tmpfs");
+            return;
+        }
+        let filled = std::panic::catch_unwind(|| {
+            let mut writer = stored(&runs);
+            let mut stored = 0;
+            let error = loop {
+                match writer.append(&Record::Slice(slice(stored, [0, 0]))) {
+                    Ok(()) => stored += 1,
+                    Err(error) => break error,
+                }
+            };
+            let run = Run::open(&runs.join(ID)).unwrap();
+            (error, stored as usize, run.slices.len(), run.torn)
+        });
+        assert!(mount(&["umount"]).success());
+        let (error, wrote, read, torn) = filled.unwrap();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert!(wrote > 10 && wrote == read && torn == 0, "{wrote} {read} {torn}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn damage_never_panics_and_never_adds(at in any::<prop::sample::Index>(), with in any::<u8>()) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = stored(dir.path());
+            writer.append(&Record::Slice(slice(1, [0, 0]))).unwrap();
+            writer.append(&end()).unwrap();
+            let path = writer.folder().join(INDEX);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] = with;
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(run) = Run::open(writer.folder()) {
+                prop_assert!(run.slices.is_empty() || run.slices == [slice(1, [0, 0])]);
+                prop_assert!(run.start == start());
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "a measurement: cargo test --release --lib million_slices -- --ignored --nocapture"]
+    fn million_slices_in_seconds() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        let mut latency = Histogram::new();
+        (0..3000u64).for_each(|i| latency.record(60_000 + i * i % 90_000));
+        let clock = std::time::Instant::now();
+        for round in 0..1_000_000 {
+            let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+            writer.append(&Record::Slice(slice(round, at))).unwrap();
+        }
+        let size = |name: &str| std::fs::metadata(writer.folder().join(name)).unwrap().len() >> 20;
+        println!("written in {:?}: index {} MiB, segment {} MiB", clock.elapsed(), size(INDEX), size(SEGMENT));
+        let clock = std::time::Instant::now();
+        let mut slices = 0u64;
+        stream(writer.folder(), |record| slices += u64::from(matches!(record, Record::Slice(_)))).unwrap();
+        println!("streamed in {:?}", clock.elapsed());
+        let clock = std::time::Instant::now();
+        let run = Run::open(writer.folder()).unwrap();
+        println!("read into memory in {:?}", clock.elapsed());
+        let clock = std::time::Instant::now();
+        let mut sum = Histogram::new();
+        for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
+            if let Value::Histogram(offset) = sample.value {
+                sum.merge(&run.histograms.get(offset).unwrap());
+            }
+        }
+        println!("all histograms read and merged in {:?}", clock.elapsed());
+        assert_eq!((slices, sum.count()), (1_000_000, 3_000_000_000));
+    }
+}

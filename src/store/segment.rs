@@ -1,0 +1,225 @@
+//! The histogram segment: frames found by their offset. A frame that is cut off or damaged counts as
+//! absent; one of a newer version or another layout is an error.
+
+use super::StoreError;
+use iotax_load::Histogram;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+const MAGIC: &[u8; 4] = b"IOTH";
+const VERSION: u16 = 1;
+/// `loglin128`.
+const LAYOUT: u16 = 1;
+const HEADER_LEN: usize = 16;
+const PAYLOAD_LIMIT: usize = 16 << 20;
+/// Slices are read in the order in which they were written: most frames are in the block read last.
+const READ_AHEAD: usize = 1 << 20;
+
+/// The bytes of a frame.
+pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
+    let payload = histogram.encode();
+    let mut frame = Vec::with_capacity(HEADER_LEN + payload.len());
+    frame.extend_from_slice(MAGIC);
+    frame.extend_from_slice(&VERSION.to_le_bytes());
+    frame.extend_from_slice(&LAYOUT.to_le_bytes());
+    frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    let crc = crc_of(&frame, &payload);
+    frame.extend_from_slice(&crc.to_le_bytes());
+    frame.extend_from_slice(&payload);
+    frame
+}
+
+fn crc_of(header: &[u8], payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(header);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+/// What lies at an offset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// A histogram.
+    Whole(Histogram),
+    /// Nothing usable: the frame is cut off or damaged.
+    Torn,
+}
+
+/// Histograms of a run by their offsets.
+#[derive(Debug)]
+pub struct Histograms {
+    /// `None`: the file is not there, all frames count as torn.
+    file: Option<File>,
+    path: PathBuf,
+    block: Mutex<Block>,
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Histograms {
+    /// Opens a segment; one that does not exist has no frames.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub fn open(path: &Path) -> Result<Histograms, StoreError> {
+        let file = match File::open(path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(StoreError::system("open", path, error)),
+        };
+        Ok(Histograms { file, path: path.to_owned(), block: Mutex::default() })
+    }
+
+    /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot read.
+    pub fn get(&self, offset: u64) -> Option<Histogram> {
+        match self.at(offset) {
+            Ok(Stored::Whole(histogram)) => Some(histogram),
+            Ok(Stored::Torn) | Err(_) => None,
+        }
+    }
+
+    /// Reads the frame at `offset`.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
+    pub fn at(&self, offset: u64) -> Result<Stored, StoreError> {
+        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else { return Ok(Stored::Torn) };
+        let mut fixed = [0u8; HEADER_LEN];
+        fixed.copy_from_slice(header);
+        let length = u32::from_le_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]) as usize;
+        if &fixed[..4] != MAGIC || length > PAYLOAD_LIMIT {
+            return Ok(Stored::Torn);
+        }
+        let Some(payload) = self.bytes(&mut block, offset.saturating_add(HEADER_LEN as u64), length)? else {
+            return Ok(Stored::Torn);
+        };
+        if crc_of(&fixed[..12], payload).to_le_bytes() != fixed[12..] {
+            return Ok(Stored::Torn);
+        }
+        self.decode(&fixed, payload).map(Stored::Whole)
+    }
+
+    fn decode(&self, header: &[u8; HEADER_LEN], payload: &[u8]) -> Result<Histogram, StoreError> {
+        let version = u16::from_le_bytes([header[4], header[5]]);
+        if version > VERSION {
+            return Err(StoreError::Newer { path: self.path.clone(), theirs: u32::from(version) });
+        }
+        let layout = u16::from_le_bytes([header[6], header[7]]);
+        let malformed = |cause: String| StoreError::Malformed { path: self.path.clone(), line: 0, kind: "histogram".into(), cause };
+        if layout != LAYOUT {
+            return Err(malformed(format!("bucket layout {layout} is unknown")));
+        }
+        Histogram::decode(payload).map_err(|error| malformed(error.to_string()))
+    }
+
+    /// The bytes from `offset`, or `None` where the file ends before.
+    fn bytes<'b>(&self, block: &'b mut Block, offset: u64, length: usize) -> Result<Option<&'b [u8]>, StoreError> {
+        if !block.holds(offset, length) {
+            let Some(file) = &self.file else { return Ok(None) };
+            block.fill(file, offset, length.max(READ_AHEAD)).map_err(|error| StoreError::system("read", &self.path, error))?;
+        }
+        Ok(block.slice(offset, length))
+    }
+}
+
+impl Block {
+    fn holds(&self, offset: u64, length: usize) -> bool {
+        self.slice(offset, length).is_some()
+    }
+
+    fn slice(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        self.bytes.get(from..from.checked_add(length)?)
+    }
+
+    fn fill(&mut self, file: &File, offset: u64, length: usize) -> io::Result<()> {
+        self.start = offset;
+        self.bytes.resize(length, 0);
+        let mut filled = 0;
+        while filled < length {
+            match file.read_at(&mut self.bytes[filled..], offset.saturating_add(filled as u64)) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Offsets beyond what a file can have come from a damaged index.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.bytes.truncate(filled);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn some(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    fn stored(bytes: &[u8]) -> (tempfile::TempDir, Histograms) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        std::fs::write(&path, bytes).unwrap();
+        let histograms = Histograms::open(&path).unwrap();
+        (dir, histograms)
+    }
+
+    #[test]
+    fn frames_are_found_in_any_order_and_beyond_the_block() {
+        let frames: Vec<Histogram> = (0..400).map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>())).collect();
+        let mut bytes = Vec::new();
+        let offsets: Vec<u64> = frames.iter().map(|frame| { let at = bytes.len() as u64; bytes.extend(encode(frame)); at }).collect();
+        assert!(bytes.len() > 300 << 10);
+        let (_dir, histograms) = stored(&bytes);
+        for at in (0..400).rev().chain(0..400) {
+            assert_eq!(histograms.at(offsets[at]).unwrap(), Stored::Whole(frames[at].clone()));
+        }
+    }
+
+    #[test]
+    fn torn_newer_and_foreign() {
+        let good = encode(&some(&[5, 1000]));
+        let (_dir, cut) = stored(&good[..good.len() - 1]);
+        assert_eq!(cut.at(0).unwrap(), Stored::Torn);
+        for beyond in [1, 9999, u64::MAX, u64::MAX / 2 + 3] {
+            assert_eq!(cut.at(beyond).unwrap(), Stored::Torn, "{beyond}");
+        }
+        let missing = Histograms::open(Path::new("/nonexistent/s")).unwrap();
+        assert_eq!(missing.at(0).unwrap(), Stored::Torn);
+        let with = |at: usize| {
+            let mut bytes = good.clone();
+            bytes[at] = 2;
+            let crc = crc_of(&bytes[..12], &bytes[16..]);
+            bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+            let (_dir, histograms) = stored(&bytes);
+            histograms.at(0).unwrap_err().to_string()
+        };
+        assert!(with(4).contains("format 2"), "{}", with(4));
+        assert!(with(6).contains("layout 2"), "{}", with(6));
+    }
+
+    proptest! {
+        #[test]
+        fn a_flipped_bit_is_never_a_result(bit in any::<prop::sample::Index>()) {
+            let mut bytes = encode(&some(&[1, 90_000, 7_000_000]));
+            let bit = bit.index(bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let (_dir, histograms) = stored(&bytes);
+            prop_assert_eq!(histograms.at(0).unwrap(), Stored::Torn);
+        }
+    }
+}
