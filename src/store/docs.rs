@@ -11,7 +11,10 @@ const PAGE: &str = include_str!("../../docs/result-format.md");
 
 fn blocks(info: &str) -> Vec<&'static str> {
     let fence = format!("```{info}\n");
-    PAGE.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap_or_default().trim_end()).collect()
+    PAGE.split(fence.as_str())
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default().trim_end())
+        .collect()
 }
 
 fn golden() -> PathBuf {
@@ -22,9 +25,12 @@ fn golden() -> PathBuf {
 fn records_parse_and_lose_nothing() {
     let mut kinds = BTreeSet::new();
     for block in blocks("json record") {
-        let record: Record = serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
+        let record: Record =
+            serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
         assert_eq!(serde_json::to_string(&record).unwrap(), block);
-        assert!(matches!(index::decode(&index::enclose(block.as_bytes())), Parsed::Record(parsed) if parsed == record));
+        assert!(
+            matches!(index::decode(&index::enclose(block.as_bytes())), Parsed::Record(parsed) if parsed == record)
+        );
         kinds.insert(serde_json::to_value(&record).unwrap()["record"].to_string());
     }
     assert_eq!(kinds.len(), 5, "{kinds:?}");
@@ -32,15 +38,28 @@ fn records_parse_and_lose_nothing() {
 
 #[test]
 fn the_line_is_what_is_written() {
-    let [line] = blocks("json index")[..] else { panic!("one line expected") };
-    let Parsed::Record(record) = index::decode(line.as_bytes()) else { panic!("torn: {line}") };
-    assert_eq!(index::encode(&record).unwrap(), format!("{line}\n").into_bytes());
+    let [line] = blocks("json index")[..] else {
+        panic!("one line expected")
+    };
+    let Parsed::Record(record) = index::decode(line.as_bytes()) else {
+        panic!("torn: {line}")
+    };
+    assert_eq!(
+        index::encode(&record).unwrap(),
+        format!("{line}\n").into_bytes()
+    );
 }
 
 #[test]
 fn the_segment_header_is_as_shown() {
-    let hex: String = blocks("hex segment")[0].chars().filter(char::is_ascii_hexdigit).collect();
-    let shown: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let hex: String = blocks("hex segment")[0]
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .collect();
+    let shown: Vec<u8> = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect();
     let written = segment::encode(&Histogram::new());
     assert_eq!(written[..8], shown[..8]);
     assert_eq!(crc32fast::hash(&shown[..12]).to_le_bytes(), shown[12..]);
@@ -50,14 +69,36 @@ fn the_segment_header_is_as_shown() {
 #[test]
 fn the_golden_run_stays_readable() {
     let run = Run::open(&golden()).unwrap();
-    assert_eq!((run.start.id.as_str(), run.start.scenario.stacks.len()), ("20260102-030405-a1b2", 1));
-    assert_eq!((run.places.len(), run.workers.len(), run.slices.len(), run.warnings.len()), (1, 1, 2, 1));
+    assert_eq!(
+        (run.start.id.as_str(), run.start.scenario.stacks.len()),
+        ("20260102-030405-a1b2", 1)
+    );
+    assert_eq!(
+        (
+            run.places.len(),
+            run.workers.len(),
+            run.slices.len(),
+            run.warnings.len()
+        ),
+        (1, 1, 2, 1)
+    );
     assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
     assert_eq!(run.resumed.len(), 1);
-    assert_eq!(run.ends, [("4k-randread".to_owned(), "precision".to_owned())]);
-    assert_eq!(run.end.map(|(_, outcome)| outcome).as_deref(), Some("complete"));
+    assert_eq!(
+        run.ends,
+        [("4k-randread".to_owned(), "precision".to_owned())]
+    );
+    assert_eq!(
+        run.end.map(|(_, outcome)| outcome).as_deref(),
+        Some("complete")
+    );
     for (slice, counts) in run.slices.iter().zip([100, 200]) {
-        let Some(Value::Histogram(offset)) = slice.samples.iter().find(|s| s.metric == "read.latency").map(|s| &s.value) else {
+        let Some(Value::Histogram(offset)) = slice
+            .samples
+            .iter()
+            .find(|s| s.metric == "read.latency")
+            .map(|s| &s.value)
+        else {
             panic!("no latency")
         };
         assert_eq!(run.histograms.get(*offset).unwrap().count(), counts);
@@ -68,14 +109,23 @@ fn the_golden_run_stays_readable() {
 #[test]
 #[ignore = "writes the fixture of a new format: IOTAX_GOLDEN=folder cargo test -- --ignored write_golden"]
 fn write_golden() {
-    let folder = std::env::var_os("IOTAX_GOLDEN").map(PathBuf::from).expect("IOTAX_GOLDEN names a new folder");
-    let (runs, id) = (folder.parent().unwrap(), folder.file_name().unwrap().to_str().unwrap());
+    let folder = std::env::var_os("IOTAX_GOLDEN")
+        .map(PathBuf::from)
+        .expect("IOTAX_GOLDEN names a new folder");
+    let (runs, id) = (
+        folder.parent().unwrap(),
+        folder.file_name().unwrap().to_str().unwrap(),
+    );
     let mut writer = Store::create(runs, id).unwrap();
     writer.append(&Record::Run(start())).unwrap();
     for record in GOLDEN_HEAD {
-        writer.append(&serde_json::from_str(record).unwrap()).unwrap();
+        writer
+            .append(&serde_json::from_str(record).unwrap())
+            .unwrap();
     }
-    let [_, slice, ..] = blocks("json record")[..] else { panic!("no slice on the page") };
+    let [_, slice, ..] = blocks("json record")[..] else {
+        panic!("no slice on the page")
+    };
     for round in 0..2u64 {
         let mut histogram = Histogram::new();
         (0..100 * (round + 1)).for_each(|i| histogram.record(60_000 + 997 * i));
@@ -95,7 +145,9 @@ fn write_golden() {
     std::fs::write(&index, text).unwrap();
     let mut writer = Store::append(&folder).unwrap();
     for record in GOLDEN_TAIL {
-        writer.append(&serde_json::from_str(record).unwrap()).unwrap();
+        writer
+            .append(&serde_json::from_str(record).unwrap())
+            .unwrap();
     }
 }
 

@@ -17,12 +17,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::System`].
     pub fn open(runs_dir: &Path) -> Result<Store, StoreError> {
-        let runs_dir = std::path::absolute(runs_dir).map_err(|error| StoreError::system("resolve", runs_dir, error))?;
+        let runs_dir = std::path::absolute(runs_dir)
+            .map_err(|error| StoreError::system("resolve", runs_dir, error))?;
         check_links(&runs_dir)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        builder.create(&runs_dir).map_err(|error| StoreError::system("make", &runs_dir, error))?;
-        let runs_dir = runs_dir.canonicalize().map_err(|error| StoreError::system("resolve", &runs_dir, error))?;
+        builder
+            .create(&runs_dir)
+            .map_err(|error| StoreError::system("make", &runs_dir, error))?;
+        let runs_dir = runs_dir
+            .canonicalize()
+            .map_err(|error| StoreError::system("resolve", &runs_dir, error))?;
         for folder in runs_dir.ancestors() {
             check_folder(folder, folder == runs_dir)?;
         }
@@ -38,9 +43,15 @@ impl Store {
         let folder = store.runs_dir.join(id);
         if !is_id(id) {
             let why = Some("an id is letters, digits and dashes".to_owned());
-            return Err(StoreError::NoRun { what: format!("\"{}\"", id.escape_debug()), why });
+            return Err(StoreError::NoRun {
+                what: format!("\"{}\"", id.escape_debug()),
+                why,
+            });
         }
-        DirBuilder::new().mode(0o700).create(&folder).map_err(|error| StoreError::system("make", &folder, error))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| StoreError::system("make", &folder, error))?;
         Writer::open(&folder)
     }
 
@@ -64,13 +75,18 @@ impl Store {
 /// # Errors
 /// [`StoreError::Unsafe`] when none of the three is set.
 pub fn default_runs_dir() -> Result<PathBuf, StoreError> {
-    runs_dir_from(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    runs_dir_from(|name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    })
 }
 
 fn runs_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreError> {
     let state = || variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".local/state"));
-    let found = variable("IOTAX_RUNS").or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
+    let found = variable("IOTAX_RUNS")
+        .or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
     found.ok_or_else(|| StoreError::Unsafe {
         path: "the folder of runs".into(),
         why: "neither IOTAX_RUNS nor XDG_STATE_HOME nor HOME is set".into(),
@@ -85,7 +101,11 @@ pub fn new_id() -> String {
     if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK).is_err() {
         random = (jiff::Timestamp::now().subsec_nanosecond() as u16).to_le_bytes();
     }
-    format!("{}-{:04x}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"), u16::from_le_bytes(random))
+    format!(
+        "{}-{:04x}",
+        jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"),
+        u16::from_le_bytes(random)
+    )
 }
 
 /// Whether it can be the name of a run: no path, no option.
@@ -102,9 +122,14 @@ fn check_links(path: &Path) -> Result<(), StoreError> {
         if component == Component::ParentDir {
             continue;
         }
-        let Ok(meta) = std::fs::symlink_metadata(&walked) else { return Ok(()) };
+        let Ok(meta) = std::fs::symlink_metadata(&walked) else {
+            return Ok(());
+        };
         if meta.is_symlink() && !trusted(meta.uid()) {
-            return Err(refuse(&walked, format!("it is a link of user {}", meta.uid())));
+            return Err(refuse(
+                &walked,
+                format!("it is a link of user {}", meta.uid()),
+            ));
         }
     }
     Ok(())
@@ -112,21 +137,32 @@ fn check_links(path: &Path) -> Result<(), StoreError> {
 
 /// The folder itself must be ours alone to write; those above may be root's or sticky.
 fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
-    let meta = std::fs::symlink_metadata(path).map_err(|error| StoreError::system("look at", path, error))?;
+    let meta = std::fs::symlink_metadata(path)
+        .map_err(|error| StoreError::system("look at", path, error))?;
     if !meta.is_dir() {
         return Err(refuse(path, "it is not a folder".into()));
     }
     let own = rustix::process::geteuid().as_raw();
     if ours && meta.uid() != own {
-        return Err(refuse(path, format!("it belongs to user {}, not to you ({own})", meta.uid())));
+        return Err(refuse(
+            path,
+            format!("it belongs to user {}, not to you ({own})", meta.uid()),
+        ));
     }
     if !trusted(meta.uid()) {
         return Err(refuse(path, format!("it belongs to user {}", meta.uid())));
     }
     let sticky = meta.mode() & 0o1000 != 0;
-    let writable = if ours { meta.mode() & 0o022 != 0 } else { meta.mode() & 0o002 != 0 && !sticky };
+    let writable = if ours {
+        meta.mode() & 0o022 != 0
+    } else {
+        meta.mode() & 0o002 != 0 && !sticky
+    };
     if writable {
-        return Err(refuse(path, format!("others may write to it (mode {:04o})", meta.mode() & 0o7777)));
+        return Err(refuse(
+            path,
+            format!("others may write to it (mode {:04o})", meta.mode() & 0o7777),
+        ));
     }
     Ok(())
 }
@@ -136,7 +172,11 @@ fn trusted(uid: u32) -> bool {
 }
 
 fn refuse(path: &Path, why: String) -> StoreError {
-    StoreError::Unsafe { path: path.to_owned(), why, hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into() }
+    StoreError::Unsafe {
+        path: path.to_owned(),
+        why,
+        hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into(),
+    }
 }
 
 #[cfg(test)]
@@ -158,9 +198,17 @@ mod tests {
             assert_eq!(std::fs::metadata(folder).unwrap().mode() & 0o777, 0o700);
         }
         drop(writer);
-        assert!(Store::create(&runs, &id).unwrap_err().to_string().contains("exists"));
+        assert!(
+            Store::create(&runs, &id)
+                .unwrap_err()
+                .to_string()
+                .contains("exists")
+        );
         for bad in ["", "../x", "-x", "a/b", "a\nb"] {
-            assert!(matches!(Store::create(&runs, bad), Err(StoreError::NoRun { .. })), "{bad:?}");
+            assert!(
+                matches!(Store::create(&runs, bad), Err(StoreError::NoRun { .. })),
+                "{bad:?}"
+            );
         }
     }
 
@@ -169,7 +217,10 @@ mod tests {
         let id = new_id();
         assert!(is_id(&id) && id.len() == 20, "{id}");
         let digits = |range: std::ops::Range<usize>| id[range].chars().all(|c| c.is_ascii_digit());
-        assert!(digits(0..8) && digits(9..15) && id[16..].chars().all(|c| c.is_ascii_hexdigit()), "{id}");
+        assert!(
+            digits(0..8) && digits(9..15) && id[16..].chars().all(|c| c.is_ascii_hexdigit()),
+            "{id}"
+        );
     }
 
     #[test]
@@ -180,12 +231,17 @@ mod tests {
         for mode in [0o777, 0o770, 0o1777] {
             chmod(&runs, mode);
             let error = Store::open(&runs).unwrap_err();
-            assert!(error.to_string().contains("others may write"), "{mode:o}: {error}");
+            assert!(
+                error.to_string().contains("others may write"),
+                "{mode:o}: {error}"
+            );
         }
         chmod(&runs, 0o755);
         Store::open(&runs).unwrap();
         chmod(dir.path(), 0o777);
-        assert!(matches!(Store::open(&runs), Err(StoreError::Unsafe { path, .. }) if path == dir.path()));
+        assert!(
+            matches!(Store::open(&runs), Err(StoreError::Unsafe { path, .. }) if path == dir.path())
+        );
         chmod(dir.path(), 0o1777);
         Store::open(&runs).unwrap();
     }
@@ -200,26 +256,59 @@ mod tests {
         let [real, link, theirs] = ["real", "link", "theirs"].map(|name| dir.path().join(name));
         std::fs::create_dir(&real).unwrap();
         symlink(&real, &link).unwrap();
-        assert_eq!(Store::open(&link).unwrap().runs_dir(), real.canonicalize().unwrap());
+        assert_eq!(
+            Store::open(&link).unwrap().runs_dir(),
+            real.canonicalize().unwrap()
+        );
         std::os::unix::fs::lchown(&link, Some(4242), None).unwrap();
-        assert!(Store::open(&link.join("runs")).unwrap_err().to_string().contains("link of user 4242"));
+        assert!(
+            Store::open(&link.join("runs"))
+                .unwrap_err()
+                .to_string()
+                .contains("link of user 4242")
+        );
         std::fs::create_dir(&theirs).unwrap();
         std::os::unix::fs::chown(&theirs, Some(4242), None).unwrap();
-        assert!(Store::open(&theirs).unwrap_err().to_string().contains("belongs to user 4242"));
-        assert!(Store::open(&theirs.join("runs")).unwrap_err().to_string().contains("belongs to user 4242"));
+        assert!(
+            Store::open(&theirs)
+                .unwrap_err()
+                .to_string()
+                .contains("belongs to user 4242")
+        );
+        assert!(
+            Store::open(&theirs.join("runs"))
+                .unwrap_err()
+                .to_string()
+                .contains("belongs to user 4242")
+        );
     }
 
     #[test]
     fn the_default_follows_the_environment() {
         let with = |set: &[(&str, &str)]| {
-            let set: Vec<(String, PathBuf)> = set.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
-            runs_dir_from(|name| set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())).ok()
+            let set: Vec<(String, PathBuf)> = set
+                .iter()
+                .map(|(name, value)| ((*name).into(), value.into()))
+                .collect();
+            runs_dir_from(|name| {
+                set.iter()
+                    .find(|(key, _)| key == name)
+                    .map(|(_, value)| value.clone())
+            })
+            .ok()
         };
-        let all = [("IOTAX_RUNS", "/r"), ("XDG_STATE_HOME", "/s"), ("HOME", "/h")];
+        let all = [
+            ("IOTAX_RUNS", "/r"),
+            ("XDG_STATE_HOME", "/s"),
+            ("HOME", "/h"),
+        ];
         assert_eq!(with(&all), Some("/r".into()));
         assert_eq!(with(&all[1..]), Some("/s/iotax/runs".into()));
         assert_eq!(with(&all[2..]), Some("/h/.local/state/iotax/runs".into()));
-        assert_eq!(with(&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")]), Some("/h/.local/state/iotax/runs".into()));
+        assert_eq!(
+            with(&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")]),
+            Some("/h/.local/state/iotax/runs".into())
+        );
         assert_eq!(with(&[]), None);
     }
 }

@@ -45,7 +45,11 @@ pub(super) fn enclose(rec: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(rec.len() + 64);
     let crc = crc32fast::hash(rec);
     // Writing to a Vec cannot fail.
-    let _ = write!(line, "{{\"v\":{FORMAT},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":", rec.len());
+    let _ = write!(
+        line,
+        "{{\"v\":{FORMAT},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":",
+        rec.len()
+    );
     line.extend_from_slice(rec);
     line.extend_from_slice(b"}\n");
     line
@@ -53,9 +57,12 @@ pub(super) fn enclose(rec: &[u8]) -> Vec<u8> {
 
 /// Parses a line without its newline.
 pub(super) fn decode(line: &[u8]) -> Parsed {
-    let Ok(Line { v, len, crc, rec }) = serde_json::from_slice(line) else { return Parsed::Torn };
+    let Ok(Line { v, len, crc, rec }) = serde_json::from_slice(line) else {
+        return Parsed::Torn;
+    };
     let rec = rec.get();
-    let sound = rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
+    let sound =
+        rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
     match v {
         _ if !sound => Parsed::Torn,
         v if v > FORMAT => Parsed::Newer(v),
@@ -82,7 +89,8 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
     struct Tagged {
         record: String,
     }
-    let kind = serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
+    let kind = serde_json::from_str::<Tagged>(rec)
+        .map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
     if KINDS.contains(&kind.as_str()) {
         return Parsed::Malformed(kind, error.to_string());
     }
@@ -90,7 +98,16 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 8] = ["run", "place", "worker", "slice", "warning", "resumed", "workload_end", "end"];
+const KINDS: [&str; 8] = [
+    "run",
+    "place",
+    "worker",
+    "slice",
+    "warning",
+    "resumed",
+    "workload_end",
+    "end",
+];
 
 #[cfg(test)]
 mod tests {
@@ -98,12 +115,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn resumed() -> Record {
-        Record::Resumed { at: "2026-01-02T04:00:00Z".into() }
+        Record::Resumed {
+            at: "2026-01-02T04:00:00Z".into(),
+        }
     }
 
     #[test]
     fn kinds_are_those_of_the_record() {
-        let unknown = serde_json::from_str::<Record>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
+        let unknown = serde_json::from_str::<Record>(r#"{"record":"nonsense"}"#)
+            .unwrap_err()
+            .to_string();
         let named: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
         assert_eq!(named, KINDS);
     }
@@ -114,12 +135,23 @@ mod tests {
         let whole = encode(&resumed()).unwrap();
         assert!(matches!(decode(&whole), Parsed::Record(record) if record == resumed()));
         assert!(matches!(decode(&whole[..whole.len() - 3]), Parsed::Torn));
-        assert!(matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare"));
-        assert!(matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at")));
-        assert!(matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice"));
-        let newer = String::from_utf8(whole).unwrap().replace("{\"v\":1", "{\"v\":2");
+        assert!(
+            matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare")
+        );
+        assert!(
+            matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at"))
+        );
+        assert!(
+            matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice")
+        );
+        let newer = String::from_utf8(whole)
+            .unwrap()
+            .replace("{\"v\":1", "{\"v\":2");
         assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(2)));
-        assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), Parsed::Torn));
+        assert!(matches!(
+            decode(newer.replace("04:00", "05:00").as_bytes()),
+            Parsed::Torn
+        ));
     }
 
     proptest! {

@@ -93,8 +93,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
-        StoreError::System { action, path: path.into(), source }
+    fn system(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        source: std::io::Error,
+    ) -> StoreError {
+        StoreError::System {
+            action,
+            path: path.into(),
+            source,
+        }
     }
 }
 
@@ -102,7 +110,9 @@ impl From<StoreError> for crate::exit::Failed {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => Self::measurement(message),
+            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => {
+                Self::measurement(message)
+            }
             _ => Self::input(message),
         }
     }

@@ -74,7 +74,11 @@ impl Histograms {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(StoreError::system("open", path, error)),
         };
-        Ok(Histograms { file, path: path.to_owned(), block: Mutex::default() })
+        Ok(Histograms {
+            file,
+            path: path.to_owned(),
+            block: Mutex::default(),
+        })
     }
 
     /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot read.
@@ -91,14 +95,18 @@ impl Histograms {
     /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
     pub fn at(&self, offset: u64) -> Result<Stored, StoreError> {
         let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else { return Ok(Stored::Torn) };
+        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else {
+            return Ok(Stored::Torn);
+        };
         let mut fixed = [0u8; HEADER_LEN];
         fixed.copy_from_slice(header);
         let length = u32::from_le_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]) as usize;
         if &fixed[..4] != MAGIC || length > PAYLOAD_LIMIT {
             return Ok(Stored::Torn);
         }
-        let Some(payload) = self.bytes(&mut block, offset.saturating_add(HEADER_LEN as u64), length)? else {
+        let Some(payload) =
+            self.bytes(&mut block, offset.saturating_add(HEADER_LEN as u64), length)?
+        else {
             return Ok(Stored::Torn);
         };
         if crc_of(&fixed[..12], payload).to_le_bytes() != fixed[12..] {
@@ -110,10 +118,18 @@ impl Histograms {
     fn decode(&self, header: &[u8; HEADER_LEN], payload: &[u8]) -> Result<Histogram, StoreError> {
         let version = u16::from_le_bytes([header[4], header[5]]);
         if version > VERSION {
-            return Err(StoreError::Newer { path: self.path.clone(), theirs: u32::from(version) });
+            return Err(StoreError::Newer {
+                path: self.path.clone(),
+                theirs: u32::from(version),
+            });
         }
         let layout = u16::from_le_bytes([header[6], header[7]]);
-        let malformed = |cause: String| StoreError::Malformed { path: self.path.clone(), line: 0, kind: "histogram".into(), cause };
+        let malformed = |cause: String| StoreError::Malformed {
+            path: self.path.clone(),
+            line: 0,
+            kind: "histogram".into(),
+            cause,
+        };
         if layout != LAYOUT {
             return Err(malformed(format!("bucket layout {layout} is unknown")));
         }
@@ -121,10 +137,19 @@ impl Histograms {
     }
 
     /// The bytes from `offset`, or `None` where the file ends before.
-    fn bytes<'b>(&self, block: &'b mut Block, offset: u64, length: usize) -> Result<Option<&'b [u8]>, StoreError> {
+    fn bytes<'b>(
+        &self,
+        block: &'b mut Block,
+        offset: u64,
+        length: usize,
+    ) -> Result<Option<&'b [u8]>, StoreError> {
         if !block.holds(offset, length) {
-            let Some(file) = &self.file else { return Ok(None) };
-            block.fill(file, offset, length.max(READ_AHEAD)).map_err(|error| StoreError::system("read", &self.path, error))?;
+            let Some(file) = &self.file else {
+                return Ok(None);
+            };
+            block
+                .fill(file, offset, length.max(READ_AHEAD))
+                .map_err(|error| StoreError::system("read", &self.path, error))?;
         }
         Ok(block.slice(offset, length))
     }
@@ -145,7 +170,10 @@ impl Block {
         self.bytes.resize(length, 0);
         let mut filled = 0;
         while filled < length {
-            match file.read_at(&mut self.bytes[filled..], offset.saturating_add(filled as u64)) {
+            match file.read_at(
+                &mut self.bytes[filled..],
+                offset.saturating_add(filled as u64),
+            ) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -180,13 +208,25 @@ mod tests {
 
     #[test]
     fn frames_are_found_in_any_order_and_beyond_the_block() {
-        let frames: Vec<Histogram> = (0..400).map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>())).collect();
+        let frames: Vec<Histogram> = (0..400)
+            .map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>()))
+            .collect();
         let mut bytes = Vec::new();
-        let offsets: Vec<u64> = frames.iter().map(|frame| { let at = bytes.len() as u64; bytes.extend(encode(frame)); at }).collect();
+        let offsets: Vec<u64> = frames
+            .iter()
+            .map(|frame| {
+                let at = bytes.len() as u64;
+                bytes.extend(encode(frame));
+                at
+            })
+            .collect();
         assert!(bytes.len() > 300 << 10);
         let (_dir, histograms) = stored(&bytes);
         for at in (0..400).rev().chain(0..400) {
-            assert_eq!(histograms.at(offsets[at]).unwrap(), Stored::Whole(frames[at].clone()));
+            assert_eq!(
+                histograms.at(offsets[at]).unwrap(),
+                Stored::Whole(frames[at].clone())
+            );
         }
     }
 

@@ -27,7 +27,11 @@ impl Writer {
         index.end_torn_line()?;
         let segment = Appender::open(folder.join(SEGMENT))?;
         sync_folder(folder)?;
-        Ok(Writer { folder: folder.to_owned(), index, segment })
+        Ok(Writer {
+            folder: folder.to_owned(),
+            index,
+            segment,
+        })
     }
 
     /// The run's folder.
@@ -92,7 +96,10 @@ impl Appender {
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
             .open(&path);
         let file = opened.map_err(|error| StoreError::system("open", &path, error))?;
-        let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
+        let end = file
+            .metadata()
+            .map_err(|error| StoreError::system("look at", &path, error))?
+            .len();
         Ok(Appender { file, path, end })
     }
 
@@ -110,24 +117,41 @@ impl Appender {
 
     fn failed(&self, source: io::Error) -> StoreError {
         match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => StoreError::Full { path: self.path.clone(), source },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::Full {
+                    path: self.path.clone(),
+                    source,
+                }
+            }
             _ => StoreError::system("write", &self.path, source),
         }
     }
 
     fn end_torn_line(&mut self) -> Result<(), StoreError> {
-        let Some(last) = self.end.checked_sub(1) else { return Ok(()) };
+        let Some(last) = self.end.checked_sub(1) else {
+            return Ok(());
+        };
         let mut byte = [0u8];
-        self.file.read_exact_at(&mut byte, last).map_err(|error| StoreError::system("read", &self.path, error))?;
-        if byte == *b"\n" { Ok(()) } else { self.append(b"\n").map(|_| ()) }
+        self.file
+            .read_exact_at(&mut byte, last)
+            .map_err(|error| StoreError::system("read", &self.path, error))?;
+        if byte == *b"\n" {
+            Ok(())
+        } else {
+            self.append(b"\n").map(|_| ())
+        }
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(|error| StoreError::system("sync", &self.path, error))
+        self.file
+            .sync_data()
+            .map_err(|error| StoreError::system("sync", &self.path, error))
     }
 }
 
 /// The names of new files outlive the power only with their folder.
 fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| StoreError::system("sync", folder, error))
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| StoreError::system("sync", folder, error))
 }

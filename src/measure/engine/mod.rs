@@ -97,7 +97,10 @@ impl EngineError {
 
 impl From<EngineError> for Failed {
     fn from(error: EngineError) -> Failed {
-        Failed { code: error.code(), message: error.to_string() }
+        Failed {
+            code: error.code(),
+            message: error.to_string(),
+        }
     }
 }
 
@@ -105,9 +108,14 @@ impl From<EngineError> for Failed {
 ///
 /// # Errors
 /// What does not fit, is missing, or was refused.
-pub fn prepare(target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError> {
+pub fn prepare(
+    target: &TargetSpec,
+    jobs: &[Job],
+    engine: Option<Engine>,
+) -> Result<Box<dyn LoadEngine>, EngineError> {
     let kind = ALL.iter().find(|kind| (kind.answers)(engine));
-    let kind = kind.ok_or_else(|| EngineError::Unfit(format!("no engine answers to {engine:?}")))?;
+    let kind =
+        kind.ok_or_else(|| EngineError::Unfit(format!("no engine answers to {engine:?}")))?;
     (kind.prepare)(target, jobs, engine)
 }
 
@@ -119,12 +127,20 @@ mod tests {
 
     #[test]
     fn every_engine_has_one_member_and_a_line_of_help() {
-        let native = [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
+        let native = [EngineName::Null, EngineName::Sync, EngineName::Uring]
+            .map(|name| Some(Engine::Native(name)));
         for engine in native.into_iter().chain([None, Some(Engine::Fio)]) {
-            assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
+            assert_eq!(
+                ALL.iter().filter(|kind| (kind.answers)(engine)).count(),
+                1,
+                "{engine:?}"
+            );
         }
         let names: BTreeSet<_> = ALL.iter().map(|kind| kind.name).collect();
         assert_eq!(names.len(), ALL.len());
-        assert!(ALL.iter().all(|kind| !kind.help.is_empty() && !kind.help.contains('\n')));
+        assert!(
+            ALL.iter()
+                .all(|kind| !kind.help.is_empty() && !kind.help.contains('\n'))
+        );
     }
 }

@@ -71,7 +71,12 @@ pub trait Handler {
     ///
     /// # Errors
     /// Why the job cannot run there.
-    fn prepare(&mut self, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+    fn prepare(
+        &mut self,
+        target: &TargetSpec,
+        jobs: &[Job],
+        engine: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
         Ok(engine::prepare(target, jobs, engine).map_err(Failed::from)?)
     }
 }
@@ -80,10 +85,20 @@ pub trait Handler {
 ///
 /// # Errors
 /// When the stream is garbled or fails; its mere end is no error.
-pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut dyn Handler) -> Result<()> {
-    writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
+pub fn serve(
+    mut reader: impl Read,
+    mut writer: impl Write + Send,
+    handler: &mut dyn Handler,
+) -> Result<()> {
+    writer
+        .write_all(PREAMBLE)
+        .and_then(|()| writer.flush())
+        .context("cannot greet the host")?;
     let writer = Mutex::new(writer);
-    let mut agent = Agent { workers: BTreeMap::new(), handler };
+    let mut agent = Agent {
+        workers: BTreeMap::new(),
+        handler,
+    };
     loop {
         let frame = match frame::read(&mut reader) {
             Ok(frame) => frame,
@@ -104,7 +119,9 @@ pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut
 /// # Errors
 /// As [`serve`].
 pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
-    let served = stdio().context("cannot use stdin and stdout").and_then(|(reader, writer)| serve(reader, writer, handler));
+    let served = stdio()
+        .context("cannot use stdin and stdout")
+        .and_then(|(reader, writer)| serve(reader, writer, handler));
     super::ssh::remove_self();
     served
 }
@@ -128,20 +145,36 @@ impl Agent<'_> {
         let asked = parse(frame);
         let worked = asked.and_then(|request| {
             let name = request.name();
-            catch_unwind(AssertUnwindSafe(|| self.perform(request)))
-                .unwrap_or_else(|panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))))
+            catch_unwind(AssertUnwindSafe(|| self.perform(request))).unwrap_or_else(|panic| {
+                Err(anyhow!(
+                    "the agent panicked in \"{name}\": {}",
+                    words(&*panic)
+                ))
+            })
         });
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
     }
 
     fn perform(&mut self, request: Request) -> Result<Answer> {
         let response = match request {
-            Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
-            Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
-            Request::Clock => Response::Clock { monotonic_ns: monotonic_ns() },
-            Request::Prepare { worker, target, jobs, engine } => self.prepare(worker, &target, &jobs, engine)?,
+            Request::Hello {
+                protocol, iotax, ..
+            } => hello(protocol, &iotax)?,
+            Request::Facts { devices } => Response::Facts {
+                facts: self.handler.facts(&devices)?,
+            },
+            Request::Clock => Response::Clock {
+                monotonic_ns: monotonic_ns(),
+            },
+            Request::Prepare {
+                worker,
+                target,
+                jobs,
+                engine,
+            } => self.prepare(worker, &target, &jobs, engine)?,
             Request::Slice { worker, spec } => {
-                let (scalars, blob) = pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
+                let (scalars, blob) =
+                    pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
                 return Ok((Response::Slice(scalars), blob));
             }
             Request::End { worker } => {
@@ -149,10 +182,18 @@ impl Agent<'_> {
                 self.workers.remove(&worker);
                 Response::Ended
             }
-            Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
-            Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
-            Request::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
-            Request::DiskBySerial { serial } => Response::Disk { path: self.handler.disk_by_serial(&serial)? },
+            Request::Step { payload } => Response::Step {
+                payload: self.handler.step(payload)?,
+            },
+            Request::Inspect { path } => Response::Inspect {
+                payload: self.handler.inspect(&path)?,
+            },
+            Request::Judge { payload } => Response::Judge {
+                payload: self.handler.judge(payload)?,
+            },
+            Request::DiskBySerial { serial } => Response::Disk {
+                path: self.handler.disk_by_serial(&serial)?,
+            },
             Request::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
             }
@@ -165,7 +206,13 @@ impl Agent<'_> {
         Ok((response, Vec::new()))
     }
 
-    fn prepare(&mut self, number: u32, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Response> {
+    fn prepare(
+        &mut self,
+        number: u32,
+        target: &TargetSpec,
+        jobs: &[Job],
+        engine: Option<Engine>,
+    ) -> Result<Response> {
         if self.workers.contains_key(&number) {
             return Err(Failed::input(format!("worker {number} exists already")).into());
         }
@@ -173,13 +220,19 @@ impl Agent<'_> {
             self.handler.permit(target)?;
         }
         let worker = self.handler.prepare(target, jobs, engine)?;
-        let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
+        let prepared = Prepared {
+            engine: worker.name(),
+            why: worker.why(),
+            command: worker.command(),
+        };
         self.workers.insert(number, worker);
         Ok(Response::Prepared(prepared))
     }
 
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
-        self.workers.get_mut(&number).ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
+        self.workers
+            .get_mut(&number)
+            .ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
     }
 }
 
@@ -187,14 +240,21 @@ fn parse(frame: &Frame) -> Result<Request> {
     if frame.kind != Kind::Request {
         return Err(anyhow!("a {:?} frame is no request", frame.kind));
     }
-    let envelope: Envelope = serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
-    serde_json::from_str(envelope.body.get())
-        .with_context(|| format!("cannot understand the request {}", frame::escaped(envelope.body.get().as_bytes())))
+    let envelope: Envelope =
+        serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
+    serde_json::from_str(envelope.body.get()).with_context(|| {
+        format!(
+            "cannot understand the request {}",
+            frame::escaped(envelope.body.get().as_bytes())
+        )
+    })
 }
 
 fn hello(protocol: u16, iotax: &str) -> Result<Response> {
     if protocol != PROTOCOL {
-        return Err(anyhow!("the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"));
+        return Err(anyhow!(
+            "the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"
+        ));
     }
     let system = rustix::system::uname();
     Ok(Response::Hello(AgentInfo {
@@ -208,12 +268,16 @@ fn hello(protocol: u16, iotax: &str) -> Result<Response> {
 }
 
 fn error_response(error: &anyhow::Error) -> Response {
-    Response::Error { message: format!("{error:#}"), code: crate::exit::code_of(error) }
+    Response::Error {
+        message: format!("{error:#}"),
+        code: crate::exit::code_of(error),
+    }
 }
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without words".into())
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -235,7 +299,9 @@ fn with_progress<W: Write + Send>(
         scope.spawn(move || {
             let start = Instant::now();
             while waiting.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let running = Running { running_ms: start.elapsed().as_millis() as u64 };
+                let running = Running {
+                    running_ms: start.elapsed().as_millis() as u64,
+                };
                 if send(writer, Kind::Progress, id, &running, Vec::new()).is_err() {
                     return;
                 }
@@ -254,10 +320,18 @@ struct Running {
 }
 
 /// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
-fn send<W: Write>(writer: &Mutex<W>, kind: Kind, id: u64, body: &impl Serialize, blob: Vec<u8>) -> Result<(), FrameError> {
+fn send<W: Write>(
+    writer: &Mutex<W>,
+    kind: Kind,
+    id: u64,
+    body: &impl Serialize,
+    blob: Vec<u8>,
+) -> Result<(), FrameError> {
     let bytes = enclose(id, body)
         .map_err(|error| error.to_string())
-        .and_then(|json| frame::encode(&Frame { kind, json, blob }).map_err(|error| error.to_string()));
+        .and_then(|json| {
+            frame::encode(&Frame { kind, json, blob }).map_err(|error| error.to_string())
+        });
     let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(message) => unframable(id, &message)?,
@@ -269,8 +343,13 @@ fn send<W: Write>(writer: &Mutex<W>, kind: Kind, id: u64, body: &impl Serialize,
 
 fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
     let error = anyhow!("the answer cannot be sent: {cause}");
-    let json = enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
-    frame::encode(&Frame { kind: Kind::Response, json, blob: Vec::new() })
+    let json =
+        enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
+    frame::encode(&Frame {
+        kind: Kind::Response,
+        json,
+        blob: Vec::new(),
+    })
 }
 
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -44,8 +44,14 @@ impl LoadEngine for FakeEngine {
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        let Bound::Time { ns } = spec.bound else { return Err(EngineError::Unfit("no bytes here".into())) };
-        let mut result = SliceResult { window_ns: ns, flush_ns: spec.flush.then_some(5), ..SliceResult::default() };
+        let Bound::Time { ns } = spec.bound else {
+            return Err(EngineError::Unfit("no bytes here".into()));
+        };
+        let mut result = SliceResult {
+            window_ns: ns,
+            flush_ns: spec.flush.then_some(5),
+            ..SliceResult::default()
+        };
         result.read.ios = 100;
         (1..=100).for_each(|i| result.read.latency.record(i * 1000));
         Ok(result)
@@ -54,7 +60,10 @@ impl LoadEngine for FakeEngine {
 
 impl Handler for FakeHandler {
     fn facts(&mut self, _devices: &[PathBuf]) -> Result<Facts> {
-        Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
+        Ok(Facts {
+            hostname: Some("fake".into()),
+            ..Facts::default()
+        })
     }
 
     fn step(&mut self, payload: Value) -> Result<Value> {
@@ -82,7 +91,11 @@ impl Handler for FakeHandler {
     }
 
     fn permit(&mut self, target: &TargetSpec) -> Result<()> {
-        if target.writable { Ok(()) } else { bail!(Failed::input("no consent for it")) }
+        if target.writable {
+            Ok(())
+        } else {
+            bail!(Failed::input("no consent for it"))
+        }
     }
 
     fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
@@ -90,14 +103,25 @@ impl Handler for FakeHandler {
     }
 
     fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<Gate> {
-        Ok(Gate { waited_ns: limit.as_nanos() as u64, ..Gate::default() })
+        Ok(Gate {
+            waited_ns: limit.as_nanos() as u64,
+            ..Gate::default()
+        })
     }
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
-        Ok(CpuTimes { idle_ns: 9, ..CpuTimes::default() })
+        Ok(CpuTimes {
+            idle_ns: 9,
+            ..CpuTimes::default()
+        })
     }
 
-    fn prepare(&mut self, _target: &TargetSpec, _jobs: &[Job], _engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+    fn prepare(
+        &mut self,
+        _target: &TargetSpec,
+        _jobs: &[Job],
+        _engine: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
         self.alive.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(FakeEngine(self.alive.clone())))
     }
@@ -105,10 +129,19 @@ impl Handler for FakeHandler {
 
 /// A target for fakes.
 pub(super) fn target(writable: bool) -> TargetSpec {
-    TargetSpec { path: "/dev/fake".into(), bytes: None, writable, hold: iotax_load::Hold::default() }
+    TargetSpec {
+        path: "/dev/fake".into(),
+        bytes: None,
+        writable,
+        hold: iotax_load::Hold::default(),
+    }
 }
 
 /// 10 ms.
 pub(super) fn spec() -> SliceSpec {
-    SliceSpec { bound: Bound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true }
+    SliceSpec {
+        bound: Bound::Time { ns: 10_000_000 },
+        min_discard_ns: 0,
+        flush: true,
+    }
 }

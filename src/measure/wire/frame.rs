@@ -38,7 +38,9 @@ impl Kind {
     }
 
     fn of(code: u16) -> Option<Kind> {
-        [Kind::Request, Kind::Response, Kind::Progress].into_iter().find(|kind| kind.code() == code)
+        [Kind::Request, Kind::Response, Kind::Progress]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 }
 
@@ -69,7 +71,9 @@ pub enum FrameError {
         seen: String,
     },
     /// A frame of another protocol.
-    #[error("it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends")]
+    #[error(
+        "it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends"
+    )]
     Version {
         /// Of the peer.
         theirs: u16,
@@ -126,11 +130,17 @@ pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
     let mut byte = [0u8; 1];
     while !seen.ends_with(PREAMBLE) {
         if seen.len() >= NOISE_LIMIT + PREAMBLE.len() {
-            return Err(FrameError::NoPreamble { seen: escaped(&seen) });
+            return Err(FrameError::NoPreamble {
+                seen: escaped(&seen),
+            });
         }
         match read_some(reader, &mut byte)? {
             0 if seen.is_empty() => return Err(FrameError::Eof),
-            0 => return Err(FrameError::NoPreamble { seen: escaped(&seen) }),
+            0 => {
+                return Err(FrameError::NoPreamble {
+                    seen: escaped(&seen),
+                });
+            }
             _ => seen.push(byte[0]),
         }
     }
@@ -145,7 +155,10 @@ pub fn read(reader: &mut impl Read) -> Result<Frame, FrameError> {
     let header = read_header(reader)?;
     let version = u16_at(&header, 4);
     if version != PROTOCOL {
-        return Err(FrameError::Version { theirs: version, ours: PROTOCOL });
+        return Err(FrameError::Version {
+            theirs: version,
+            ours: PROTOCOL,
+        });
     }
     let json_len = checked_len("json", u32_at(&header, 8), JSON_LIMIT)?;
     let blob_len = checked_len("blob", u32_at(&header, 12), BLOB_LIMIT)?;
@@ -209,9 +222,15 @@ fn read_header(reader: &mut impl Read) -> Result<[u8; HEADER_LEN], FrameError> {
     }
     let magic = filled.min(MAGIC.len());
     if header[..magic] != MAGIC[..magic] {
-        return Err(FrameError::BadMagic { seen: escaped(&header[..filled]) });
+        return Err(FrameError::BadMagic {
+            seen: escaped(&header[..filled]),
+        });
     }
-    if filled < HEADER_LEN { Err(FrameError::CutOff) } else { Ok(header) }
+    if filled < HEADER_LEN {
+        Err(FrameError::CutOff)
+    } else {
+        Ok(header)
+    }
 }
 
 fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, FrameError> {
@@ -226,12 +245,23 @@ fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, FrameEr
 /// Grows with what really comes, so that a lying length costs no memory.
 fn read_exactly(reader: &mut impl Read, len: u32) -> Result<Vec<u8>, FrameError> {
     let mut bytes = Vec::new();
-    reader.by_ref().take(u64::from(len)).read_to_end(&mut bytes)?;
-    if bytes.len() < len as usize { Err(FrameError::CutOff) } else { Ok(bytes) }
+    reader
+        .by_ref()
+        .take(u64::from(len))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() < len as usize {
+        Err(FrameError::CutOff)
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn checked_len(part: &'static str, len: u32, limit: u32) -> Result<u32, FrameError> {
-    if len > limit { Err(FrameError::TooLarge { part, len, limit }) } else { Ok(len) }
+    if len > limit {
+        Err(FrameError::TooLarge { part, len, limit })
+    } else {
+        Ok(len)
+    }
 }
 
 fn sized(part: &'static str, len: usize, limit: u32) -> Result<u32, FrameError> {
@@ -273,7 +303,11 @@ mod tests {
     }
 
     fn frame(json: &[u8], blob: &[u8]) -> Frame {
-        Frame { kind: Kind::Response, json: json.to_vec(), blob: blob.to_vec() }
+        Frame {
+            kind: Kind::Response,
+            json: json.to_vec(),
+            blob: blob.to_vec(),
+        }
     }
 
     #[test]
@@ -284,17 +318,39 @@ mod tests {
             bytes[at] = value;
             read(&mut bytes.as_slice()).unwrap_err()
         };
-        assert!(matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX")));
-        assert!(matches!(with(4, 9), FrameError::Version { theirs: 9, ours: 1 }));
+        assert!(
+            matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX"))
+        );
+        assert!(matches!(
+            with(4, 9),
+            FrameError::Version { theirs: 9, ours: 1 }
+        ));
         assert!(matches!(with(6, 9), FrameError::Crc));
-        assert!(matches!(with(11, 9), FrameError::TooLarge { part: "json", .. }));
-        assert!(matches!(with(15, 9), FrameError::TooLarge { part: "blob", .. }));
+        assert!(matches!(
+            with(11, 9),
+            FrameError::TooLarge { part: "json", .. }
+        ));
+        assert!(matches!(
+            with(15, 9),
+            FrameError::TooLarge { part: "blob", .. }
+        ));
         assert!(matches!(with(21, b'x'), FrameError::Crc));
-        assert!(matches!(read(&mut &good[..0]).unwrap_err(), FrameError::Eof));
-        assert!(matches!(read(&mut &good[..2]).unwrap_err(), FrameError::CutOff));
-        assert!(matches!(read(&mut &good[..24]).unwrap_err(), FrameError::CutOff));
-        assert!(matches!(read(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
-            if seen == "\"Last login: Mon\""));
+        assert!(matches!(
+            read(&mut &good[..0]).unwrap_err(),
+            FrameError::Eof
+        ));
+        assert!(matches!(
+            read(&mut &good[..2]).unwrap_err(),
+            FrameError::CutOff
+        ));
+        assert!(matches!(
+            read(&mut &good[..24]).unwrap_err(),
+            FrameError::CutOff
+        ));
+        assert!(
+            matches!(read(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
+            if seen == "\"Last login: Mon\"")
+        );
     }
 
     #[test]
@@ -303,7 +359,10 @@ mod tests {
         bytes[6] = 77;
         let crc = crc_of(&bytes[..16], b"{}", b"");
         bytes[16..20].copy_from_slice(&crc.to_le_bytes());
-        assert!(matches!(read(&mut bytes.as_slice()), Err(FrameError::Kind(77))));
+        assert!(matches!(
+            read(&mut bytes.as_slice()),
+            Err(FrameError::Kind(77))
+        ));
     }
 
     #[test]
@@ -327,9 +386,14 @@ mod tests {
         let mut endless = io::repeat(b'y');
         let error = skip_to_preamble(&mut endless).unwrap_err();
         assert!(matches!(error, FrameError::NoPreamble { seen } if seen.starts_with("\"yyyy")));
-        assert!(matches!(skip_to_preamble(&mut &b""[..]), Err(FrameError::Eof)));
-        assert!(matches!(skip_to_preamble(&mut &b"bash: no such file\x1b"[..]),
-            Err(FrameError::NoPreamble { seen }) if seen == "\"bash: no such file\\x1b\""));
+        assert!(matches!(
+            skip_to_preamble(&mut &b""[..]),
+            Err(FrameError::Eof)
+        ));
+        assert!(
+            matches!(skip_to_preamble(&mut &b"bash: no such file\x1b"[..]),
+            Err(FrameError::NoPreamble { seen }) if seen == "\"bash: no such file\\x1b\"")
+        );
     }
 
     proptest! {

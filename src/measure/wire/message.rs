@@ -223,13 +223,24 @@ pub struct Count {
 
 /// Takes a result apart for the wire.
 pub fn pack(result: &SliceResult) -> (SliceScalars, Vec<u8>) {
-    let parts = [&result.read.latency, &result.write.latency, &result.sync_latency].map(Histogram::encode);
+    let parts = [
+        &result.read.latency,
+        &result.write.latency,
+        &result.sync_latency,
+    ]
+    .map(Histogram::encode);
     let [read_len, write_len, sync_len] = [0, 1, 2].map(|i: usize| parts[i].len() as u32);
     let scalars = SliceScalars {
         window_start_ns: result.window_start_ns,
         window_ns: result.window_ns,
-        read: Count { ios: result.read.ios, bytes: result.read.bytes },
-        write: Count { ios: result.write.ios, bytes: result.write.bytes },
+        read: Count {
+            ios: result.read.ios,
+            bytes: result.read.bytes,
+        },
+        write: Count {
+            ios: result.write.ios,
+            bytes: result.write.bytes,
+        },
         discarded_ios: result.discarded_ios,
         discarded_ns: result.discarded_ns,
         drain_ns: result.drain_ns,
@@ -254,7 +265,10 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<SliceResult, String>
     let (write, rest) = split(rest, scalars.write_len)?;
     let (sync, rest) = split(rest, scalars.sync_len)?;
     if !rest.is_empty() {
-        return Err(format!("{} bytes too many behind the histograms", rest.len()));
+        return Err(format!(
+            "{} bytes too many behind the histograms",
+            rest.len()
+        ));
     }
     Ok(SliceResult {
         window_start_ns: scalars.window_start_ns,
@@ -274,11 +288,16 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<SliceResult, String>
 }
 
 fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
-    blob.split_at_checked(len as usize).ok_or_else(|| "a histogram is longer than the blob".to_owned())
+    blob.split_at_checked(len as usize)
+        .ok_or_else(|| "a histogram is longer than the blob".to_owned())
 }
 
 fn direction(count: Count, encoded: &[u8]) -> Result<Direction, String> {
-    Ok(Direction { ios: count.ios, bytes: count.bytes, latency: histogram(encoded)? })
+    Ok(Direction {
+        ios: count.ios,
+        bytes: count.bytes,
+        latency: histogram(encoded)?,
+    })
 }
 
 fn histogram(encoded: &[u8]) -> Result<Histogram, String> {
@@ -310,7 +329,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn some_result() -> SliceResult {
-        let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
+        let mut result = SliceResult {
+            window_ns: 7,
+            flush_ns: Some(0),
+            errors: 2,
+            ..SliceResult::default()
+        };
         result.first_error = Some("Input/output error".into());
         for ns in [1, 90_000, u64::MAX] {
             result.read.latency.record(ns);
@@ -324,15 +348,24 @@ mod tests {
     fn a_result_crosses_whole() {
         let (scalars, blob) = pack(&some_result());
         let json = serde_json::to_string(&Response::Slice(scalars)).unwrap();
-        let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else { panic!("another response") };
+        let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else {
+            panic!("another response")
+        };
         assert_eq!(unpack(scalars, &blob).unwrap(), some_result());
     }
 
     #[test]
     fn lengths_that_lie_are_refused() {
         let (scalars, blob) = pack(&some_result());
-        let longer = SliceScalars { sync_len: scalars.sync_len + 1, ..scalars.clone() };
-        assert!(unpack(longer, &blob).unwrap_err().contains("longer than the blob"));
+        let longer = SliceScalars {
+            sync_len: scalars.sync_len + 1,
+            ..scalars.clone()
+        };
+        assert!(
+            unpack(longer, &blob)
+                .unwrap_err()
+                .contains("longer than the blob")
+        );
         let mut padded = blob.clone();
         padded.push(0);
         assert!(unpack(scalars, &padded).unwrap_err().contains("too many"));

@@ -50,7 +50,10 @@ pub struct WireError {
 
 impl From<WireError> for Failed {
     fn from(error: WireError) -> Failed {
-        Failed { code: error.code, message: error.to_string() }
+        Failed {
+            code: error.code,
+            message: error.to_string(),
+        }
     }
 }
 
@@ -96,7 +99,11 @@ pub enum WireFault {
 }
 
 fn show_last_words(words: &str) -> String {
-    if words.trim().is_empty() { String::new() } else { format!("; its last words:\n{}", words.trim_end()) }
+    if words.trim().is_empty() {
+        String::new()
+    } else {
+        format!("; its last words:\n{}", words.trim_end())
+    }
 }
 
 impl WireError {
@@ -106,7 +113,12 @@ impl WireError {
             WireFault::Remote { code, .. } => code,
             _ => crate::exit::MEASUREMENT_FAILED,
         };
-        WireError { peer: peer.to_owned(), fault, last_words, code }
+        WireError {
+            peer: peer.to_owned(),
+            fault,
+            last_words,
+            code,
+        }
     }
 }
 
@@ -155,11 +167,18 @@ impl Peer {
     ///
     /// # Errors
     /// When no socket pair can be made.
-    pub fn in_process(name: impl Into<String>, mut handler: Box<dyn Handler + Send>) -> std::io::Result<Peer> {
+    pub fn in_process(
+        name: impl Into<String>,
+        mut handler: Box<dyn Handler + Send>,
+    ) -> std::io::Result<Peer> {
         let (ours, theirs) = UnixStream::pair()?;
         let theirs_writer = theirs.try_clone()?;
         thread::spawn(move || serve(theirs, theirs_writer, &mut *handler));
-        Ok(Peer::new(name, Link::of_socket(ours)?, Box::new(String::new)))
+        Ok(Peer::new(
+            name,
+            Link::of_socket(ours)?,
+            Box::new(String::new),
+        ))
     }
 
     /// Another limit of silence (an emulated guest under load is slow to speak).
@@ -185,7 +204,11 @@ impl Peer {
     /// See [`WireFault`]; [`FrameError::Version`] for another protocol.
     pub fn hello(&mut self, run_id: &str, limit: Duration) -> Result<AgentInfo, WireError> {
         let iotax = env!("CARGO_PKG_VERSION").to_owned();
-        let request = Request::Hello { protocol: PROTOCOL, iotax, run_id: run_id.to_owned() };
+        let request = Request::Hello {
+            protocol: PROTOCOL,
+            iotax,
+            run_id: run_id.to_owned(),
+        };
         // Until the agent runs nothing can be said each second: the limit alone counts.
         let silence = std::mem::replace(&mut self.silence, limit);
         let answer = self.call(request, limit);
@@ -216,7 +239,12 @@ impl Peer {
         engine: Option<Engine>,
         limit: Duration,
     ) -> Result<Prepared, WireError> {
-        let request = Request::Prepare { worker, target: target.clone(), jobs: jobs.to_vec(), engine };
+        let request = Request::Prepare {
+            worker,
+            target: target.clone(),
+            jobs: jobs.to_vec(),
+            engine,
+        };
         match self.call(request, limit)? {
             Response::Prepared(prepared) => Ok(prepared),
             other => Err(self.unexpected("prepare", &other)),
@@ -227,11 +255,25 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::call`].
-    pub fn slice(&mut self, worker: u32, spec: &SliceSpec, limit: Duration) -> Result<SliceResult, WireError> {
-        match self.call_with_blob(Request::Slice { worker, spec: *spec }, limit)? {
-            (Response::Slice(scalars), blob) => {
-                unpack(scalars, &blob).map_err(|what| self.fail(WireFault::Garbled { request: "slice", what }))
-            }
+    pub fn slice(
+        &mut self,
+        worker: u32,
+        spec: &SliceSpec,
+        limit: Duration,
+    ) -> Result<SliceResult, WireError> {
+        match self.call_with_blob(
+            Request::Slice {
+                worker,
+                spec: *spec,
+            },
+            limit,
+        )? {
+            (Response::Slice(scalars), blob) => unpack(scalars, &blob).map_err(|what| {
+                self.fail(WireFault::Garbled {
+                    request: "slice",
+                    what,
+                })
+            }),
             (other, _) => Err(self.unexpected("slice", &other)),
         }
     }
@@ -280,13 +322,20 @@ impl Peer {
         match answer {
             Response::Clock { monotonic_ns } => {
                 let middle = before + (after - before) / 2;
-                Ok(ClockOffset { offset_ns: monotonic_ns.wrapping_sub(middle) as i64, round_trip_ns: after - before })
+                Ok(ClockOffset {
+                    offset_ns: monotonic_ns.wrapping_sub(middle) as i64,
+                    round_trip_ns: after - before,
+                })
             }
             other => Err(self.unexpected("clock", &other)),
         }
     }
 
-    fn call_with_blob(&mut self, request: Request, limit: Duration) -> Result<(Response, Vec<u8>), WireError> {
+    fn call_with_blob(
+        &mut self,
+        request: Request,
+        limit: Duration,
+    ) -> Result<(Response, Vec<u8>), WireError> {
         if let Some(cause) = &self.poison {
             return Err(self.error(WireFault::Poisoned(cause.clone())));
         }
@@ -294,22 +343,39 @@ impl Peer {
         self.next_id += 1;
         let bytes = enclose(id, &request)
             .map_err(|error| FrameError::Io(error.into()))
-            .and_then(|json| frame::encode(&Frame { kind: Kind::Request, json, blob: Vec::new() }))
+            .and_then(|json| {
+                frame::encode(&Frame {
+                    kind: Kind::Request,
+                    json,
+                    blob: Vec::new(),
+                })
+            })
             .map_err(|error| self.error(WireFault::Frame(error)))?;
         let name = request.name();
         // A closed channel means that the writer saw an error; the reader's error says more.
         let _ = self.outgoing.as_ref().map(|outgoing| outgoing.send(bytes));
-        let (response, blob) = self.wait(id, name, limit).map_err(|fault| self.fail(fault))?;
+        let (response, blob) = self
+            .wait(id, name, limit)
+            .map_err(|fault| self.fail(fault))?;
         match response {
             Response::Error { message, code } => {
                 // The agent's own words say it all; the console's would only distract.
-                Err(WireError::new(&self.name, WireFault::Remote { message, code }, String::new()))
+                Err(WireError::new(
+                    &self.name,
+                    WireFault::Remote { message, code },
+                    String::new(),
+                ))
             }
             other => Ok((other, blob)),
         }
     }
 
-    fn wait(&self, id: u64, request: &'static str, limit: Duration) -> Result<(Response, Vec<u8>), WireFault> {
+    fn wait(
+        &self,
+        id: u64,
+        request: &'static str,
+        limit: Duration,
+    ) -> Result<(Response, Vec<u8>), WireFault> {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -319,20 +385,28 @@ impl Peer {
                 Err(RecvTimeoutError::Timeout) if left <= self.silence => {
                     return Err(WireFault::Timeout { request, limit });
                 }
-                Err(RecvTimeoutError::Timeout) => return Err(WireFault::Silent(self.silence, request)),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(WireFault::Silent(self.silence, request));
+                }
             };
             let garbled = |what: String| WireFault::Garbled { request, what };
-            let envelope: Envelope = serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
+            let envelope: Envelope =
+                serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
             if envelope.id != id {
-                return Err(garbled(format!("it bears number {}, expected was {id}", envelope.id)));
+                return Err(garbled(format!(
+                    "it bears number {}, expected was {id}",
+                    envelope.id
+                )));
             }
             match frame.kind {
-                Kind::Progress if Instant::now() >= deadline => return Err(WireFault::Timeout { request, limit }),
+                Kind::Progress if Instant::now() >= deadline => {
+                    return Err(WireFault::Timeout { request, limit });
+                }
                 Kind::Progress => {}
                 Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
                 Kind::Response => {
-                    let response =
-                        serde_json::from_str(envelope.body.get()).map_err(|error| garbled(error.to_string()))?;
+                    let response = serde_json::from_str(envelope.body.get())
+                        .map_err(|error| garbled(error.to_string()))?;
                     return Ok((response, frame.blob));
                 }
             }
@@ -341,7 +415,10 @@ impl Peer {
 
     /// An answer of the wrong kind is as bad as garbage.
     pub fn unexpected(&mut self, request: &'static str, response: &Response) -> WireError {
-        let what = format!("unexpected {}", frame::escaped(format!("{response:?}").as_bytes()));
+        let what = format!(
+            "unexpected {}",
+            frame::escaped(format!("{response:?}").as_bytes())
+        );
         self.fail(WireFault::Garbled { request, what })
     }
 
@@ -383,13 +460,21 @@ impl Link {
             // Already gone is as good.
             let _ = socket.shutdown(Shutdown::Both);
         };
-        Ok(Link { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(hang_up) })
+        Ok(Link {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+            hang_up: Box::new(hang_up),
+        })
     }
 }
 
 fn write_all(mut writer: Box<dyn Write + Send>, to_write: &Receiver<Vec<u8>>) {
     for bytes in to_write {
-        if writer.write_all(&bytes).and_then(|()| writer.flush()).is_err() {
+        if writer
+            .write_all(&bytes)
+            .and_then(|()| writer.flush())
+            .is_err()
+        {
             return;
         }
     }
@@ -433,11 +518,19 @@ mod tests {
     fn by_hand() -> (Peer, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let words: LastWords = Box::new(|| "[  1.2] Kernel panic - not syncing".into());
-        (Peer::new("guest1", Link::of_socket(ours).unwrap(), words), theirs)
+        (
+            Peer::new("guest1", Link::of_socket(ours).unwrap(), words),
+            theirs,
+        )
     }
 
     fn answer(id: u64, kind: Kind, body: &impl serde::Serialize) -> Vec<u8> {
-        frame::encode(&Frame { kind, json: enclose(id, body).unwrap(), blob: Vec::new() }).unwrap()
+        frame::encode(&Frame {
+            kind,
+            json: enclose(id, body).unwrap(),
+            blob: Vec::new(),
+        })
+        .unwrap()
     }
 
     #[test]
@@ -445,20 +538,46 @@ mod tests {
         let handler = FakeHandler::default();
         let alive = handler.alive.clone();
         let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
-        assert_eq!(peer.hello("r1", QUICK_LIMIT).unwrap().pid, std::process::id());
+        assert_eq!(
+            peer.hello("r1", QUICK_LIMIT).unwrap().pid,
+            std::process::id()
+        );
         for worker in [1, 2, 70] {
-            let prepared = peer.prepare(worker, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+            let prepared = peer
+                .prepare(worker, &target(false), &[Job::default()], None, QUICK_LIMIT)
+                .unwrap();
             assert_eq!(prepared.engine, "fake");
         }
         assert_eq!(alive.load(Ordering::SeqCst), 3);
         let result = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
-        assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
+        assert_eq!(
+            (
+                result.window_ns,
+                result.read.latency.count(),
+                result.flush_ns
+            ),
+            (10_000_000, 100, Some(5))
+        );
         peer.end(2).unwrap();
         assert_eq!(alive.load(Ordering::SeqCst), 2);
         let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
-        assert!(again.to_string().contains("there is no worker 2"), "{again}");
-        let doubled = peer.prepare(1, &target(false), &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT).unwrap_err();
-        assert!(doubled.to_string().contains("worker 1 exists already"), "{doubled}");
+        assert!(
+            again.to_string().contains("there is no worker 2"),
+            "{again}"
+        );
+        let doubled = peer
+            .prepare(
+                1,
+                &target(false),
+                &[],
+                Some(Engine::Native(EngineName::Sync)),
+                QUICK_LIMIT,
+            )
+            .unwrap_err();
+        assert!(
+            doubled.to_string().contains("worker 1 exists already"),
+            "{doubled}"
+        );
         peer.bye().unwrap();
         assert_eq!(alive.load(Ordering::SeqCst), 0);
     }
@@ -468,7 +587,8 @@ mod tests {
         let handler = FakeHandler::default();
         let alive = handler.alive.clone();
         let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
-        peer.prepare(1, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+        peer.prepare(1, &target(false), &[Job::default()], None, QUICK_LIMIT)
+            .unwrap();
         drop(peer);
         let deadline = Instant::now() + Duration::from_secs(5);
         while alive.load(Ordering::SeqCst) > 0 {
@@ -480,20 +600,46 @@ mod tests {
     #[test]
     fn a_writing_job_is_permitted_first() {
         let mut peer = fake_peer();
-        let jobs = [Job { rw: Rw::Write, ..Job::default() }];
-        let refused = peer.prepare(1, &target(false), &jobs, None, QUICK_LIMIT).unwrap_err();
-        assert_eq!((refused.code, refused.to_string().as_str()), (2, "here: no consent for it"));
-        peer.prepare(1, &target(true), &jobs, None, QUICK_LIMIT).unwrap();
+        let jobs = [Job {
+            rw: Rw::Write,
+            ..Job::default()
+        }];
+        let refused = peer
+            .prepare(1, &target(false), &jobs, None, QUICK_LIMIT)
+            .unwrap_err();
+        assert_eq!(
+            (refused.code, refused.to_string().as_str()),
+            (2, "here: no consent for it")
+        );
+        peer.prepare(1, &target(true), &jobs, None, QUICK_LIMIT)
+            .unwrap();
     }
 
     #[test]
     fn panics_failures_and_unknown_requests_are_answers() {
         let mut peer = fake_peer();
-        let panicked = peer.call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT).unwrap_err();
-        assert!(panicked.to_string().contains("panicked in \"step\": index 7"), "{panicked}");
-        let failed = peer.call(step(serde_json::json!({"fail": "lacks mdadm"})), QUICK_LIMIT).unwrap_err();
-        assert_eq!((failed.code, crate::exit::Failed::from(failed).code), (3, 3));
-        let large = peer.call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT).unwrap_err();
+        let panicked = peer
+            .call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT)
+            .unwrap_err();
+        assert!(
+            panicked
+                .to_string()
+                .contains("panicked in \"step\": index 7"),
+            "{panicked}"
+        );
+        let failed = peer
+            .call(
+                step(serde_json::json!({"fail": "lacks mdadm"})),
+                QUICK_LIMIT,
+            )
+            .unwrap_err();
+        assert_eq!(
+            (failed.code, crate::exit::Failed::from(failed).code),
+            (3, 3)
+        );
+        let large = peer
+            .call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT)
+            .unwrap_err();
         assert!(large.to_string().contains("cannot be sent"), "{large}");
         assert!(peer.call(Request::CpuTimes, QUICK_LIMIT).is_ok());
     }
@@ -502,9 +648,30 @@ mod tests {
     fn an_unknown_request_is_answered_under_its_number() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut asked = ours.try_clone().unwrap();
-        let agent = thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
-        asked.write_all(&answer(9, Kind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
-        asked.write_all(&frame::encode(&Frame { kind: Kind::Request, json: b"}{".to_vec(), blob: vec![] }).unwrap()).unwrap();
+        let agent = thread::spawn(move || {
+            serve(
+                theirs.try_clone().unwrap(),
+                theirs,
+                &mut FakeHandler::default(),
+            )
+        });
+        asked
+            .write_all(&answer(
+                9,
+                Kind::Request,
+                &serde_json::json!({"request": "make_coffee"}),
+            ))
+            .unwrap();
+        asked
+            .write_all(
+                &frame::encode(&Frame {
+                    kind: Kind::Request,
+                    json: b"}{".to_vec(),
+                    blob: vec![],
+                })
+                .unwrap(),
+            )
+            .unwrap();
         ours.shutdown(Shutdown::Write).unwrap();
         let mut from_agent = ours;
         frame::skip_to_preamble(&mut from_agent).unwrap();
@@ -527,17 +694,37 @@ mod tests {
     #[test]
     fn progress_keeps_a_slow_request_alive() {
         let mut peer = fake_peer().with_silence_limit(Duration::from_millis(1500));
-        peer.call(step(serde_json::json!({"sleep_ms": 2500})), Duration::from_secs(10)).unwrap();
+        peer.call(
+            step(serde_json::json!({"sleep_ms": 2500})),
+            Duration::from_secs(10),
+        )
+        .unwrap();
     }
 
     #[test]
     fn a_slow_request_times_out_and_poisons() {
         let mut peer = fake_peer();
         let start = Instant::now();
-        let late = peer.call(step(serde_json::json!({"sleep_ms": 3000})), SHORT).unwrap_err();
-        assert!(matches!(late.fault, WireFault::Timeout { request: "step", .. }), "{late}");
-        let next = peer.call(Request::Clock, Duration::from_secs(9)).unwrap_err();
-        assert!(matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")), "{next}");
+        let late = peer
+            .call(step(serde_json::json!({"sleep_ms": 3000})), SHORT)
+            .unwrap_err();
+        assert!(
+            matches!(
+                late.fault,
+                WireFault::Timeout {
+                    request: "step",
+                    ..
+                }
+            ),
+            "{late}"
+        );
+        let next = peer
+            .call(Request::Clock, Duration::from_secs(9))
+            .unwrap_err();
+        assert!(
+            matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")),
+            "{next}"
+        );
         assert!(start.elapsed() < Duration::from_secs(2));
         assert!(!peer.is_usable());
     }
@@ -547,7 +734,9 @@ mod tests {
         let (peer, mut theirs) = by_hand();
         theirs.write_all(PREAMBLE).unwrap();
         let mut peer = peer.with_silence_limit(SHORT);
-        let dead = peer.call(Request::Clock, Duration::from_secs(60)).unwrap_err();
+        let dead = peer
+            .call(Request::Clock, Duration::from_secs(60))
+            .unwrap_err();
         assert!(matches!(dead.fault, WireFault::Silent(..)));
         assert_eq!(
             dead.to_string(),
@@ -574,33 +763,72 @@ mod tests {
         };
         let after_preamble = |bytes: &[u8]| said(&[&PREAMBLE[..], bytes].concat());
         assert!(matches!(said(b"").fault, WireFault::Frame(FrameError::Eof)));
-        assert!(said(b"login: ").to_string().contains("not an iotax agent: it wrote \"login: \""));
-        assert!(matches!(said(&[b'y'; NOISE_LIMIT + 100]).fault, WireFault::Frame(FrameError::NoPreamble { .. })));
+        assert!(
+            said(b"login: ")
+                .to_string()
+                .contains("not an iotax agent: it wrote \"login: \"")
+        );
+        assert!(matches!(
+            said(&[b'y'; NOISE_LIMIT + 100]).fault,
+            WireFault::Frame(FrameError::NoPreamble { .. })
+        ));
         let garbage = after_preamble(b"[ 2.0] usb 1-1: new device");
-        assert!(garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"), "{garbage}");
+        assert!(
+            garbage.to_string().contains("garbled stream")
+                && garbage.to_string().contains("[ 2.0] usb"),
+            "{garbage}"
+        );
         let mut other = answer(1, Kind::Response, &Response::Bye);
         other[4] = 7;
         let version = after_preamble(&other);
-        assert!(version.to_string().contains("speaks wire protocol 7, this iotax speaks 1"), "{version}");
+        assert!(
+            version
+                .to_string()
+                .contains("speaks wire protocol 7, this iotax speaks 1"),
+            "{version}"
+        );
         let wrong_number = after_preamble(&answer(5, Kind::Response, &Response::Bye));
-        assert!(wrong_number.to_string().contains("bears number 5, expected was 1"), "{wrong_number}");
+        assert!(
+            wrong_number
+                .to_string()
+                .contains("bears number 5, expected was 1"),
+            "{wrong_number}"
+        );
         let wrong_kind = after_preamble(&answer(1, Kind::Response, &Response::Bye));
-        assert!(wrong_kind.to_string().contains("unexpected \"Bye\""), "{wrong_kind}");
+        assert!(
+            wrong_kind.to_string().contains("unexpected \"Bye\""),
+            "{wrong_kind}"
+        );
         let asks = after_preamble(&answer(1, Kind::Request, &Request::Bye));
-        assert!(asks.to_string().contains("asks instead of answering"), "{asks}");
+        assert!(
+            asks.to_string().contains("asks instead of answering"),
+            "{asks}"
+        );
     }
 
     #[test]
     fn a_peer_of_another_protocol_is_refused_by_the_agent() {
         let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
-        let hello = Request::Hello { protocol: 2, iotax: "9.9".into(), run_id: "r".into() };
+        let hello = Request::Hello {
+            protocol: 2,
+            iotax: "9.9".into(),
+            run_id: "r".into(),
+        };
         let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
-        assert!(refused.to_string().contains("(iotax 9.9) speaks wire protocol 2, this agent 1"), "{refused}");
+        assert!(
+            refused
+                .to_string()
+                .contains("(iotax 9.9) speaks wire protocol 2, this agent 1"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn one_clock_has_no_offset() {
         let offset = fake_peer().clock_offset().unwrap();
-        assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
+        assert!(
+            offset.offset_ns.unsigned_abs() <= offset.round_trip_ns,
+            "{offset:?}"
+        );
     }
 }

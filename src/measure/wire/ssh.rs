@@ -36,7 +36,12 @@ pub struct SshOptions {
 
 impl Default for SshOptions {
     fn default() -> Self {
-        SshOptions { config: None, binary: None, limit: CONNECT_LIMIT, agent_words: "agent --stdio" }
+        SshOptions {
+            config: None,
+            binary: None,
+            limit: CONNECT_LIMIT,
+            agent_words: "agent --stdio",
+        }
     }
 }
 
@@ -44,7 +49,10 @@ impl SshOptions {
     /// With `IOTAX_SSH_CONFIG` as the configuration file, if it is set.
     pub fn from_env() -> SshOptions {
         let config = std::env::var_os("IOTAX_SSH_CONFIG").filter(|value| !value.is_empty());
-        SshOptions { config: config.map(PathBuf::from), ..SshOptions::default() }
+        SshOptions {
+            config: config.map(PathBuf::from),
+            ..SshOptions::default()
+        }
     }
 }
 
@@ -81,8 +89,12 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
 /// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent
 /// when its stream ends.
 pub fn remove_self() {
-    let Ok(binary) = std::env::current_exe() else { return };
-    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else { return };
+    let Ok(binary) = std::env::current_exe() else {
+        return;
+    };
+    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else {
+        return;
+    };
     if binary.file_name() == Some("iotax".as_ref()) {
         // Nobody is left to tell; `remove_remote` finds what stays.
         let _ = std::fs::remove_file(&binary).and_then(|()| std::fs::remove_dir(folder));
@@ -90,9 +102,14 @@ pub fn remove_self() {
 }
 
 fn is_ours(folder: &Path) -> bool {
-    let named = folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("iotax-"));
+    let named = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.strip_prefix("iotax-"));
     let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
-        meta.is_dir() && meta.mode() & 0o777 == 0o700 && meta.uid() == rustix::process::geteuid().as_raw()
+        meta.is_dir()
+            && meta.mode() & 0o777 == 0o700
+            && meta.uid() == rustix::process::geteuid().as_raw()
     });
     named.is_some_and(is_run_id) && private
 }
@@ -109,11 +126,20 @@ fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
         error.code = crate::exit::BAD_INPUT;
         Err(error)
     };
-    if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return refuse(format!("\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST", host.escape_debug()));
+    if host.is_empty()
+        || host.starts_with('-')
+        || host.chars().any(|c| c.is_control() || c.is_whitespace())
+    {
+        return refuse(format!(
+            "\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST",
+            host.escape_debug()
+        ));
     }
     if !is_run_id(run_id) {
-        return refuse(format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()));
+        return refuse(format!(
+            "\"{}\" is no run id: letters, digits and dashes",
+            run_id.escape_debug()
+        ));
     }
     Ok(())
 }
@@ -156,19 +182,29 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         // Not current_exe: the link still leads to the binary when a new build has replaced it.
         None => PathBuf::from("/proc/self/exe"),
     };
-    let (sum, size) = File::open(&binary)
-        .and_then(cksum)
-        .map_err(|error| unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new()))?;
+    let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
+        unreachable(
+            host,
+            format!("cannot read our own binary {}: {error}", binary.display()),
+            String::new(),
+        )
+    })?;
     let said = run_script(host, &script, Some(&binary), options)?;
     let folder = match said.verdict() {
         Some("tmp") => Folder::Tmp,
         Some("cache") => Folder::Cache,
         Some("arch") => {
             let theirs = said.marked("arch").unwrap_or("unknown");
-            return Err(said.error(host, format!("it is a {theirs} machine, and this iotax is built for {arch}")));
+            return Err(said.error(
+                host,
+                format!("it is a {theirs} machine, and this iotax is built for {arch}"),
+            ));
         }
         Some("exists") => {
-            return Err(said.error(host, format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}")));
+            return Err(said.error(
+                host,
+                format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}"),
+            ));
         }
         Some("nowhere") => {
             let hint = "hint: make ~/.cache a folder on a file system without noexec";
@@ -191,18 +227,35 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
     }
 }
 
-fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Result<Peer, WireError> {
+fn start(
+    host: &str,
+    run_id: &str,
+    folder: Folder,
+    options: &SshOptions,
+) -> Result<Peer, WireError> {
     let parent = match folder {
         Folder::Tmp => "/tmp",
         Folder::Cache => "$HOME/.cache",
     };
-    let script = format!("exec \"{parent}/iotax-{run_id}/iotax\" {}", options.agent_words);
+    let script = format!(
+        "exec \"{parent}/iotax-{run_id}/iotax\" {}",
+        options.agent_words
+    );
     let mut child = Ssh::spawn(host, &script, Stdio::piped(), options)?;
-    let (Some(writer), Some(reader)) = (child.process.stdin.take(), child.process.stdout.take()) else {
-        return Err(unreachable(host, "ssh has no stdin or stdout".into(), String::new()));
+    let (Some(writer), Some(reader)) = (child.process.stdin.take(), child.process.stdout.take())
+    else {
+        return Err(unreachable(
+            host,
+            "ssh has no stdin or stdout".into(),
+            String::new(),
+        ));
     };
     let words = child.words.clone();
-    let link = Link { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(move || child.end(END_GRACE)) };
+    let link = Link {
+        reader: Box::new(reader),
+        writer: Box::new(writer),
+        hang_up: Box::new(move || child.end(END_GRACE)),
+    };
     let mut peer = Peer::new(format!("ssh:{host}"), link, Box::new(move || words.text()));
     peer.hello(run_id, options.limit)?;
     Ok(peer)
@@ -215,8 +268,19 @@ struct Ssh {
 }
 
 impl Ssh {
-    fn spawn(host: &str, script: &str, stdin: Stdio, options: &SshOptions) -> Result<Ssh, WireError> {
-        let failed = |error: std::io::Error| unreachable(host, format!("cannot start ssh: {error}; hint: apt-get install openssh-client"), String::new());
+    fn spawn(
+        host: &str,
+        script: &str,
+        stdin: Stdio,
+        options: &SshOptions,
+    ) -> Result<Ssh, WireError> {
+        let failed = |error: std::io::Error| {
+            unreachable(
+                host,
+                format!("cannot start ssh: {error}; hint: apt-get install openssh-client"),
+                String::new(),
+            )
+        };
         let mut command = Command::new("sh");
         // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
         // ssh stays in the terminal's foreground, where it may ask for a password.
@@ -227,10 +291,21 @@ impl Ssh {
         if !std::io::stdin().is_terminal() {
             command.args(["-o", "BatchMode=yes"]);
         }
-        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "--", host]);
+        command.args([
+            "-o",
+            "ServerAliveInterval=5",
+            "-o",
+            "ServerAliveCountMax=3",
+            "--",
+            host,
+        ]);
         command.arg(format!("exec sh -c '{script}'"));
-        let mut process =
-            command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+        let mut process = command
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
         let words = Words::default();
         if let Some(stderr) = process.stderr.take() {
             words.listen(stderr);
@@ -270,9 +345,14 @@ struct Said {
 impl Said {
     /// The rest of our line that begins with `key`.
     fn marked(&self, key: &str) -> Option<&str> {
-        let lines = self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
+        let lines = self
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
         let mut with_key = lines.filter_map(|line| line.strip_prefix(key));
-        with_key.find(|rest| rest.is_empty() || rest.starts_with(' ')).map(str::trim)
+        with_key
+            .find(|rest| rest.is_empty() || rest.starts_with(' '))
+            .map(str::trim)
     }
 
     fn verdict(&self) -> Option<&str> {
@@ -285,30 +365,59 @@ impl Said {
             Some(status) if status.success() => String::new(),
             Some(status) => format!("; ssh ended with {status}"),
         };
-        let noise: String = self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
-        let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
+        let noise: String = self
+            .stdout
+            .lines()
+            .filter(|line| !line.starts_with(MARK))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let words = if self.stderr.trim().is_empty() {
+            noise
+        } else {
+            self.stderr.clone()
+        };
         unreachable(host, message + &status, tail(words.trim()))
     }
 }
 
 fn tail(text: &str) -> String {
     let from = text.len().saturating_sub(LAST_WORDS_BYTES);
-    text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
+    text.char_indices()
+        .find(|(at, _)| *at >= from)
+        .map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
-fn run_script(host: &str, script: &str, input: Option<&Path>, options: &SshOptions) -> Result<Said, WireError> {
+fn run_script(
+    host: &str,
+    script: &str,
+    input: Option<&Path>,
+    options: &SshOptions,
+) -> Result<Said, WireError> {
     let stdin = match input {
         None => Stdio::null(),
         Some(path) => {
             let file = File::open(path);
-            file.map_err(|error| unreachable(host, format!("cannot read {}: {error}", path.display()), String::new()))?.into()
+            file.map_err(|error| {
+                unreachable(
+                    host,
+                    format!("cannot read {}: {error}", path.display()),
+                    String::new(),
+                )
+            })?
+            .into()
         }
     };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
     let stdout = ssh.process.stdout.take().map(read_bounded);
     let ended = ssh.wait(options.limit);
-    let stdout = stdout.and_then(|reader| reader.join().ok()).unwrap_or_default();
-    Ok(Said { stdout, stderr: ssh.words.settled(), ended })
+    let stdout = stdout
+        .and_then(|reader| reader.join().ok())
+        .unwrap_or_default();
+    Ok(Said {
+        stdout,
+        stderr: ssh.words.settled(),
+        ended,
+    })
 }
 
 /// Reads all and keeps the last part: our own lines come last.
@@ -324,7 +433,11 @@ fn read_bounded(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 fn unreachable(host: &str, message: String, words: String) -> WireError {
-    WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
+    WireError::new(
+        &format!("ssh:{host}"),
+        WireFault::Unreachable(message),
+        words,
+    )
 }
 
 /// The last bytes of a stream.
@@ -354,14 +467,22 @@ impl Words {
         thread::spawn(move || {
             let mut buffer = [0u8; 1024];
             while let Ok(read @ 1..) = stderr.read(&mut buffer) {
-                shared.lock().unwrap_or_else(PoisonError::into_inner).0.push(&buffer[..read], LAST_WORDS_BYTES);
+                shared
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+                    .push(&buffer[..read], LAST_WORDS_BYTES);
             }
             shared.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
         });
     }
 
     fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.text()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .text()
     }
 
     /// After ssh has ended: waits a moment until all of it is read.
@@ -397,3 +518,6 @@ fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
     }
     Ok((digest.finalize(), size))
 }
+
+#[cfg(test)]
+mod tests;
