@@ -19,6 +19,10 @@ struct Line<'a> {
 
 /// What a line holds.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, moved on at once; a box would cost an allocation a line"
+)]
 pub(super) enum Parsed {
     /// A record.
     Record(Record),

@@ -94,10 +94,7 @@ pub struct WorkerUp {
 impl WorkerUp {
     /// Sets the engine from what the load generator chose.
     pub fn engine_of(chosen: &Chosen) -> (String, String) {
-        (
-            format!("{:?}", chosen.name).to_lowercase(),
-            chosen.why.clone(),
-        )
+        (format!("{:?}", chosen.name).to_lowercase(), chosen.why.clone())
     }
 }
 

@@ -59,6 +59,7 @@ impl LoadEngine for FakeEngine {
 }
 
 impl Handler for FakeHandler {
+    #[allow(clippy::needless_update, reason = "facts grow")]
     fn facts(&mut self, _devices: &[PathBuf]) -> Result<Facts> {
         Ok(Facts {
             hostname: Some("fake".into()),
