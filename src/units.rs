@@ -23,8 +23,16 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-const TIME_UNITS: &[(&str, f64)] =
-    &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+const TIME_UNITS: &[(&str, f64)] = &[
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("min", 60.0),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+];
 
 /// Parses `4KiB`, `1.5 GiB`, `100MB`.
 ///
@@ -37,11 +45,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
             "size \"{text}\" has no unit; write \"{text}KiB\", \"{text}MiB\" or \"{text}B\""
         ));
     }
-    let factor = SIZE_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(|| format!("size \"{text}\" has unknown unit \"{unit}\"; known are {}", names(SIZE_UNITS)))?;
+    let factor =
+        SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(|| {
+            format!("size \"{text}\" has unknown unit \"{unit}\"; known are {}", names(SIZE_UNITS))
+        })?;
     whole_bytes(number * factor as f64, text)
 }
 
@@ -61,11 +68,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if unit.is_empty() {
         return Err(format!("time \"{text}\" has no unit; write \"{text}s\" or \"{text}ms\""));
     }
-    let factor = TIME_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(|| format!("time \"{text}\" has unknown unit \"{unit}\"; known are {}", names(TIME_UNITS)))?;
+    let factor =
+        TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(|| {
+            format!("time \"{text}\" has unknown unit \"{unit}\"; known are {}", names(TIME_UNITS))
+        })?;
     Duration::try_from_secs_f64(number * factor).map_err(|error| format!("time \"{text}\": {error}"))
 }
 
@@ -85,8 +91,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 =
-        text[..end].parse().map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    let number: f64 = text[..end].parse().map_err(|_| format!("\"{text}\" does not start with a number"))?;
     Ok((number, text[end..].trim()))
 }
 
@@ -99,7 +104,11 @@ pub fn show_bytes(bytes: u64) -> String {
     for (name, factor) in [("TiB", 1u64 << 40), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)] {
         if bytes >= factor {
             let value = bytes as f64 / factor as f64;
-            return if bytes % factor == 0 { format!("{value:.0} {name}") } else { format!("{value:.2} {name}") };
+            return if bytes % factor == 0 {
+                format!("{value:.0} {name}")
+            } else {
+                format!("{value:.2} {name}")
+            };
         }
     }
     format!("{bytes} B")
@@ -113,7 +122,13 @@ pub fn show_ns(ns: f64) -> String {
         n if n >= 1e3 => (ns / 1e3, "us"),
         _ => (ns, "ns"),
     };
-    let digits = if value.abs() >= 100.0 { 0 } else if value.abs() >= 10.0 { 1 } else { 2 };
+    let digits = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{value:.digits$} {unit}")
 }
 

@@ -31,19 +31,11 @@ pub struct Basis {
 /// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
 /// four visits or more (then what a set-up did to the ratio is in the interval).
 pub fn pair(a: &Side, b: &Side) -> Paired {
-    let common: Vec<RoundId> = a
-        .rounds
-        .keys()
-        .filter(|id| b.rounds.contains_key(id))
-        .copied()
-        .collect();
+    let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
     let together = visits_of(common.iter());
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
         return Paired::Visits(
-            visits_of(a.rounds.keys())
-                .into_iter()
-                .zip(visits_of(b.rounds.keys()))
-                .collect(),
+            visits_of(a.rounds.keys()).into_iter().zip(visits_of(b.rounds.keys())).collect(),
         );
     }
     if together.len() >= visits::LEAST {
@@ -93,10 +85,7 @@ impl Found {
                 unit: "1",
                 n: found.visits as u64,
                 of: "visits",
-                interval: Interval::Bounds {
-                    low: found.low,
-                    high: found.high,
-                },
+                interval: Interval::Bounds { low: found.low, high: found.high },
                 caution: None,
             },
             Found::Rounds(Err(reason)) | Found::Visits(Err(reason)) => Figure::missing(reason),
@@ -108,33 +97,18 @@ impl Found {
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
-pub fn round_values(
-    a: &Side,
-    b: &Side,
-    ids: &[RoundId],
-    basis: Basis,
-) -> Result<Vec<(f64, f64)>, Refusal> {
-    let of = |side: &Side, id: &RoundId| {
-        side.rounds
-            .get(id)
-            .map_or(Err(lost()), |round| value(round, basis))
-    };
+pub fn round_values(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
+    let of = |side: &Side, id: &RoundId| side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis));
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
 fn lost() -> Refusal {
-    Refusal::NotMeasured {
-        reason: "a round is not there on both sides".into(),
-    }
+    Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }
 
 fn by_rounds(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result<Ratio, Refusal> {
     let found = ratio::estimate(&round_values(a, b, ids, basis)?)?;
-    Ok(if basis.by_bytes {
-        found.inverted()
-    } else {
-        found
-    })
+    Ok(if basis.by_bytes { found.inverted() } else { found })
 }
 
 fn value(round: &RoundTotal, basis: Basis) -> Result<f64, Refusal> {
@@ -150,9 +124,7 @@ fn value(round: &RoundTotal, basis: Basis) -> Result<f64, Refusal> {
 
 /// Seconds that a round's work took.
 pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
-    let no_flush = || Refusal::NotMeasured {
-        reason: "no flush was recorded".into(),
-    };
+    let no_flush = || Refusal::NotMeasured { reason: "no flush was recorded".into() };
     match quantity {
         Quantity::Acknowledged => Ok(round.window_s),
         Quantity::Durable => Ok(round.window_s + round.flush_s.ok_or_else(no_flush)?),
@@ -173,19 +145,13 @@ pub fn visit_values(
     ids: &[(u32, u32)],
     basis: Basis,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
-    ids.iter()
-        .map(|(in_a, in_b)| Ok((visit_rate(a, *in_a, basis)?, visit_rate(b, *in_b, basis)?)))
-        .collect()
+    ids.iter().map(|(in_a, in_b)| Ok((visit_rate(a, *in_a, basis)?, visit_rate(b, *in_b, basis)?))).collect()
 }
 
 fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
     let (mut amount, mut seconds) = (0.0, 0.0);
     for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
-        amount += if basis.by_bytes {
-            round.bytes
-        } else {
-            round.ios
-        };
+        amount += if basis.by_bytes { round.bytes } else { round.ios };
         seconds += time(round, basis.quantity)?;
     }
     Ok(if seconds > 0.0 { amount / seconds } else { 0.0 })
@@ -198,10 +164,7 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
         unit,
         n: found.spread.n as u64,
         of: "rounds",
-        interval: Interval::Bounds {
-            low: found.low,
-            high: found.high,
-        },
+        interval: Interval::Bounds { low: found.low, high: found.high },
         caution: caution(&found.spread),
     }
 }
@@ -209,10 +172,7 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
 /// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
 fn caution(spread: &Spread) -> Option<String> {
     let gate = spread.gate;
-    let dependent = Refusal::DependentBatches {
-        correlation: gate.correlation,
-        bound: gate.bound,
-    };
+    let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
 }
 
@@ -232,9 +192,7 @@ pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
             unit,
             n: rounds.len() as u64,
             of: "rounds",
-            interval: Interval::Missing {
-                missing: reason.to_string(),
-            },
+            interval: Interval::Missing { missing: reason.to_string() },
             caution: None,
         },
         (_, Err(reason)) => Figure::missing(reason),
@@ -249,10 +207,7 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
             unit,
             n: found.samples,
             of: "samples",
-            interval: Interval::Bounds {
-                low: found.low,
-                high: found.high,
-            },
+            interval: Interval::Bounds { low: found.low, high: found.high },
             caution: unsteady(&found),
         },
         Err(reason) => Figure::missing(reason),
@@ -262,29 +217,18 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
 /// A percentile on the edge between two modes jumps from batch to batch.
 fn unsteady(found: &Estimate) -> Option<String> {
     let half_width = (found.high / found.low).ln() / 2.0;
-    (half_width > 0.2).then(|| {
-        format!(
-            "unresolved: it moves by +- {:.0} % from batch to batch",
-            100.0 * half_width
-        )
-    })
+    (half_width > 0.2)
+        .then(|| format!("unresolved: it moves by +- {:.0} % from batch to batch", 100.0 * half_width))
 }
 
 /// An added amount per I/O as a figure in ns: B minus A of what `of` takes from each round.
-pub fn added(
-    a: &Side,
-    b: &Side,
-    paired: &Paired,
-    of: impl Fn(&RoundTotal) -> Option<Total>,
-) -> Figure {
+pub fn added(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Figure {
     let Paired::Rounds(ids) = paired else {
         return Figure::missing("the two were not up together");
     };
     let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of);
-    let rounds: Option<Vec<(Total, Total)>> = ids
-        .iter()
-        .map(|id| Some((side(a, id)?, side(b, id)?)))
-        .collect();
+    let rounds: Option<Vec<(Total, Total)>> =
+        ids.iter().map(|id| Some((side(a, id)?, side(b, id)?))).collect();
     match rounds.map(|rounds| ratio::difference(&rounds)) {
         Some(Ok(found)) => of_difference(&found),
         Some(Err(reason)) => Figure::missing(reason),

@@ -39,29 +39,15 @@ pub enum Figure {
 impl Figure {
     /// Absent for that reason.
     pub fn missing(reason: impl ToString) -> Figure {
-        Figure::Missing {
-            reason: reason.to_string(),
-        }
+        Figure::Missing { reason: reason.to_string() }
     }
 
     /// The same figure with another caution, or none.
     pub fn cautioned(self, caution: Option<String>) -> Figure {
         match self {
-            Figure::Known {
-                value,
-                unit,
-                n,
-                of,
-                interval,
-                ..
-            } => Figure::Known {
-                value,
-                unit,
-                n,
-                of,
-                interval,
-                caution,
-            },
+            Figure::Known { value, unit, n, of, interval, .. } => {
+                Figure::Known { value, unit, n, of, interval, caution }
+            }
             other => other,
         }
     }
@@ -77,10 +63,7 @@ impl Figure {
     /// The bounds, where there are some.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Figure::Known {
-                interval: Interval::Bounds { low, high },
-                ..
-            } => Some((*low, *high)),
+            Figure::Known { interval: Interval::Bounds { low, high }, .. } => Some((*low, *high)),
             _ => None,
         }
     }
@@ -88,21 +71,9 @@ impl Figure {
     /// The same figure of a value turned or scaled; `map` must be monotone.
     pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
         match self {
-            Figure::Known {
-                value,
-                n,
-                of,
-                interval,
-                caution,
-                ..
-            } => Figure::Known {
-                value: map(value),
-                unit,
-                n,
-                of,
-                interval: interval.map(map),
-                caution,
-            },
+            Figure::Known { value, n, of, interval, caution, .. } => {
+                Figure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
+            }
             other => other,
         }
     }
@@ -131,10 +102,7 @@ impl Interval {
         match self {
             Interval::Bounds { low, high } => {
                 let (low, high) = (map(low), map(high));
-                Interval::Bounds {
-                    low: low.min(high),
-                    high: low.max(high),
-                }
+                Interval::Bounds { low: low.min(high), high: low.max(high) }
             }
             missing => missing,
         }

@@ -69,28 +69,18 @@ struct Frame {
 /// The sides of all stacks, in the order of the scenario, and the number of slices of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload) -> (Vec<Side>, u64) {
     let stacks = &run.start.scenario.stacks;
-    let index: HashMap<&str, usize> = stacks
-        .iter()
-        .enumerate()
-        .map(|(at, stack)| (stack.name.as_str(), at))
-        .collect();
+    let index: HashMap<&str, usize> =
+        stacks.iter().enumerate().map(|(at, stack)| (stack.name.as_str(), at)).collect();
     let mut sides: Vec<Side> = stacks.iter().map(|_| Side::default()).collect();
     let mut unknown = 0;
-    for slice in run
-        .slices
-        .iter()
-        .filter(|slice| slice.workload == workload.name)
-    {
+    for slice in run.slices.iter().filter(|slice| slice.workload == workload.name) {
         match index.get(slice.stack.as_str()) {
             Some(at) => sides[*at].add(slice),
             None => unknown += 1,
         }
     }
-    let expected = sides
-        .iter()
-        .flat_map(|side| side.rounds.values().map(|round| round.slices))
-        .max()
-        .unwrap_or(0);
+    let expected =
+        sides.iter().flat_map(|side| side.rounds.values().map(|round| round.slices)).max().unwrap_or(0);
     for side in &mut sides {
         side.keep_whole(expected);
         side.read_latencies(run);
@@ -105,12 +95,11 @@ impl Side {
         self.errors += slice.errors;
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        self.frames
-            .extend(found.frames.iter().map(|(writes, offset)| Frame {
-                round: id,
-                writes: *writes,
-                offset: *offset,
-            }));
+        self.frames.extend(found.frames.iter().map(|(writes, offset)| Frame {
+            round: id,
+            writes: *writes,
+            offset: *offset,
+        }));
         let round = self.rounds.entry(id).or_default();
         let first = round.slices == 0;
         round.slices += 1;
@@ -136,23 +125,14 @@ impl Side {
 
     fn keep_whole(&mut self, expected: u32) {
         let before = self.rounds.len();
-        self.rounds
-            .retain(|_, round| round.slices == expected && !round.spoiled);
+        self.rounds.retain(|_, round| round.slices == expected && !round.spoiled);
         self.dropped = (before - self.rounds.len()) as u64;
-        self.load_s = self
-            .rounds
-            .values()
-            .map(|round| round.window_s + round.flush_s.unwrap_or(0.0))
-            .sum();
+        self.load_s = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0)).sum();
     }
 
     fn read_latencies(&mut self, run: &RunData) {
-        let position: HashMap<RoundId, usize> = self
-            .rounds
-            .keys()
-            .enumerate()
-            .map(|(at, id)| (*id, at))
-            .collect();
+        let position: HashMap<RoundId, usize> =
+            self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         self.read = Batches::new(position.len());
         self.write = Batches::new(position.len());
         for frame in &self.frames {
@@ -168,21 +148,13 @@ impl Side {
                 round.latency.sum += sum;
                 round.latency.items += items;
             }
-            if frame.writes {
-                self.write.add(*at, &histogram)
-            } else {
-                self.read.add(*at, &histogram)
-            }
+            if frame.writes { self.write.add(*at, &histogram) } else { self.read.add(*at, &histogram) }
         }
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
     pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], writes: bool) -> Batches {
-        let position: HashMap<RoundId, usize> = rounds
-            .iter()
-            .enumerate()
-            .map(|(at, id)| (*id, at))
-            .collect();
+        let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut batches = Batches::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.writes == writes) {
             let at = position.get(&frame.round);
@@ -245,8 +217,7 @@ impl Samples {
     /// Only what rates are made of spoils a round; a lost CPU time does not.
     fn fail(&mut self, metric: &str, reason: &str) {
         if metric.ends_with(".ios") || metric.ends_with(".bytes") {
-            self.failed
-                .get_or_insert_with(|| format!("{metric}: {reason}"));
+            self.failed.get_or_insert_with(|| format!("{metric}: {reason}"));
         }
     }
 }

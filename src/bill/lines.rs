@@ -14,20 +14,11 @@ pub fn bill(reading: &Reading) -> Bill {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
-    let measured: Vec<Line> = (1..=last)
-        .map(|at| line(reading, &usable, &common, at - 1, at))
-        .collect();
+    let measured: Vec<Line> = (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
     let total = line(reading, &usable, &common, 0, last);
     let unexplained = unexplained(reading, &total, &measured);
     let lines = measured.into_iter().map(|line| line.shown).collect();
-    Bill {
-        lines,
-        total: BillLine {
-            layer: "total".into(),
-            ..total.shown
-        },
-        unexplained,
-    }
+    Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }
 }
 
 /// A line with what its interval rests on.
@@ -38,28 +29,14 @@ struct Line {
 
 /// A prefix that stopped early would cost all others their rounds; below half it counts as missing.
 fn usable_prefixes(reading: &Reading) -> Vec<bool> {
-    let most = reading
-        .sides
-        .iter()
-        .map(|side| side.rounds.len())
-        .max()
-        .unwrap_or(0);
-    reading
-        .sides
-        .iter()
-        .map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most)
-        .collect()
+    let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
+    reading.sides.iter().map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most).collect()
 }
 
 /// Rounds in which every usable prefix was measured; none where visits are the unit.
 fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
-    let sides: Vec<&Side> = reading
-        .sides
-        .iter()
-        .zip(usable)
-        .filter(|(_, usable)| **usable)
-        .map(|(side, _)| side)
-        .collect();
+    let sides: Vec<&Side> =
+        reading.sides.iter().zip(usable).filter(|(_, usable)| **usable).map(|(side, _)| side).collect();
     let Some((first, others)) = sides.split_first() else {
         return Vec::new();
     };
@@ -67,11 +44,7 @@ fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
     let common: Vec<RoundId> = first.rounds.keys().filter(shared).copied().collect();
     let mut visits: Vec<u32> = common.iter().map(|id| id.0).collect();
     visits.dedup();
-    if visits.len() >= visits::LEAST {
-        Vec::new()
-    } else {
-        common
-    }
+    if visits.len() >= visits::LEAST { Vec::new() } else { common }
 }
 
 fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> Line {
@@ -90,27 +63,17 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
     match (usable[to], usable[from]) {
         (false, _) => return absent(reading.absence(to)),
         (_, false) => {
-            return absent(Figure::missing(format!(
-                "{} below it was not measured",
-                stacks[from].name
-            )));
+            return absent(Figure::missing(format!("{} below it was not measured", stacks[from].name)));
         }
         _ => {}
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
-    let paired = if common.is_empty() {
-        compare::pair(a, b)
-    } else {
-        Paired::Rounds(common.to_vec())
-    };
+    let paired = if common.is_empty() { compare::pair(a, b) } else { Paired::Rounds(common.to_vec()) };
     let mut line = absent(Found::of(a, b, &paired, reading.basis()).figure());
     line.residuals = residuals(a, b, &paired, reading.basis());
     line.shown.added_latency = added_latency(reading, a, b, &paired);
     line.shown.added_cpu = compare::added(a, b, &paired, |round| {
-        round.cpu_place_ns.map(|sum| Total {
-            sum,
-            items: round.all_ios,
-        })
+        round.cpu_place_ns.map(|sum| Total { sum, items: round.all_ios })
     });
     line.shown.emulated = reading.emulated_pair(from, to);
     line
@@ -120,9 +83,7 @@ fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figu
     if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
         return Figure::missing("only at iodepth 1");
     }
-    compare::added(a, b, paired, |round| {
-        Some(round.latency).filter(|latency| latency.items > 0.0)
-    })
+    compare::added(a, b, paired, |round| Some(round.latency).filter(|latency| latency.items > 0.0))
 }
 
 fn residuals(a: &Side, b: &Side, paired: &Paired, basis: Basis) -> Option<Vec<f64>> {
@@ -146,10 +107,7 @@ fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
         [] => "unexplained".to_owned(),
         names => format!("unexplained (with {})", names.join(", ")),
     };
-    let known: Vec<&Line> = lines
-        .iter()
-        .filter(|line| line.shown.ratio.value().is_some())
-        .collect();
+    let known: Vec<&Line> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
     BillLine {
         layer,
         on: total.shown.on.clone(),
@@ -164,40 +122,21 @@ fn left_over(total: &Line, lines: &[&Line]) -> Figure {
     let Figure::Known { value, n, of, .. } = &total.shown.ratio else {
         return total.shown.ratio.clone();
     };
-    let product: f64 = lines
-        .iter()
-        .filter_map(|line| line.shown.ratio.value())
-        .product();
-    let Some(half_width) =
-        joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
+    let product: f64 = lines.iter().filter_map(|line| line.shown.ratio.value()).product();
+    let Some(half_width) = joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
     else {
         return Figure::missing("a line has no interval");
     };
     let ratio = value / product;
-    let interval = Interval::Bounds {
-        low: ratio * (-half_width).exp(),
-        high: ratio * half_width.exp(),
-    };
-    Figure::Known {
-        value: ratio,
-        unit: "1",
-        n: *n,
-        of,
-        interval,
-        caution: None,
-    }
+    let interval = Interval::Bounds { low: ratio * (-half_width).exp(), high: ratio * half_width.exp() };
+    Figure::Known { value: ratio, unit: "1", n: *n, of, interval, caution: None }
 }
 
 fn joint_half_width(total: &Line, lines: &[&Line]) -> Option<f64> {
     let mut left = total.residuals.clone()?;
     for line in lines {
-        let taken = line
-            .residuals
-            .as_ref()
-            .filter(|taken| taken.len() == left.len())?;
-        left.iter_mut()
-            .zip(taken)
-            .for_each(|(left, taken)| *left -= taken);
+        let taken = line.residuals.as_ref().filter(|taken| taken.len() == left.len())?;
+        left.iter_mut().zip(taken).for_each(|(left, taken)| *left -= taken);
     }
     Spread::of(&left).ok().map(|spread| spread.half_width())
 }

@@ -27,13 +27,8 @@ use subject::Quantity;
 
 /// Everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
-    let readings: Vec<Reading> = run
-        .start
-        .scenario
-        .workloads
-        .iter()
-        .map(|workload| Reading::of(run, workload))
-        .collect();
+    let readings: Vec<Reading> =
+        run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect();
     let workloads: Vec<WorkloadFindings> = readings.iter().map(of_workload).collect();
     let (headline, no_headline) = match headline(&workloads) {
         Ok(sentence) => (Some(sentence), None),
@@ -61,10 +56,7 @@ fn identity(run: &RunData) -> RunIdentity {
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
         zone: start.scenario.measure.equivalence,
-        state: run
-            .outcome
-            .clone()
-            .unwrap_or_else(|| "unfinished".to_owned()),
+        state: run.outcome.clone().unwrap_or_else(|| "unfinished".to_owned()),
         torn: run.torn,
     }
 }
@@ -75,11 +67,7 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
         emulated: facts.emulated.clone(),
         // A value that can be stored can be printed; the error would be a failing Serialize of our own.
         facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
-        commands: facts
-            .commands
-            .iter()
-            .map(|words| subject::shell_line(words))
-            .collect(),
+        commands: facts.commands.iter().map(|words| subject::shell_line(words)).collect(),
     }
 }
 
@@ -87,28 +75,19 @@ fn emulated(run: &RunData) -> Vec<String> {
     let sentence = |place: &str, reason: &str| {
         format!("figures of {place} are emulated and not representative: {reason}")
     };
-    run.places
-        .iter()
-        .filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?)))
-        .collect()
+    run.places.iter().filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?))).collect()
 }
 
 fn of_workload(reading: &Reading) -> WorkloadFindings {
     let scenario = &reading.run.start.scenario;
     let others = (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
-    let ended = reading
-        .run
-        .ends
-        .iter()
-        .find(|(workload, _)| *workload == reading.workload.name);
+    let ended = reading.run.ends.iter().find(|(workload, _)| *workload == reading.workload.name);
     WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
         ended: ended.map(|(_, reason)| reason.clone()),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
-        rows: (0..scenario.stacks.len())
-            .map(|at| rows::row(reading, at))
-            .collect(),
+        rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons: others.flat_map(|at| comparisons(reading, at)).collect(),
         bill: (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading)),
     }
@@ -120,10 +99,7 @@ fn comparisons(reading: &Reading, at: usize) -> Vec<Comparison> {
         true => &[Quantity::Acknowledged, Quantity::Durable],
         false => &[Quantity::Acknowledged],
     };
-    quantities
-        .iter()
-        .map(|which| comparison(reading, at, *which))
-        .collect()
+    quantities.iter().map(|which| comparison(reading, at, *which)).collect()
 }
 
 fn comparison(reading: &Reading, at: usize, which: Quantity) -> Comparison {
@@ -131,38 +107,17 @@ fn comparison(reading: &Reading, at: usize, which: Quantity) -> Comparison {
     let base = scenario.baseline;
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = compare::pair(a, b);
-    let found = match [base, at]
-        .into_iter()
-        .find(|at| reading.sides[*at].rounds.is_empty())
-    {
+    let found = match [base, at].into_iter().find(|at| reading.sides[*at].rounds.is_empty()) {
         Some(absent) => Found::Rounds(Err(not_measured(reading, absent))),
-        None => Found::of(
-            a,
-            b,
-            &paired,
-            Basis {
-                quantity: which,
-                ..reading.basis()
-            },
-        ),
+        None => Found::of(a, b, &paired, Basis { quantity: which, ..reading.basis() }),
     };
-    let (stack, against) = (
-        scenario.stacks[at].name.clone(),
-        scenario.stacks[base].name.clone(),
-    );
+    let (stack, against) = (scenario.stacks[at].name.clone(), scenario.stacks[base].name.clone());
     let quantity = subject::quantity(reading.workload, which);
     let verdict = found.verdict(scenario.measure.equivalence);
     let emulated = reading.emulated_pair(base, at);
-    let label = if emulated.is_some() {
-        " (emulated: not representative)"
-    } else {
-        ""
-    };
+    let label = if emulated.is_some() { " (emulated: not representative)" } else { "" };
     Comparison {
-        sentence: format!(
-            "{stack} against {against}: {}{label}",
-            verdict.sentence(&quantity)
-        ),
+        sentence: format!("{stack} against {against}: {}{label}", verdict.sentence(&quantity)),
         ratio: found.figure(),
         measured_s: a.load_s + b.load_s,
         latency_ratios: latency_ratios(reading, base, at, &paired),
@@ -194,13 +149,10 @@ fn latency_ratios(
     for (direction, writes) in [("read", false), ("write", true)] {
         let sides = [a, b].map(|at| latencies(reading, at, paired, writes));
         if sides.iter().all(|side| side.count() > 0) {
-            ratios.extend([0.5, 0.99, 0.999].map(|q| {
-                (
-                    direction,
-                    q,
-                    of_estimate(quantile::of_ratio(&sides[0], &sides[1], q), "1"),
-                )
-            }));
+            ratios.extend(
+                [0.5, 0.99, 0.999]
+                    .map(|q| (direction, q, of_estimate(quantile::of_ratio(&sides[0], &sides[1], q), "1"))),
+            );
         }
     }
     ratios
@@ -210,9 +162,7 @@ fn latency_ratios(
 fn latencies(reading: &Reading, at: usize, paired: &Paired, writes: bool) -> quantile::Batches {
     let side = &reading.sides[at];
     match paired {
-        Paired::Rounds(ids) if ids.len() != side.rounds.len() => {
-            side.latencies_of(reading.run, ids, writes)
-        }
+        Paired::Rounds(ids) if ids.len() != side.rounds.len() => side.latencies_of(reading.run, ids, writes),
         _ if writes => side.write.clone(),
         _ => side.read.clone(),
     }
@@ -221,26 +171,13 @@ fn latencies(reading: &Reading, at: usize, paired: &Paired, writes: bool) -> qua
 /// The one sentence, or why there is none. Emulated comparisons never make one; "no difference" does not
 /// either, since a ceiling that both share would look the same.
 fn headline(workloads: &[WorkloadFindings]) -> Result<String, String> {
-    let all: Vec<&Comparison> = workloads
-        .iter()
-        .flat_map(|workload| &workload.comparisons)
-        .collect();
-    let real: Vec<&Comparison> = all
-        .iter()
-        .copied()
-        .filter(|one| one.emulated.is_none())
-        .collect();
-    let largest = real
-        .iter()
-        .filter_map(|one| Some((effect(&one.verdict)?, *one)))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let all: Vec<&Comparison> = workloads.iter().flat_map(|workload| &workload.comparisons).collect();
+    let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
+    let largest =
+        real.iter().filter_map(|one| Some((effect(&one.verdict)?, *one))).max_by(|a, b| a.0.total_cmp(&b.0));
     match largest {
         Some((_, one)) if real.len() == 1 => Ok(one.sentence.clone()),
-        Some((_, one)) => Ok(format!(
-            "{} (the largest of {} comparisons)",
-            one.sentence,
-            real.len()
-        )),
+        Some((_, one)) => Ok(format!("{} (the largest of {} comparisons)", one.sentence, real.len())),
         None if all.is_empty() => Err("one stack only: nothing to compare".into()),
         None if real.is_empty() => Err("figures are emulated and not representative".into()),
         None if real.iter().any(|one| one.verdict.is_resolved()) => {
@@ -261,17 +198,9 @@ fn effect(verdict: &Verdict) -> Option<f64> {
 
 fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<String> {
     let mut lines: Vec<String> = readings.iter().filter_map(stalls).collect();
-    let comparisons: Vec<&Comparison> = workloads
-        .iter()
-        .flat_map(|workload| &workload.comparisons)
-        .collect();
-    if comparisons
-        .iter()
-        .any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. }))
-    {
-        lines.push(
-            "another set-up: the figures hold for this attach, placement and boot only".into(),
-        );
+    let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|workload| &workload.comparisons).collect();
+    if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. })) {
+        lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
     }
     if comparisons.iter().any(|one| one.ratio.value().is_some()) {
         lines.push(
@@ -285,26 +214,16 @@ fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Str
         ));
     }
     if readings.iter().any(|reading| reading.workload.writes()) {
-        lines.push(
-            "the steady state of writes: slices of seconds are a burst that caches may absorb"
-                .into(),
-        );
+        lines.push("the steady state of writes: slices of seconds are a burst that caches may absorb".into());
     }
     lines
 }
 
 fn stalls(reading: &Reading) -> Option<String> {
-    let shortest = reading
-        .sides
-        .iter()
-        .map(|side| side.load_s)
-        .filter(|seconds| *seconds > 0.0);
+    let shortest = reading.sides.iter().map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
     let seconds = shortest.min_by(f64::total_cmp)? / 3.0;
     let every = rounded_up(seconds, 1);
-    Some(format!(
-        "{}: stalls of a stack that are rarer than one in {every} s",
-        reading.workload.name
-    ))
+    Some(format!("{}: stalls of a stack that are rarer than one in {every} s", reading.workload.name))
 }
 
 fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {
@@ -331,20 +250,14 @@ fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {
             ),
         ));
     }
-    let found: Vec<WarningReport> = readings
-        .iter()
-        .flat_map(|reading| found_warnings(reading, &all))
-        .collect();
+    let found: Vec<WarningReport> =
+        readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);
     all
 }
 
 fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
-    WarningReport {
-        kind: kind.into(),
-        subject: subject.into(),
-        text,
-    }
+    WarningReport { kind: kind.into(), subject: subject.into(), text }
 }
 
 /// `1 slice`, `2 slices`.
@@ -371,10 +284,7 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
         if side.dropped > 0 {
             add(
                 "partial_rounds",
-                format!(
-                    "{name}: not whole and not counted: {}",
-                    counted(side.dropped, "round", "rounds")
-                ),
+                format!("{name}: not whole and not counted: {}", counted(side.dropped, "round", "rounds")),
             );
         }
         if side.torn > 0 {
@@ -386,22 +296,15 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
                 ),
             );
         }
-        let told = known
-            .iter()
-            .any(|one| one.kind == "io_errors" && one.subject == stack.name);
+        let told = known.iter().any(|one| one.kind == "io_errors" && one.subject == stack.name);
         if side.errors > 0 && !told {
             add(
                 "io_errors",
-                format!(
-                    "{name}: failed or came back short: {}",
-                    counted(side.errors, "I/O", "I/Os")
-                ),
+                format!("{name}: failed or came back short: {}", counted(side.errors, "I/O", "I/Os")),
             );
         }
         if side.debt.gave_up > 0
-            && !known
-                .iter()
-                .any(|one| one.kind == "gate_gave_up" && one.subject == stack.name)
+            && !known.iter().any(|one| one.kind == "gate_gave_up" && one.subject == stack.name)
         {
             add(
                 "gate_gave_up",

@@ -25,21 +25,12 @@ impl<'a> Reading<'a> {
     /// Gathers the rounds of a workload.
     pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
         let (sides, unknown) = gather::sides(run, workload);
-        Reading {
-            run,
-            workload,
-            sides,
-            unknown,
-            emulated: emulated(run),
-        }
+        Reading { run, workload, sides, unknown, emulated: emulated(run) }
     }
 
     /// What is compared first: acknowledged time.
     pub fn basis(&self) -> Basis {
-        Basis {
-            quantity: Quantity::Acknowledged,
-            by_bytes: self.workload.writes(),
-        }
+        Basis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
     }
 
     /// Why a stack has no figures.
@@ -60,19 +51,11 @@ impl<'a> Reading<'a> {
     /// the workload ended.
     fn failure_of(&self, stack: &str) -> Option<String> {
         let failed = |kind: &str| kind.ends_with("_failed");
-        let warning = self
-            .run
-            .warnings
-            .iter()
-            .find(|warning| warning.subject == stack && failed(&warning.kind));
+        let warning =
+            self.run.warnings.iter().find(|warning| warning.subject == stack && failed(&warning.kind));
         warning.map(|warning| warning.text.clone()).or_else(|| {
-            let mut ends = self
-                .run
-                .ends
-                .iter()
-                .filter(|(workload, _)| *workload == self.workload.name);
-            ends.find(|(_, reason)| !is_ordinary(reason))
-                .map(|(_, reason)| reason.clone())
+            let mut ends = self.run.ends.iter().filter(|(workload, _)| *workload == self.workload.name);
+            ends.find(|(_, reason)| !is_ordinary(reason)).map(|(_, reason)| reason.clone())
         })
     }
 
@@ -101,14 +84,7 @@ fn emulated(run: &RunData) -> Vec<Option<String>> {
         .collect();
     let of = |stack: &str| {
         let mut workers = run.workers.iter().filter(|worker| worker.stack == stack);
-        workers
-            .find_map(|worker| places.get(worker.place.as_str()))
-            .map(|reason| (*reason).clone())
+        workers.find_map(|worker| places.get(worker.place.as_str())).map(|reason| (*reason).clone())
     };
-    run.start
-        .scenario
-        .stacks
-        .iter()
-        .map(|stack| of(&stack.name))
-        .collect()
+    run.start.scenario.stacks.iter().map(|stack| of(&stack.name)).collect()
 }

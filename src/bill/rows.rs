@@ -26,24 +26,16 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
         rounds: side.rounds.len() as u64,
         errors: side.errors,
-        iops: figure(reading, at, "1/s", |round| {
-            Some((round.window_s, round.ios))
-        }),
-        bytes_per_s: figure(reading, at, "B/s", |round| {
-            Some((round.window_s, round.bytes))
-        }),
+        iops: figure(reading, at, "1/s", |round| Some((round.window_s, round.ios))),
+        bytes_per_s: figure(reading, at, "B/s", |round| Some((round.window_s, round.bytes))),
         durable_bytes_per_s: writes.then(|| {
             figure(reading, at, "B/s", |round| {
                 Some((compare::time(round, Quantity::Durable).ok()?, round.bytes))
             })
         }),
         latency: latencies(side),
-        cpu_generator: figure(reading, at, "ns", |round| {
-            Some((round.all_ios, round.cpu_generator_ns?))
-        }),
-        cpu_place: figure(reading, at, "ns", |round| {
-            Some((round.all_ios, round.cpu_place_ns?))
-        }),
+        cpu_generator: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_generator_ns?))),
+        cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
         debt: writes.then(|| side.debt.clone()),
     }
 }
@@ -74,20 +66,10 @@ fn latencies(side: &Side) -> Vec<Latency> {
 }
 
 fn latency(direction: &'static str, batches: &Batches) -> Latency {
-    let at = |q: f64| {
-        figure_of(
-            quantile::of_one(batches, q),
-            quantile::pooled_of_one(batches, q),
-            batches,
-        )
-    };
+    let at = |q: f64| figure_of(quantile::of_one(batches, q), quantile::pooled_of_one(batches, q), batches);
     Latency {
         direction,
-        mean: figure_of(
-            quantile::mean_of_one(batches),
-            quantile::pooled_mean_of_one(batches),
-            batches,
-        ),
+        mean: figure_of(quantile::mean_of_one(batches), quantile::pooled_mean_of_one(batches), batches),
         p50: at(0.5),
         p99: at(0.99),
         p999: at(0.999),
@@ -96,20 +78,14 @@ fn latency(direction: &'static str, batches: &Batches) -> Latency {
 }
 
 /// With its interval; in a run too short for one, the pooled value alone.
-fn figure_of(
-    found: Result<Estimate, Refusal>,
-    pooled: Result<f64, Refusal>,
-    batches: &Batches,
-) -> Figure {
+fn figure_of(found: Result<Estimate, Refusal>, pooled: Result<f64, Refusal>, batches: &Batches) -> Figure {
     match (found, pooled) {
         (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => Figure::Known {
             value,
             unit: "ns",
             n: batches.count(),
             of: "samples",
-            interval: Interval::Missing {
-                missing: few.to_string(),
-            },
+            interval: Interval::Missing { missing: few.to_string() },
             caution: None,
         },
         (found, _) => of_estimate(found, "ns"),

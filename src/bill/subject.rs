@@ -30,22 +30,10 @@ pub fn quantity(workload: &Workload, which: Quantity) -> String {
 }
 
 fn one(job: &Job, figure: &str) -> String {
-    let unit = if job.bs >= THROUGHPUT_FROM {
-        "throughput"
-    } else {
-        "IOPS"
-    };
-    let jobs = if job.numjobs > 1 {
-        format!(" x {}", job.numjobs)
-    } else {
-        String::new()
-    };
+    let unit = if job.bs >= THROUGHPUT_FROM { "throughput" } else { "IOPS" };
+    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
-    format!(
-        "{} {} {unit}{figure} at iodepth {depth}{jobs}",
-        block_size_word(job.bs),
-        kind(job)
-    )
+    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}", block_size_word(job.bs), kind(job))
 }
 
 fn kind(job: &Job) -> String {
@@ -62,11 +50,7 @@ fn kind(job: &Job) -> String {
 
 /// Words quoted for a POSIX shell, so that a printed command can be run again.
 pub fn shell_line(words: &[String]) -> String {
-    words
-        .iter()
-        .map(|word| shell_word(word))
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn shell_word(word: &str) -> String {
@@ -82,60 +66,32 @@ mod tests {
     use super::*;
 
     fn workload(jobs: Vec<Job>) -> Workload {
-        Workload {
-            name: "w".into(),
-            jobs,
-            engine: None,
-        }
+        Workload { name: "w".into(), jobs, engine: None }
     }
 
     #[test]
     fn quantities() {
-        let read = Job {
-            iodepth: 32,
-            numjobs: 4,
-            ..Job::default()
-        };
-        let write = Job {
-            rw: Rw::Write,
-            bs: 1 << 20,
-            ..Job::default()
-        };
-        let mix = Job {
-            rw: Rw::RandRw,
-            rwmixread: 70,
-            ..Job::default()
-        };
+        let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
+        let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
+        let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
         let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged);
-        assert_eq!(
-            said(vec![read.clone()]),
-            "4k random-read IOPS at iodepth 32 x 4"
-        );
+        assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
         assert_eq!(
             said(vec![write.clone()]),
             "1M sequential-write throughput (acknowledged, burst) at iodepth 1"
         );
-        assert_eq!(
-            said(vec![mix]),
-            "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1"
-        );
+        assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
         assert_eq!(
             said(vec![read, write.clone()]),
             "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
         );
         let durable = quantity(&workload(vec![write]), Quantity::Durable);
-        assert_eq!(
-            durable,
-            "1M sequential-write throughput (durable, burst) at iodepth 1"
-        );
+        assert_eq!(durable, "1M sequential-write throughput (durable, burst) at iodepth 1");
     }
 
     #[test]
     fn commands_can_be_pasted() {
         let words = ["qemu", "-drive", "file=/a b,if=none", "it's", "", "$HOME"].map(String::from);
-        assert_eq!(
-            shell_line(&words),
-            r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'"
-        );
+        assert_eq!(shell_line(&words), r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'");
     }
 }

@@ -42,13 +42,7 @@ const SLICE_NS: f64 = 1e8;
 const FILE: &str = "file:/srv/iotax.img,size=4GiB";
 
 fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
-    TwinStack {
-        name,
-        text,
-        place: "host",
-        latency_ns,
-        lives: u32::MAX,
-    }
+    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX }
 }
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -65,16 +59,8 @@ fn prefixes() -> Vec<TwinStack> {
     vec![
         stack("file", FILE, 90_000.0),
         stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
-        stack(
-            "fs(xfs)",
-            "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)",
-            96_600.0,
-        ),
-        stack(
-            "delay(us=10)",
-            "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)",
-            106_600.0,
-        ),
+        stack("fs(xfs)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)", 96_600.0),
+        stack("delay(us=10)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)", 106_600.0),
     ]
 }
 
@@ -94,26 +80,17 @@ pub(crate) fn failed() -> RunData {
 /// The same file twice.
 pub(crate) fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
-    Twin::new(13, vec![stack("file", FILE, 90_000.0), again])
-        .jobs([32])
-        .measured()
+    Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
 }
 
 /// A guest on an emulated CPU.
 pub(crate) fn guest() -> RunData {
     let vm = TwinStack {
         place: "vm",
-        ..stack(
-            "vm(vcpus=2)",
-            "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)",
-            900_000.0,
-        )
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 900_000.0)
     };
-    let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm])
-        .jobs([4])
-        .measured();
-    let qemu =
-        "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
+    let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm]).jobs([4]).measured();
+    let qemu = "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
     let mut words: Vec<String> = qemu.split(' ').map(String::from).collect();
     words.push("console=ttyS0 quiet".into());
     run.places.push(PlaceFacts {
@@ -127,13 +104,8 @@ pub(crate) fn guest() -> RunData {
 
 /// Killed in the middle of its tenth round.
 pub(crate) fn partial() -> RunData {
-    let mut twin = Twin::new(
-        5,
-        prefixes()[..2]
-            .iter()
-            .map(|one| stack(one.name, one.text, one.latency_ns))
-            .collect(),
-    );
+    let mut twin =
+        Twin::new(5, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
     twin.rounds = 10;
     let mut run = twin.measured();
     run.slices.truncate(39);
@@ -145,11 +117,7 @@ pub(crate) fn partial() -> RunData {
 
 /// Byte-bound writes with a flush at the end of each slice.
 pub(crate) fn writes() -> RunData {
-    let fs = stack(
-        "fs(ext4)",
-        "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)",
-        48_000.0,
-    );
+    let fs = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 48_000.0);
     let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
     twin.jobs[0].rw = Rw::RandWrite;
     twin.measured()
@@ -160,11 +128,7 @@ pub(crate) fn visits() -> RunData {
     let mut twin = Twin::new(
         7,
         vec![
-            stack(
-                "mdraid(level=5)",
-                "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)",
-                200_000.0,
-            ),
+            stack("mdraid(level=5)", "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)", 200_000.0),
             stack("lvm", "[/dev/sda,/dev/sdb,/dev/sdc] | lvm", 150_000.0),
         ],
     );
@@ -174,10 +138,7 @@ pub(crate) fn visits() -> RunData {
 
 fn facts(hostname: &str) -> Facts {
     #[allow(clippy::needless_update)] // other facts are the host module's business
-    Facts {
-        hostname: Some(hostname.to_owned()),
-        ..Facts::default()
-    }
+    Facts { hostname: Some(hostname.to_owned()), ..Facts::default() }
 }
 
 impl Twin {
@@ -195,6 +156,7 @@ impl Twin {
             histograms: Box::new(|_| None),
             warnings: Vec::new(),
             ends: Vec::new(),
+            visits_ended: Vec::new(),
             outcome: Some("complete".into()),
             torn: 0,
         };
@@ -220,41 +182,23 @@ impl Twin {
     }
 
     fn jobs<const N: usize>(mut self, depths: [u32; N]) -> Twin {
-        self.jobs = depths
-            .map(|iodepth| Job {
-                iodepth,
-                ..Job::default()
-            })
-            .to_vec();
+        self.jobs = depths.map(|iodepth| Job { iodepth, ..Job::default() }).to_vec();
         self
     }
 
     fn measured(mut self) -> RunData {
         let named = |job: &Job| format!("4k-{}-qd{}", job.rw.word(), job.iodepth);
-        let workloads = self.jobs.iter().map(|job| Workload {
-            name: named(job),
-            jobs: vec![job.clone()],
-            engine: None,
-        });
+        let workloads =
+            self.jobs.iter().map(|job| Workload { name: named(job), jobs: vec![job.clone()], engine: None });
         self.data.start.scenario.workloads = workloads.collect();
         self.data.start.scenario.bill = self.bill;
-        for (at, workload) in self
-            .data
-            .start
-            .scenario
-            .workloads
-            .clone()
-            .iter()
-            .enumerate()
-        {
+        for (at, workload) in self.data.start.scenario.workloads.clone().iter().enumerate() {
             self.workers(workload);
             match self.apart {
                 Some(visits) => self.measure_apart(workload, visits),
                 None => self.measure_together(workload, Schedule::new(1, at as u64)),
             }
-            self.data
-                .ends
-                .push((workload.name.clone(), "precision".into()));
+            self.data.ends.push((workload.name.clone(), "precision".into()));
         }
         let histograms = self.histograms;
         self.data.histograms = Box::new(move |offset| histograms.get(&offset).cloned());
@@ -272,6 +216,7 @@ impl Twin {
                 bytes: 4 << 30,
                 engine: "uring".into(),
                 why: "io_uring works here".into(),
+                command: None,
             });
         }
     }
@@ -290,39 +235,26 @@ impl Twin {
         let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
         for (visit, stack) in order.into_iter().enumerate() {
             for slice in 0..16 {
-                self.slice(
-                    workload,
-                    stack,
-                    (visit as u32, visit as u32 * 8 + slice / 2, slice % 2),
-                );
+                self.slice(workload, stack, (visit as u32, visit as u32 * 8 + slice / 2, slice % 2));
             }
         }
     }
 
-    fn slice(
-        &mut self,
-        workload: &Workload,
-        stack: usize,
-        (visit, round, position): (u32, u32, u32),
-    ) {
+    fn slice(&mut self, workload: &Workload, stack: usize, (visit, round, position): (u32, u32, u32)) {
         let job = &workload.jobs[0];
         // Noise that all stacks share and that remembers: 0.9 from slice to slice.
         self.level = 0.9 * self.level + 0.03 * self.noise.normal();
-        let median =
-            self.stacks[stack].latency_ns * self.level.exp() * (1.0 + 0.01 * self.noise.normal());
+        let median = self.stacks[stack].latency_ns * self.level.exp() * (1.0 + 0.01 * self.noise.normal());
         let queued = median * f64::from(job.iodepth).powf(0.6);
         let ios = if job.rw.writes() {
             4096.0
         } else {
             (SLICE_NS / (queued * 1.12) * f64::from(job.iodepth)).floor()
         };
-        let window_ns = if job.rw.writes() {
-            ios * queued * 1.12 / f64::from(job.iodepth)
-        } else {
-            SLICE_NS
-        };
+        let window_ns = if job.rw.writes() { ios * queued * 1.12 / f64::from(job.iodepth) } else { SLICE_NS };
         let offset = self.histogram(queued, ios);
         self.data.slices.push(Slice {
+            set: 0,
             visit,
             round,
             slice: position,
@@ -356,11 +288,7 @@ impl Twin {
     fn histogram(&mut self, median: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
         for _ in 0..ios as u64 {
-            let tail = if self.noise.uniform() < 0.005 {
-                8.0
-            } else {
-                1.0
-            };
+            let tail = if self.noise.uniform() < 0.005 { 8.0 } else { 1.0 };
             histogram.record((median * tail * (0.4 * self.noise.normal()).exp()) as u64);
         }
         let offset = self.histograms.len() as u64 * 64;
@@ -371,46 +299,17 @@ impl Twin {
 
 fn samples(job: &Job, ios: f64, offset: u64, window_ns: f64) -> Vec<Sample> {
     let way = if job.rw.writes() { "write" } else { "read" };
-    let sample = |metric: String, unit: &str, better, value| Sample {
-        metric,
-        unit: unit.into(),
-        better,
-        value,
-    };
+    let sample =
+        |metric: String, unit: &str, better, value| Sample { metric, unit: unit.into(), better, value };
     let mut all = vec![
         sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(ios)),
-        sample(
-            format!("{way}.bytes"),
-            "B",
-            Better::Higher,
-            Value::Value(ios * job.bs as f64),
-        ),
-        sample(
-            format!("{way}.latency"),
-            "ns",
-            Better::Lower,
-            Value::Histogram(offset),
-        ),
-        sample(
-            "cpu.user".into(),
-            "ns",
-            Better::Lower,
-            Value::Value(ios * 40.0),
-        ),
-        sample(
-            "cpu.system".into(),
-            "ns",
-            Better::Lower,
-            Value::Value(ios * 1_900.0),
-        ),
+        sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
+        sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(offset)),
+        sample("cpu.user".into(), "ns", Better::Lower, Value::Value(ios * 40.0)),
+        sample("cpu.system".into(), "ns", Better::Lower, Value::Value(ios * 1_900.0)),
     ];
     if job.rw.writes() {
-        all.push(sample(
-            "flush".into(),
-            "ns",
-            Better::Lower,
-            Value::Value(0.3 * window_ns),
-        ));
+        all.push(sample("flush".into(), "ns", Better::Lower, Value::Value(0.3 * window_ns)));
     }
     all
 }
@@ -425,11 +324,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
     let checked = |stack: &TwinStack| Stack {
         name: stack.name.into(),
         text: stack.text.into(),
-        medium: Medium::File {
-            path: "/srv/iotax.img".into(),
-            size: Some(4 << 30),
-            keep: false,
-        },
+        medium: Medium::File { path: "/srv/iotax.img".into(), size: Some(4 << 30), keep: false },
         layers: stack.text.split(" | ").skip(1).map(layer).collect(),
         own: false,
     };
@@ -437,19 +332,16 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         id: format!("20260101-120000-{seed:04}"),
         at: "2026-01-01T12:00:00Z".into(),
         iotax: "0.1.0".into(),
-        argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)]
-            .map(String::from)
-            .to_vec(),
+        argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)].map(String::from).to_vec(),
         scenario: Scenario {
+            name: None,
+            notes: Vec::new(),
             source: "command line".into(),
             stacks: stacks.iter().map(checked).collect(),
             baseline: 0,
             bill: false,
             workloads: Vec::new(),
-            measure: MeasureSpec {
-                seed,
-                ..MeasureSpec::default()
-            },
+            measure: MeasureSpec { seed, ..MeasureSpec::default() },
             consent: Vec::new(),
             max_written: None,
         },

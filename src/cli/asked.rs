@@ -51,7 +51,8 @@ pub struct Asked {
 impl Asked {
     /// Stacks with keys of `[measure]` and nothing else, as the demo asks.
     pub fn of(stacks: &[String], settings: &[(&str, &str)]) -> Asked {
-        let get = |key: &str| settings.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
+        let get =
+            |key: &str| settings.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
         Asked {
             what: stacks.to_vec(),
             bill: settings.contains(&("bill", "true")),

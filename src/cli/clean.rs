@@ -66,7 +66,9 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
             say(&format!("{id}: still running, left alone\n"))?;
             Ok(None)
         }
-        None => Err(Failed::input(format!("run {id} is still running; hint: end it with Ctrl-C first")).into()),
+        None => {
+            Err(Failed::input(format!("run {id} is still running; hint: end it with Ctrl-C first")).into())
+        }
     }
 }
 

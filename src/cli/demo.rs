@@ -68,13 +68,18 @@ impl Demo<'_> {
         let mut rates = Vec::new();
         for number in 1..=2 {
             let dir = self.measure(&alone)?;
-            let rate = report::findings(&dir)?.workloads[0].rows[0].iops.value().context("the run gave no rate")?;
+            let rate =
+                report::findings(&dir)?.workloads[0].rows[0].iops.value().context("the run gave no rate")?;
             say(&format!("    run {number}: {rate:.0} IOPS\n"))?;
             rates.push(rate);
         }
         let apart = (rates[1] / rates[0] - 1.0) * 100.0;
-        say(&format!("    They land {:.1} % apart, with nothing changed. iotax on the same pair, in slices:\n", apart.abs()))?;
-        let pair = self.scenario(&["", " | null"], &[("precision", "1%"), ("min_time", "10s"), ("budget", "30s")])?;
+        say(&format!(
+            "    They land {:.1} % apart, with nothing changed. iotax on the same pair, in slices:\n",
+            apart.abs()
+        ))?;
+        let pair =
+            self.scenario(&["", " | null"], &[("precision", "1%"), ("min_time", "10s"), ("budget", "30s")])?;
         let dir = self.measure(&pair)?;
         self.tell_verdicts(&dir)?;
         dirs.push(dir);
@@ -87,7 +92,10 @@ impl Demo<'_> {
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
         for missing in &lacking {
-            say(&format!("    without loop and xfs: {} {} ({})\n", missing.what, missing.why, missing.command))?;
+            say(&format!(
+                "    without loop and xfs: {} {} ({})\n",
+                missing.what, missing.why, missing.command
+            ))?;
         }
         let hidden_us = hidden_delay_us()?;
         let stack = format!("{layers} | delay(us={hidden_us})");
@@ -105,12 +113,16 @@ impl Demo<'_> {
         let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
         let line = bill.lines.last().context("the bill has no line")?;
         let Some((value, (low, high))) = known(&line.added_latency) else {
-            return say("    The delay's line has no interval: the machine was too noisy for the time given.\n");
+            return say(
+                "    The delay's line has no interval: the machine was too noisy for the time given.\n",
+            );
         };
         let (value, low, high) = (value / 1e3, low / 1e3, high / 1e3);
         let inside = (low..=high).contains(&(hidden_us as f64));
         let word = if inside { "inside" } else { "outside (one interval in twenty is)" };
-        say(&format!("    Hidden were {hidden_us} us an I/O; found {value:.1} us [{low:.1}, {high:.1}]: {word} its interval.\n"))
+        say(&format!(
+            "    Hidden were {hidden_us} us an I/O; found {value:.1} us [{low:.1}, {high:.1}]: {word} its interval.\n"
+        ))
     }
 
     /// (c) A guest over the file; no headline where its processor is emulated.
@@ -118,11 +130,12 @@ impl Demo<'_> {
         say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
         let lacking = needs::missing(&["qemu", "guest-kernel"], &self.dir());
         if !lacking.is_empty() {
-            return lacking
-                .iter()
-                .try_for_each(|missing| say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command)));
+            return lacking.iter().try_for_each(|missing| {
+                say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command))
+            });
         }
-        let scenario = self.scenario(&["", " | vm(memory=256MiB)"], &[("min_time", "10s"), ("budget", "25s")])?;
+        let scenario =
+            self.scenario(&["", " | vm(memory=256MiB)"], &[("min_time", "10s"), ("budget", "25s")])?;
         let dir = self.measure(&scenario)?;
         self.tell_verdicts(&dir)?;
         dirs.push(dir);

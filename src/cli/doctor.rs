@@ -38,56 +38,20 @@ struct Capability {
 }
 
 const CAPABILITIES: &[Capability] = &[
-    Capability {
-        name: "file",
-        what: "a file against itself and a known delay",
-        needs: &["folder", "space"],
-    },
-    Capability {
-        name: "uring",
-        what: "engine io_uring",
-        needs: &["io_uring"],
-    },
-    Capability {
-        name: "fio",
-        what: "engine fio",
-        needs: &["fio"],
-    },
-    Capability {
-        name: "device",
-        what: "block devices: openers, signatures",
-        needs: &["root"],
-    },
-    Capability {
-        name: "loop",
-        what: "layer loop",
-        needs: &["root", "losetup", "loop-devices"],
-    },
-    Capability {
-        name: "fs(xfs)",
-        what: "layer fs(xfs)",
-        needs: &["root", "mkfs.xfs"],
-    },
-    Capability {
-        name: "fs(ext4)",
-        what: "layer fs(ext4)",
-        needs: &["root", "mkfs.ext4"],
-    },
-    Capability {
-        name: "guest",
-        what: "a QEMU guest, emulated or not",
-        needs: &["qemu", "guest-kernel"],
-    },
+    Capability { name: "file", what: "a file against itself and a known delay", needs: &["folder", "space"] },
+    Capability { name: "uring", what: "engine io_uring", needs: &["io_uring"] },
+    Capability { name: "fio", what: "engine fio", needs: &["fio"] },
+    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root"] },
+    Capability { name: "loop", what: "layer loop", needs: &["root", "losetup", "loop-devices"] },
+    Capability { name: "fs(xfs)", what: "layer fs(xfs)", needs: &["root", "mkfs.xfs"] },
+    Capability { name: "fs(ext4)", what: "layer fs(ext4)", needs: &["root", "mkfs.ext4"] },
+    Capability { name: "guest", what: "a QEMU guest, emulated or not", needs: &["qemu", "guest-kernel"] },
     Capability {
         name: "guest-kvm",
         what: "a guest at the CPU's own speed",
         needs: &["qemu", "guest-kernel", "kvm"],
     },
-    Capability {
-        name: "ssh",
-        what: "another machine, over ssh",
-        needs: &["ssh"],
-    },
+    Capability { name: "ssh", what: "another machine, over ssh", needs: &["ssh"] },
 ];
 
 /// The main job: one command that measures a file against what lies above it.
@@ -169,9 +133,8 @@ pub fn missing_lines(dir: &Path) -> String {
 }
 
 fn check_names(required: &[String]) -> Result<()> {
-    let known = |name: &str| {
-        needs::by_id(name).is_some() || CAPABILITIES.iter().any(|ability| ability.name == name)
-    };
+    let known =
+        |name: &str| needs::by_id(name).is_some() || CAPABILITIES.iter().any(|ability| ability.name == name);
     match required.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
@@ -192,54 +155,29 @@ fn check_names(required: &[String]) -> Result<()> {
 fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> Diagnosis {
     let missing: Vec<Lack> = needs::ALL
         .iter()
-        .filter_map(|need| {
-            Some(Lack {
-                need: need.id,
-                missing: need.missing(probe)?,
-            })
-        })
+        .filter_map(|need| Some(Lack { need: need.id, missing: need.missing(probe)? }))
         .collect();
     let lacks = |ability: &Capability| -> Vec<&'static str> {
-        missing
-            .iter()
-            .map(|lack| lack.need)
-            .filter(|need| ability.needs.contains(need))
-            .collect()
+        missing.iter().map(|lack| lack.need).filter(|need| ability.needs.contains(need)).collect()
     };
     let capabilities = CAPABILITIES
         .iter()
         .map(|ability| {
             let lacks = lacks(ability);
-            Ability {
-                name: ability.name,
-                what: ability.what,
-                works: lacks.is_empty(),
-                lacks,
-            }
+            Ability { name: ability.name, what: ability.what, works: lacks.is_empty(), lacks }
         })
         .collect();
     let unseen = unseen(&inspections);
     let paths: Vec<PathBuf> = inspections.iter().map(|(path, _)| path.clone()).collect();
-    let devices = inspections
-        .into_iter()
-        .filter_map(|(path, found)| Some(device_line(path, found.ok()?)))
-        .collect();
-    Diagnosis {
-        facts: facts::gather_from(probe, &paths),
-        capabilities,
-        missing,
-        devices,
-        unseen,
-    }
+    let devices =
+        inspections.into_iter().filter_map(|(path, found)| Some(device_line(path, found.ok()?))).collect();
+    Diagnosis { facts: facts::gather_from(probe, &paths), capabilities, missing, devices, unseen }
 }
 
 fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
     let lacking = |name: &str| {
         diagnosis.missing.iter().any(|lack| lack.need == name)
-            || diagnosis
-                .capabilities
-                .iter()
-                .any(|ability| ability.name == name && !ability.works)
+            || diagnosis.capabilities.iter().any(|ability| ability.name == name && !ability.works)
     };
     let unmet = required.iter().any(|name| lacking(name)) || lacking(MAIN_JOB);
     if unmet { exit::UNMET_NEED } else { exit::DONE }
@@ -247,11 +185,8 @@ fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
 
 /// Every disk with a size; loop devices only when they are attached.
 fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
-    let has_size = |name: &String| {
-        probe
-            .number(format!("/sys/block/{name}/size"))
-            .is_some_and(|size| size > 0)
-    };
+    let has_size =
+        |name: &String| probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0);
     let hidden = |name: &String| probe.number(format!("/sys/block/{name}/hidden")) == Some(1);
     probe
         .names("/sys/block")
@@ -263,15 +198,8 @@ fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
 }
 
 fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
-    let unread = found
-        .unchecked
-        .iter()
-        .any(|blind| blind.check == Check::Content);
-    let mut names: Vec<String> = found
-        .signatures
-        .iter()
-        .map(|signature| signature.name.clone())
-        .collect();
+    let unread = found.unchecked.iter().any(|blind| blind.check == Check::Content);
+    let mut names: Vec<String> = found.signatures.iter().map(|signature| signature.name.clone()).collect();
     names.sort_unstable();
     names.dedup();
     DeviceLine {
@@ -279,11 +207,7 @@ fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
         bytes: found.bytes,
         consent: consent_word(&found.identity).map(str::to_owned),
         model: found.identity.model.filter(|_| found.kind == Kind::Disk),
-        occupied: found
-            .occupied
-            .into_iter()
-            .map(|finding| finding.text)
-            .collect(),
+        occupied: found.occupied.into_iter().map(|finding| finding.text).collect(),
         carries: (!unread || !names.is_empty()).then_some(names),
     }
 }
@@ -310,10 +234,7 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
             }
         }
     }
-    reasons
-        .into_iter()
-        .map(|(why, paths)| format!("{}: {why}", paths.join(", ")))
-        .collect()
+    reasons.into_iter().map(|(why, paths)| format!("{}: {why}", paths.join(", "))).collect()
 }
 
 /// Columns of the terminal that everything fits into.
@@ -324,11 +245,8 @@ fn render(diagnosis: &Diagnosis) -> String {
     text.push_str("\nCan measure\n");
     for ability in &diagnosis.capabilities {
         let state = if ability.works { "yes" } else { "no" };
-        let lacks = if ability.works {
-            String::new()
-        } else {
-            format!(" (lacks {})", ability.lacks.join(", "))
-        };
+        let lacks =
+            if ability.works { String::new() } else { format!(" (lacks {})", ability.lacks.join(", ")) };
         text.push_str(&wrapped(
             &format!("  {:<4}{:<10}", state, ability.name),
             &format!("{}{lacks}", ability.what),
@@ -338,34 +256,19 @@ fn render(diagnosis: &Diagnosis) -> String {
     if diagnosis.devices.is_empty() {
         text.push_str("  none that can be seen\n");
     }
-    diagnosis
-        .devices
-        .iter()
-        .for_each(|device| text.push_str(&device_lines(device)));
+    diagnosis.devices.iter().for_each(|device| text.push_str(&device_lines(device)));
     if !diagnosis.missing.is_empty() {
         text.push_str("\nMissing\n");
     }
     for lack in &diagnosis.missing {
-        text.push_str(&wrapped(
-            &format!("  {:<14}", lack.need),
-            &lack.missing.what,
-        ));
-        text.push_str(&wrapped(
-            &format!("  {:<14}", ""),
-            &format!("needed {}", lack.missing.why),
-        ));
-        text.push_str(&wrapped(
-            &format!("  {:<14}", ""),
-            &format!("do: {}", lack.missing.command),
-        ));
+        text.push_str(&wrapped(&format!("  {:<14}", lack.need), &lack.missing.what));
+        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("needed {}", lack.missing.why)));
+        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("do: {}", lack.missing.command)));
     }
     if !diagnosis.unseen.is_empty() {
         text.push_str("\nNot seen (no device is written while it could hide a user or data)\n");
     }
-    diagnosis
-        .unseen
-        .iter()
-        .for_each(|why| text.push_str(&wrapped("  ", why)));
+    diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped("  ", why)));
     text
 }
 
@@ -373,60 +276,31 @@ fn machine_lines(facts: &Facts) -> String {
     let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
     let count = |value: Option<u64>| value.map_or_else(|| "?".into(), |count| count.to_string());
     let cpu = &facts.cpu;
-    let topology = format!(
-        "{} CPUs, {} cores, {} sockets",
-        count(cpu.threads),
-        count(cpu.cores),
-        count(cpu.sockets)
-    );
-    let memory = facts
-        .memory_bytes
-        .map_or_else(|| "unknown".into(), show_bytes);
-    let hosted = if cpu.under_hypervisor == Some(true) {
-        ", itself in a VM"
-    } else {
-        ""
-    };
-    let mut text = wrapped(
-        "Machine   ",
-        &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)),
-    );
+    let topology =
+        format!("{} CPUs, {} cores, {} sockets", count(cpu.threads), count(cpu.cores), count(cpu.sockets));
+    let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
+    let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
+    let mut text = wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
     text.push_str(&wrapped("Kernel    ", &word(&facts.kernel)));
-    text.push_str(&wrapped(
-        "CPU       ",
-        &format!("{}; {topology}", word(&cpu.model)),
-    ));
+    text.push_str(&wrapped("CPU       ", &format!("{}; {topology}", word(&cpu.model))));
     text.push_str(&wrapped("Memory    ", &memory));
     text
 }
 
 fn device_lines(device: &DeviceLine) -> String {
-    let model = device
-        .model
+    let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
+    let mut text = wrapped("  ", &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)));
+    let name = device
+        .consent
         .as_ref()
-        .map_or_else(String::new, |model| format!(", {model}"));
-    let mut text = wrapped(
-        "  ",
-        &format!(
-            "{} {}{model}",
-            device.path.display(),
-            show_bytes(device.bytes)
-        ),
-    );
-    let name = device.consent.as_ref().map_or_else(
-        || "has no serial and no WWN: never written".into(),
-        |word| format!("serial={word}"),
-    );
+        .map_or_else(|| "has no serial and no WWN: never written".into(), |word| format!("serial={word}"));
     text.push_str(&wrapped("    ", &name));
     match &device.carries {
         None => text.push_str("    carries: not readable\n"),
         Some(names) if names.is_empty() => {}
         Some(names) => text.push_str(&wrapped("    ", &format!("carries {}", names.join(", ")))),
     }
-    device
-        .occupied
-        .iter()
-        .for_each(|what| text.push_str(&wrapped("    in use: ", what)));
+    device.occupied.iter().for_each(|what| text.push_str(&wrapped("    in use: ", what)));
     text
 }
 
@@ -488,15 +362,11 @@ mod tests {
             text: "sda2 is mounted at / (ext4)".into(),
             pid: None,
         });
-        used.signatures.push(Signature {
-            name: "gpt".into(),
-            place: "at byte 512".into(),
-        });
+        used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
         let mut nameless = device("zram0", None);
-        nameless.unchecked.push(Unchecked {
-            check: Check::Content,
-            why: "it cannot be opened: not permitted".into(),
-        });
+        nameless
+            .unchecked
+            .push(Unchecked { check: Check::Content, why: "it cannot be opened: not permitted".into() });
         vec![used, nameless, device("nvme0n1", Some("S4EVNF0M"))]
             .into_iter()
             .map(|found| (found.path.clone(), Ok(found)))
@@ -507,10 +377,7 @@ mod tests {
     fn a_complete_server() {
         let diagnosis = diagnose(&complete_server().probe, devices());
         insta::assert_snapshot!(render(&diagnosis));
-        assert_eq!(
-            verdict(&diagnosis, &["guest-kvm".into(), "fio".into()]),
-            exit::DONE
-        );
+        assert_eq!(verdict(&diagnosis, &["guest-kvm".into(), "fio".into()]), exit::DONE);
     }
 
     #[test]
@@ -519,16 +386,9 @@ mod tests {
         machine.probe.euid = 1000;
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= WIDTH),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         insta::assert_snapshot!(text);
-        assert_eq!(
-            verdict(&diagnosis, &[]),
-            exit::UNMET_NEED,
-            "the free space is not known"
-        );
+        assert_eq!(verdict(&diagnosis, &[]), exit::UNMET_NEED, "the free space is not known");
     }
 
     #[test]
@@ -548,14 +408,7 @@ mod tests {
     #[test]
     fn every_capability_names_needs_that_exist() {
         for ability in CAPABILITIES {
-            assert!(
-                ability
-                    .needs
-                    .iter()
-                    .all(|need| needs::by_id(need).is_some()),
-                "{}",
-                ability.name
-            );
+            assert!(ability.needs.iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
         }
         assert!(CAPABILITIES.iter().any(|ability| ability.name == MAIN_JOB));
     }
@@ -563,44 +416,23 @@ mod tests {
     #[test]
     fn this_machine_in_text_and_json() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options = |json| Options {
-            json,
-            require: Vec::new(),
-            dir: folder.path().to_owned(),
-        };
+        let options = |json| Options { json, require: Vec::new(), dir: folder.path().to_owned() };
         let (mut text, mut json) = (Vec::new(), Vec::new());
         let absent = || KvmState::Absent("not asked".into());
         let code = run(&options(false), absent, &mut text).expect("doctor");
-        assert_eq!(
-            run(&options(true), absent, &mut json).expect("doctor"),
-            code
-        );
+        assert_eq!(run(&options(true), absent, &mut json).expect("doctor"), code);
         let value: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-        assert!(
-            value["capabilities"]
-                .as_array()
-                .is_some_and(|list| list.len() == CAPABILITIES.len())
-        );
+        assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == CAPABILITIES.len()));
         let text = String::from_utf8(text).expect("UTF-8");
         println!("{text}");
-        assert!(
-            text.contains("Can measure") && text.contains("Devices"),
-            "{text}"
-        );
+        assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
     }
 
     #[test]
     fn paragraphs_wrap_behind_their_column() {
         let text = wrapped("  x: ", &"word ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
-        assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with("     word"))
-        );
-        assert_eq!(
-            wrapped("  ", &"y".repeat(100)),
-            format!("  {}\n", "y".repeat(100))
-        );
+        assert!(text.lines().skip(1).all(|line| line.starts_with("     word")));
+        assert_eq!(wrapped("  ", &"y".repeat(100)), format!("  {}\n", "y".repeat(100)));
     }
 }

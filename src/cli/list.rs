@@ -33,7 +33,9 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
 /// The compared stacks, shortened.
 fn title(run: &store::RunSummary) -> String {
     match &run.start {
-        Ok(start) => start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect::<Vec<_>>().join(" / "),
+        Ok(start) => {
+            start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect::<Vec<_>>().join(" / ")
+        }
         Err(why) => format!("unreadable: {why}"),
     }
 }

@@ -74,7 +74,8 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
-    let runs = || cli.runs.clone().map_or_else(|| crate::store::default_runs_dir().map_err(exit::Failed::from), Ok);
+    let runs =
+        || cli.runs.clone().map_or_else(|| crate::store::default_runs_dir().map_err(exit::Failed::from), Ok);
     match cli.command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),
@@ -102,7 +103,9 @@ pub fn say(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(DONE.into()),
-        other => Ok(other.map_err(|error| exit::Failed::measurement(format!("cannot write to standard output: {error}")))?),
+        other => Ok(other.map_err(|error| {
+            exit::Failed::measurement(format!("cannot write to standard output: {error}"))
+        })?),
     }
 }
 

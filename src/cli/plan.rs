@@ -57,7 +57,8 @@ pub fn show(scenario: &Scenario, colour: bool) -> Result<String> {
         text += &steps(&plan.steps, colour);
         for (index, exposed) in &plan.targets {
             let stack = &scenario.stacks[*index];
-            text += &format!("  measure {}: load on {}, target {}\n", stack.name, exposed.place, exposed.path);
+            text +=
+                &format!("  measure {}: load on {}, target {}\n", stack.name, exposed.place, exposed.path);
         }
         text += "  take all of it down in reverse order\n";
     }

@@ -57,7 +57,9 @@ impl Observer for Progress {
     fn tell(&mut self, event: Event) {
         match event {
             Event::Step { why } => self.status(format!("setting up: {why}")),
-            Event::Filling { bytes } => self.status(format!("filling with incompressible data: {} MiB", bytes >> 20)),
+            Event::Filling { bytes } => {
+                self.status(format!("filling with incompressible data: {} MiB", bytes >> 20))
+            }
             Event::Reaching { place } => self.status(format!("waiting for {place}")),
             Event::Workload { subject, budget_s } => {
                 self.budget_s = budget_s;

@@ -44,7 +44,11 @@ fn known_format(word: &str) -> Result<String, String> {
 /// # Errors
 /// When a run does not exist or cannot be read.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dirs: Vec<PathBuf> = args.run.iter().map(|name| Ok(store::find(runs, name).map_err(Failed::from)?)).collect::<Result<_>>()?;
+    let dirs: Vec<PathBuf> = args
+        .run
+        .iter()
+        .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
+        .collect::<Result<_>>()?;
     print(&dirs, &args.output, columns())?;
     Ok(DONE)
 }
@@ -74,7 +78,8 @@ pub fn findings(dir: &Path) -> Result<Findings> {
 /// # Errors
 /// When one cannot be read.
 pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
-    let renderer = report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
+    let renderer =
+        report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir)).collect::<Result<_>>()?;
     Ok(findings.iter().map(|one| (renderer.render)(one, &Page { width })).collect::<Vec<_>>().join("\n"))
 }

@@ -65,7 +65,11 @@ fn before(scenario: &Scenario, data: &RunData) -> Before {
         .map(|(workload, _)| workload.clone())
         .collect();
     Before {
-        progress: scenario.workloads.iter().map(|workload| (workload.name.clone(), progress(scenario, data, &workload.name))).collect(),
+        progress: scenario
+            .workloads
+            .iter()
+            .map(|workload| (workload.name.clone(), progress(scenario, data, &workload.name)))
+            .collect(),
         ended: data.visits_ended.iter().cloned().collect(),
         first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
         workloads_done: done,
@@ -77,15 +81,19 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
     let mut totals: BTreeMap<u32, Vec<(f64, f64, u32)>> = BTreeMap::new();
     let mut progress = Progress::default();
     for slice in data.slices.iter().filter(|slice| slice.workload == workload) {
-        let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else { continue };
-        let of_round = totals.entry(slice.round).or_insert_with(|| vec![(0.0, 0.0, 0); scenario.stacks.len()]);
+        let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
+            continue;
+        };
+        let of_round =
+            totals.entry(slice.round).or_insert_with(|| vec![(0.0, 0.0, 0); scenario.stacks.len()]);
         let ios: f64 = slice.samples.iter().filter_map(|sample| ios_of(&sample.metric, &sample.value)).sum();
         let seconds = slice.window_ns as f64 / 1e9;
         of_round[stack] = (of_round[stack].0 + ios, of_round[stack].1 + seconds, of_round[stack].2 + 1);
         progress.elapsed_s += seconds;
         progress.next_round = progress.next_round.max(slice.round + 1);
     }
-    let whole = |round: &&Vec<(f64, f64, u32)>| round.iter().all(|(_, _, slices)| *slices == 0 || *slices == 2);
+    let whole =
+        |round: &&Vec<(f64, f64, u32)>| round.iter().all(|(_, _, slices)| *slices == 0 || *slices == 2);
     let rate = |(ios, seconds, slices): &(f64, f64, u32)| (*slices > 0).then(|| ios / seconds);
     progress.rounds = totals.values().filter(whole).map(|round| round.iter().map(rate).collect()).collect();
     progress

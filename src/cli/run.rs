@@ -136,7 +136,12 @@ pub fn session(
 /// # Errors
 /// An unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
-    let accel = scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm").map(guest::wanted_accel);
+    let accel = scenario
+        .stacks
+        .iter()
+        .flat_map(|stack| &stack.layers)
+        .find(|spec| spec.name == "vm")
+        .map(guest::wanted_accel);
     accel.map(guest::Parts::obtain).transpose()
 }
 

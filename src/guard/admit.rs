@@ -41,14 +41,8 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     let inspection = inspect_as(path, depth)?;
     let permit = judge(&inspection, intent, consent).map_err(Failed::from)?;
     let is_device = matches!(inspection.kind, Kind::Disk | Kind::Partition(_));
-    let hold = (is_device && intent == Intent::Write)
-        .then(|| claim(path))
-        .transpose()?;
-    Ok(Admission {
-        inspection,
-        permit,
-        hold,
-    })
+    let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
+    Ok(Admission { inspection, permit, hold })
 }
 
 /// Claims a block device.
@@ -58,8 +52,7 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
 pub fn claim(path: &Path) -> Result<Hold> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let refuse = |why: String| Failed::input(format!("cannot claim {}: {why}", path.display()));
-    let fd =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refuse(error.to_string()))?;
+    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refuse(error.to_string()))?;
     let claim = File::from(fd);
     match claim.metadata() {
         Ok(meta) if meta.file_type().is_block_device() => Ok(Hold { _claim: claim }),
@@ -79,16 +72,8 @@ mod tests {
             return;
         };
         let hold = claim(&device.path).expect("claim");
-        assert!(
-            claim(&device.path)
-                .unwrap_err()
-                .to_string()
-                .contains("busy")
-        );
-        assert!(
-            File::options().write(true).open(&device.path).is_ok(),
-            "plain opens go on"
-        );
+        assert!(claim(&device.path).unwrap_err().to_string().contains("busy"));
+        assert!(File::options().write(true).open(&device.path).is_ok(), "plain opens go on");
         drop(hold);
         assert!(claim(&device.path).is_ok());
     }
@@ -99,21 +84,11 @@ mod tests {
         let (ours, theirs) = (folder.path().join("a"), folder.path().join("b"));
         marker::create(&ours, 1 << 20, "run-1").expect("create");
         std::fs::write(&theirs, "precious").expect("write");
-        assert!(
-            admit(&ours, Intent::Write, &[])
-                .expect("ours")
-                .hold
-                .is_none()
-        );
+        assert!(admit(&ours, Intent::Write, &[]).expect("ours").hold.is_none());
         assert!(admit(&theirs, Intent::Read, &[]).is_ok());
         let error = admit(&theirs, Intent::Write, &[]).expect_err("theirs");
         assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
-        assert!(
-            claim(&ours)
-                .unwrap_err()
-                .to_string()
-                .contains("not a block device")
-        );
+        assert!(claim(&ours).unwrap_err().to_string().contains("not a block device"));
     }
 
     #[test]

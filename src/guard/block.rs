@@ -55,13 +55,8 @@ fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
         devnum: probe.read(dir.join("dev"))?,
         // Both are in units of 512 bytes, whatever the device's block (Documentation/ABI/stable/sysfs-block).
         bytes: probe.number(dir.join("size"))?.checked_mul(512)?,
-        start: probe
-            .number(dir.join("start"))
-            .unwrap_or(0)
-            .checked_mul(512)?,
-        logical_block_bytes: probe
-            .number(queue.join("logical_block_size"))
-            .unwrap_or(512),
+        start: probe.number(dir.join("start")).unwrap_or(0).checked_mul(512)?,
+        logical_block_bytes: probe.number(queue.join("logical_block_size")).unwrap_or(512),
         read_only: probe.number(dir.join("ro")) == Some(1),
         name,
         parent,
@@ -101,9 +96,8 @@ pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
         (None, None) => transient(probe, name),
         _ => None,
     };
-    let serial_shared_with = serial
-        .as_deref()
-        .map_or_else(Vec::new, |own| others_with_serial(probe, name, own));
+    let serial_shared_with =
+        serial.as_deref().map_or_else(Vec::new, |own| others_with_serial(probe, name, own));
     Identity {
         name: Some(node.name.clone()),
         devnum: Some(node.devnum.clone()),
@@ -134,10 +128,7 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
 }
 
 fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
-    files
-        .iter()
-        .find_map(|file| probe.read(dir.join(file)))
-        .map(|text| one_space(&text))
+    files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
 }
 
 /// SCSI pads its fields with blanks, also inside; a person types single ones.
@@ -147,18 +138,13 @@ fn one_space(text: &str) -> String {
 
 /// Not only zeros, blanks and dashes, which cheap drives and bridges tell instead of a serial.
 fn says_something(serial: &str) -> bool {
-    serial
-        .chars()
-        .any(|c| c.is_ascii_alphanumeric() && c != '0')
+    serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
 
 /// A WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`, udev and
 /// labels `0x5000...`.
 pub fn bare_wwn(text: &str) -> &str {
-    ["naa.", "eui.", "uuid.", "0x"]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix))
-        .unwrap_or(text)
+    ["naa.", "eui.", "uuid.", "0x"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
 }
 
 /// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
@@ -174,11 +160,8 @@ fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
     let number = probe.read(dir.join("dev"))?;
     let data = probe.read(format!("/run/udev/data/b{number}"))?;
     keys.iter().find_map(|key| {
-        let line = data.lines().find_map(|line| {
-            line.strip_prefix("E:")?
-                .strip_prefix(key)?
-                .strip_prefix('=')
-        })?;
+        let line =
+            data.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('='))?;
         Some(one_space(line)).filter(|value| !value.is_empty())
     })
 }
@@ -203,10 +186,7 @@ fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
 
 /// Other disks with the same WWN: ways to the very same disk.
 pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
-    other_disks(probe, name)
-        .into_iter()
-        .filter(|other| wwn(probe, other).as_deref() == Some(own))
-        .collect()
+    other_disks(probe, name).into_iter().filter(|other| wwn(probe, other).as_deref() == Some(own)).collect()
 }
 
 fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
@@ -235,19 +215,9 @@ mod tests {
             (Some("S4EVNF0M"), Some("eui.0025385b71b00001"))
         );
         let scsi = named(&machine.probe, "sda");
-        assert_eq!(
-            (scsi.serial.as_deref(), scsi.wwn.as_deref()),
-            (Some("WD-1"), Some("naa.50000"))
-        );
-        machine.block(
-            "/sys/devices/virtio9/block/vdb",
-            "254:16",
-            &[("serial", "disk-1\0\0")],
-        );
-        assert_eq!(
-            named(&machine.probe, "vdb").serial.as_deref(),
-            Some("disk-1")
-        );
+        assert_eq!((scsi.serial.as_deref(), scsi.wwn.as_deref()), (Some("WD-1"), Some("naa.50000")));
+        machine.block("/sys/devices/virtio9/block/vdb", "254:16", &[("serial", "disk-1\0\0")]);
+        assert_eq!(named(&machine.probe, "vdb").serial.as_deref(), Some("disk-1"));
         machine.block(
             "/sys/devices/usb/block/sdx",
             "65:0",
@@ -258,69 +228,37 @@ mod tests {
             "S:disk/by-id/x\nE:ID_SERIAL=Maker_Stick_77\nE:ID_SERIAL_SHORT=77\n",
         )]);
         let stick = named(&machine.probe, "sdx");
-        assert_eq!(
-            (stick.serial, stick.wwn),
-            (None, None),
-            "zeros name nothing"
-        );
+        assert_eq!((stick.serial, stick.wwn), (None, None), "zeros name nothing");
     }
 
     #[test]
     fn udev_tells_when_sysfs_does_not() {
         let machine = server();
         machine.block("/sys/devices/usb/block/sdx", "65:0", &[]);
-        machine.put(&[(
-            "/run/udev/data/b65:0",
-            "E:ID_SERIAL_SHORT=77\nE:ID_WWN=0x5000c5\n",
-        )]);
+        machine.put(&[("/run/udev/data/b65:0", "E:ID_SERIAL_SHORT=77\nE:ID_WWN=0x5000c5\n")]);
         let stick = named(&machine.probe, "sdx");
-        assert_eq!(
-            (stick.serial.as_deref(), stick.wwn.as_deref()),
-            (Some("77"), Some("0x5000c5"))
-        );
+        assert_eq!((stick.serial.as_deref(), stick.wwn.as_deref()), (Some("77"), Some("0x5000c5")));
     }
 
     #[test]
     fn a_disk_without_names_gets_one_for_this_attachment() {
         let machine = server();
-        machine.block(
-            "/sys/devices/virtual/block/zram0",
-            "253:0",
-            &[("diskseq", "12\n")],
-        );
-        assert_eq!(
-            named(&machine.probe, "zram0").transient.as_deref(),
-            Some("boot-1a2b3c4d-diskseq-12")
-        );
-        assert_eq!(
-            named(&machine.probe, "dm-0").transient,
-            None,
-            "no diskseq, no name"
-        );
-        assert_eq!(
-            named(&machine.probe, "sda").transient,
-            None,
-            "the serial does"
-        );
+        machine.block("/sys/devices/virtual/block/zram0", "253:0", &[("diskseq", "12\n")]);
+        assert_eq!(named(&machine.probe, "zram0").transient.as_deref(), Some("boot-1a2b3c4d-diskseq-12"));
+        assert_eq!(named(&machine.probe, "dm-0").transient, None, "no diskseq, no name");
+        assert_eq!(named(&machine.probe, "sda").transient, None, "the serial does");
     }
 
     #[test]
     fn a_shared_serial_is_told() {
         let machine = server();
-        machine.block(
-            "/sys/devices/a/block/nvme0n2",
-            "259:1",
-            &[("device/serial", "S4EVNF0M")],
-        );
+        machine.block("/sys/devices/a/block/nvme0n2", "259:1", &[("device/serial", "S4EVNF0M")]);
         machine.block(
             "/sys/devices/a/block/nvme0c0n1",
             "259:2",
             &[("device/serial", "S4EVNF0M"), ("hidden", "1")],
         );
-        assert_eq!(
-            named(&machine.probe, "nvme0n1").serial_shared_with,
-            ["nvme0n2"]
-        );
+        assert_eq!(named(&machine.probe, "nvme0n1").serial_shared_with, ["nvme0n2"]);
     }
 
     #[test]
@@ -328,19 +266,10 @@ mod tests {
         let machine = server();
         let disk = disk(&machine.probe, "sda").expect("disk");
         let part = partitions(&machine.probe, &disk).remove(0);
-        assert_eq!(
-            (part.name.as_str(), part.parent.as_deref(), part.start),
-            ("sda1", Some("sda"), 1 << 20)
-        );
-        assert_eq!(
-            identity(&machine.probe, &part).serial.as_deref(),
-            Some("WD-1")
-        );
+        assert_eq!((part.name.as_str(), part.parent.as_deref(), part.start), ("sda1", Some("sda"), 1 << 20));
+        assert_eq!(identity(&machine.probe, &part).serial.as_deref(), Some("WD-1"));
         let names = |node: &BlockNode| -> Vec<String> {
-            numbers_in_question(&machine.probe, node)
-                .into_iter()
-                .map(|(_, name)| name)
-                .collect()
+            numbers_in_question(&machine.probe, node).into_iter().map(|(_, name)| name).collect()
         };
         assert_eq!(names(&disk), ["sda", "sda1"]);
         assert_eq!(names(&part), ["sda1", "sda"]);

@@ -29,21 +29,16 @@ pub enum Filled {
 ///
 /// # Errors
 /// When the file is not ours, the file system is full, or holes are left behind.
-pub fn fill(
-    path: &Path,
-    seed: u64,
-    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<Filled> {
+pub fn fill(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<Filled> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
     marker::set_filled(path, false)?;
     let file = open_for_fill(path, &marker)?;
-    let written = write_all(&file, marker.bytes, seed, progress)
-        .map_err(|error| write_error(path, &error))?;
+    let written =
+        write_all(&file, marker.bytes, seed, progress).map_err(|error| write_error(path, &error))?;
     if written < marker.bytes {
         return Ok(Filled::Stopped(written));
     }
-    file.sync_data()
-        .with_context(|| format!("cannot sync {}", path.display()))?;
+    file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
     let holes = holes(path)?;
     if holes > 0 {
         return Err(Failed::measurement(format!(
@@ -63,9 +58,7 @@ pub fn fill(
 /// # Errors
 /// When the file cannot be looked at.
 pub fn holes(path: &Path) -> Result<u64> {
-    let meta = path
-        .metadata()
-        .with_context(|| format!("cannot look at {}", path.display()))?;
+    let meta = path.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
     Ok(meta.len().saturating_sub(meta.blocks().saturating_mul(512)))
 }
 
@@ -76,10 +69,7 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
         .or_else(|_| rustix::fs::open(path, flags, Mode::empty()))
         .with_context(|| format!("cannot open {}", path.display()))?;
     let file = File::from(fd);
-    let inode = file
-        .metadata()
-        .with_context(|| format!("cannot look at {}", path.display()))?
-        .ino();
+    let inode = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.ino();
     if inode != marker.inode {
         return Err(marker::not_ours(path));
     }
@@ -170,11 +160,7 @@ mod tests {
         assert_eq!(data.len() as u64, 2 * MIB + 8192 + TRAILER);
         let blocks: std::collections::HashSet<&[u8]> = data.chunks(4096).collect();
         assert_eq!(blocks.len(), data.len() / 4096, "no block twice");
-        assert!(
-            data[..data.len() - TRAILER as usize]
-                .chunks(8)
-                .all(|word| word != [0; 8])
-        );
+        assert!(data[..data.len() - TRAILER as usize].chunks(8).all(|word| word != [0; 8]));
     }
 
     #[test]
@@ -190,12 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join("theirs");
         std::fs::write(&path, vec![7; 16384]).expect("write");
-        assert!(
-            fill(&path, 1, &mut go_on)
-                .unwrap_err()
-                .to_string()
-                .contains("not a file of iotax")
-        );
+        assert!(fill(&path, 1, &mut go_on).unwrap_err().to_string().contains("not a file of iotax"));
         assert_eq!(std::fs::read(&path).expect("read"), vec![7; 16384]);
     }
 

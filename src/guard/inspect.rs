@@ -167,9 +167,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
 /// As [`inspect`].
 pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     let probe = Probe::here(Path::new("/"), KvmState::Absent("not asked".into()));
-    let link = path
-        .symlink_metadata()
-        .map_err(|error| not_there(path, &error))?;
+    let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = blank(path, link.is_symlink());
     if meta.file_type().is_block_device() {
@@ -226,11 +224,7 @@ fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth
     found.identity = block::identity(probe, &node);
     let target = openers::Target::Device(block::numbers_in_question(probe, &node));
     find_users(probe, found, &target);
-    found.occupied.extend(kernel_users::of_device(
-        probe,
-        &node,
-        found.identity.wwn.as_deref(),
-    ));
+    found.occupied.extend(kernel_users::of_device(probe, &node, found.identity.wwn.as_deref()));
     check_exclusive(found);
     read_content(probe, found, &node, depth);
     found.unchecked.push(Unchecked {
@@ -247,14 +241,9 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
     if let Some(marker) = &found.marker {
         found.bytes = marker.bytes;
     }
-    let target = openers::Target::File {
-        device: meta.dev(),
-        inode: meta.ino(),
-    };
+    let target = openers::Target::File { device: meta.dev(), inode: meta.ino() };
     find_users(probe, found, &target);
-    found
-        .occupied
-        .extend(kernel_users::of_file(probe, &found.path, meta));
+    found.occupied.extend(kernel_users::of_file(probe, &found.path, meta));
     match File::open(&found.path) {
         Ok(file) => {
             check_sole_opener(found, &file);
@@ -262,16 +251,12 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
             if found.marker.is_none() {
                 let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
                 found.signatures = signatures;
-                found.unchecked.extend(trouble.map(|why| Unchecked {
-                    check: Check::Content,
-                    why,
-                }));
+                found.unchecked.extend(trouble.map(|why| Unchecked { check: Check::Content, why }));
             }
         }
-        Err(error) => found.unchecked.push(Unchecked {
-            check: Check::Content,
-            why: format!("cannot be opened: {error}"),
-        }),
+        Err(error) => found
+            .unchecked
+            .push(Unchecked { check: Check::Content, why: format!("cannot be opened: {error}") }),
     }
     Ok(())
 }
@@ -280,18 +265,12 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::Target) {
     if let openers::Target::Device(numbers) = target {
         let (mounted, blind) = mounts::of_devices(probe, numbers);
         found.occupied.extend(mounted);
-        found.unchecked.extend(blind.map(|why| Unchecked {
-            check: Check::Mounts,
-            why,
-        }));
+        found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Mounts, why }));
     }
     found.occupied.extend(kernel_users::swap(probe, target));
     let (open, blind) = openers::find(probe, target);
     found.occupied.extend(open);
-    found.unchecked.extend(blind.map(|why| Unchecked {
-        check: Check::Open,
-        why,
-    }));
+    found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Open, why }));
 }
 
 /// An open with O_EXCL fails on a device that the kernel has given to a mount in any namespace, to
@@ -302,9 +281,7 @@ fn check_exclusive(found: &mut Inspection) {
         Ok(_) => {}
         Err(rustix::io::Errno::BUSY) => found.occupied.push(Finding {
             kind: Use::Exclusive,
-            text:
-                "held exclusively by the kernel (an exclusive open says: device or resource busy)"
-                    .into(),
+            text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
             pid: None,
         }),
         Err(error) => found.unchecked.push(Unchecked {
@@ -331,16 +308,11 @@ fn check_sole_opener(found: &mut Inspection, file: &File) {
 }
 
 fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: Depth) {
-    let blind = |why: String| Unchecked {
-        check: Check::Content,
-        why,
-    };
+    let blind = |why: String| Unchecked { check: Check::Content, why };
     let file = match File::open(&found.path) {
         Ok(file) => file,
         Err(error) => {
-            return found
-                .unchecked
-                .push(blind(format!("it cannot be opened: {error}")));
+            return found.unchecked.push(blind(format!("it cannot be opened: {error}")));
         }
     };
     let (signatures, trouble) = signature::scan(&file, 0, node.bytes, node.logical_block_bytes, "");
@@ -348,24 +320,15 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
     found.unchecked.extend(trouble.map(blind));
     for part in block::partitions(probe, node) {
         let place = format!("in partition {} ", part.name);
-        let (more, trouble) = signature::scan(
-            &file,
-            part.start,
-            part.bytes,
-            node.logical_block_bytes,
-            &place,
-        );
+        let (more, trouble) =
+            signature::scan(&file, part.start, part.bytes, node.logical_block_bytes, &place);
         found.signatures.extend(more);
         found.unchecked.extend(trouble.map(blind));
     }
     let (by_blkid, trouble) = signature::ask_blkid(&found.path);
     found.unchecked.extend(trouble.map(blind));
     for signature in by_blkid {
-        if !found
-            .signatures
-            .iter()
-            .any(|known| known.name == signature.name)
-        {
+        if !found.signatures.iter().any(|known| known.name == signature.name) {
             found.signatures.push(signature);
         }
     }
@@ -377,22 +340,13 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
 fn sample_content(found: &mut Inspection, bytes: u64) {
     let sample = sample::take(&found.path, bytes);
     if let Some(failed) = &sample.first_failure {
-        let why = format!(
-            "{} of {} reads failed, first: {failed}",
-            sample.failed,
-            sample.blocks + sample.failed
-        );
-        found.unchecked.push(Unchecked {
-            check: Check::Content,
-            why,
-        });
+        let why =
+            format!("{} of {} reads failed, first: {failed}", sample.failed, sample.blocks + sample.failed);
+        found.unchecked.push(Unchecked { check: Check::Content, why });
     }
     if sample.nonzero > 0 && found.signatures.is_empty() {
         let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);
-        found.signatures.push(Signature {
-            name: "data".into(),
-            place,
-        });
+        found.signatures.push(Signature { name: "data".into(), place });
     }
     found.sample = Some(sample);
 }

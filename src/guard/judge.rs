@@ -43,8 +43,7 @@ pub struct Refusal {
 }
 
 fn hint_clause(hint: &Option<String>) -> String {
-    hint.as_ref()
-        .map_or_else(String::new, |hint| format!("; hint: {hint}"))
+    hint.as_ref().map_or_else(String::new, |hint| format!("; hint: {hint}"))
 }
 
 impl From<Refusal> for Failed {
@@ -59,22 +58,14 @@ impl From<Refusal> for Failed {
 /// The refusal with every reason found and what to do.
 pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<Permit, Refusal> {
     let refuse = |verb: &str, reasons: Vec<String>, hint: Option<String>| {
-        Err(Refusal {
-            path: found.path.clone(),
-            verb: verb.into(),
-            reasons,
-            hint,
-        })
+        Err(Refusal { path: found.path.clone(), verb: verb.into(), reasons, hint })
     };
     if let Some(reason) = unusable(found) {
         return refuse("use", vec![reason], size_hint(found));
     }
     let verdict = match (intent, &found.kind) {
         (Intent::Read, _) => {
-            return Ok(Permit {
-                warnings: read_warnings(found),
-                destroys: Vec::new(),
-            });
+            return Ok(Permit { warnings: read_warnings(found), destroys: Vec::new() });
         }
         (Intent::Write, Kind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
@@ -95,8 +86,7 @@ fn unusable(found: &Inspection) -> Option<String> {
 
 fn size_hint(found: &Inspection) -> Option<String> {
     let name = found.identity.name.as_deref()?;
-    name.starts_with("zram")
-        .then(|| format!("echo 1G > /sys/block/{name}/disksize"))
+    name.starts_with("zram").then(|| format!("echo 1G > /sys/block/{name}/disksize"))
 }
 
 fn read_warnings(found: &Inspection) -> Vec<String> {
@@ -113,15 +103,10 @@ fn judge_file(found: &Inspection) -> Verdict {
     if found.symlink {
         reasons.push("it is a symbolic link".into());
     }
-    let ours = found
-        .marker
-        .as_ref()
-        .is_some_and(|marker| Some(marker.inode) == found.identity.inode);
+    let ours = found.marker.as_ref().is_some_and(|marker| Some(marker.inode) == found.identity.inode);
     if !ours {
-        reasons.push(
-            "it is not a file of iotax (no valid marker), and another's file is never written"
-                .into(),
-        );
+        reasons
+            .push("it is not a file of iotax (no valid marker), and another's file is never written".into());
     }
     reasons.extend(used(&found.occupied));
     let hint = match (ours, found.occupied.is_empty()) {
@@ -159,25 +144,15 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
 }
 
 fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
-    let names: BTreeSet<&str> = found
-        .signatures
-        .iter()
-        .map(|signature| signature.name.as_str())
-        .collect();
+    let names: BTreeSet<&str> = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let Some(word) = consent_word(&found.identity) else {
         return conclude(vec![nameless(&found.identity)], None, found, Vec::new());
     };
     let hint = Some(destroy_option(word, &names));
-    if let Some(reason) = consent
-        .iter()
-        .find_map(|given| ambiguous(&found.identity, given))
-    {
+    if let Some(reason) = consent.iter().find_map(|given| ambiguous(&found.identity, given)) {
         return conclude(vec![reason], hint, found, Vec::new());
     }
-    let Some(given) = consent
-        .iter()
-        .find(|given| names_device(&found.identity, &given.serial))
-    else {
+    let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial)) else {
         let mut reasons = vec!["its destruction is not consented to".to_owned()];
         reasons.extend(carried(found, &names));
         return conclude(reasons, hint, found, Vec::new());
@@ -185,20 +160,10 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
     let unnamed: BTreeSet<&str> = names
         .iter()
         .copied()
-        .filter(|name| {
-            !given
-                .wipe
-                .iter()
-                .any(|wipe| wipe.eq_ignore_ascii_case(name))
-        })
+        .filter(|name| !given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(name)))
         .collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
-    conclude(
-        reasons,
-        hint,
-        found,
-        names.into_iter().map(str::to_owned).collect(),
-    )
+    conclude(reasons, hint, found, names.into_iter().map(str::to_owned).collect())
 }
 
 fn conclude(
@@ -210,21 +175,13 @@ fn conclude(
     if !reasons.is_empty() {
         return Err((reasons, hint));
     }
-    let warnings = found
-        .unchecked
-        .iter()
-        .map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
-    Ok(Permit {
-        warnings: warnings.collect(),
-        destroys,
-    })
+    let warnings =
+        found.unchecked.iter().map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
+    Ok(Permit { warnings: warnings.collect(), destroys })
 }
 
 fn used(occupied: &[Finding]) -> Vec<String> {
-    occupied
-        .iter()
-        .map(|finding| finding.text.clone())
-        .collect()
+    occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
 /// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not see
@@ -240,31 +197,16 @@ fn is_vital(check: Check) -> bool {
 fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
-        .filter_map(|name| {
-            found
-                .signatures
-                .iter()
-                .find(|signature| signature.name == **name)
-        })
+        .filter_map(|name| found.signatures.iter().find(|signature| signature.name == **name))
         .map(|signature| format!("{} ({})", signature.name, signature.place))
         .collect();
-    (!listed.is_empty()).then(|| {
-        format!(
-            "it carries {}, which the consent does not name",
-            listed.join(", ")
-        )
-    })
+    (!listed.is_empty()).then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
 }
 
 /// The word that names this device and no other.
 pub fn consent_word(identity: &Identity) -> Option<&str> {
-    let serial = identity
-        .serial
-        .as_deref()
-        .filter(|_| identity.serial_shared_with.is_empty());
-    serial
-        .or(identity.wwn.as_deref())
-        .or(identity.transient.as_deref())
+    let serial = identity.serial.as_deref().filter(|_| identity.serial_shared_with.is_empty());
+    serial.or(identity.wwn.as_deref()).or(identity.transient.as_deref())
 }
 
 fn nameless(identity: &Identity) -> String {
@@ -273,13 +215,15 @@ fn nameless(identity: &Identity) -> String {
             "its serial {serial} is also that of {}, and it has no WWN, so nothing names it alone",
             identity.serial_shared_with.join(", ")
         ),
-        None => "it has no serial, no WWN and no attachment number, so that nothing but its path names it".into(),
+        None => {
+            "it has no serial, no WWN and no attachment number, so that nothing but its path names it".into()
+        }
     }
 }
 
 fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
-    let shared = !identity.serial_shared_with.is_empty()
-        && identity.serial.as_deref() == Some(given.serial.as_str());
+    let shared =
+        !identity.serial_shared_with.is_empty() && identity.serial.as_deref() == Some(given.serial.as_str());
     shared.then(|| {
         format!(
             "serial {} does not say which: {} tells it too",
@@ -293,22 +237,13 @@ fn names_device(identity: &Identity, word: &str) -> bool {
     let wwn = |text: &str| bare_wwn(text).to_ascii_lowercase();
     identity.serial.as_deref() == Some(word)
         || identity.transient.as_deref() == Some(word)
-        || identity
-            .wwn
-            .as_deref()
-            .is_some_and(|own| wwn(own) == wwn(word))
+        || identity.wwn.as_deref().is_some_and(|own| wwn(own) == wwn(word))
 }
 
 fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
-    let wipes: String = signatures
-        .iter()
-        .map(|name| format!(",wipe={name}"))
-        .collect();
+    let wipes: String = signatures.iter().map(|name| format!(",wipe={name}")).collect();
     let text = format!("serial={word}{wipes}");
-    match text
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "=,.-_:".contains(c))
-    {
+    match text.chars().all(|c| c.is_ascii_alphanumeric() || "=,.-_:".contains(c)) {
         true => format!("--destroy {text} (all data on it will be lost)"),
         false => format!("--destroy '{text}' (all data on it will be lost)"),
     }
@@ -319,32 +254,22 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
 /// # Errors
 /// A clause that says what is wrong.
 pub fn parse_consent(text: &str) -> Result<Consent, String> {
-    let mut consent = Consent {
-        serial: String::new(),
-        wipe: Vec::new(),
-    };
+    let mut consent = Consent { serial: String::new(), wipe: Vec::new() };
     for part in text.split(',') {
-        match part
-            .split_once('=')
-            .map(|(key, value)| (key.trim(), value.trim()))
-        {
+        match part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
             Some((_, "")) => return Err(format!("\"{part}\" has no value")),
             Some(("serial" | "wwn", value)) if consent.serial.is_empty() => {
                 value.clone_into(&mut consent.serial)
             }
             Some(("serial" | "wwn", _)) => {
-                return Err(format!(
-                    "\"{text}\" names two devices; give --destroy once for each"
-                ));
+                return Err(format!("\"{text}\" names two devices; give --destroy once for each"));
             }
             Some(("wipe", value)) => consent.wipe.push(value.to_owned()),
             _ => return Err(format!("\"{part}\" is not serial=X, wwn=X or wipe=NAME")),
         }
     }
     match consent.serial.as_str() {
-        "" => Err(format!(
-            "\"{text}\" names no device; write serial=X, as `iotax doctor` lists it"
-        )),
+        "" => Err(format!("\"{text}\" names no device; write serial=X, as `iotax doctor` lists it")),
         word if word.starts_with('/') => Err(format!(
             "\"{word}\" is a path, which may be another disk tomorrow; name the serial, as `iotax doctor` lists it"
         )),
@@ -375,10 +300,7 @@ mod tests {
             marker: None,
             occupied: Vec::new(),
             signatures: Vec::new(),
-            sample: Some(Sample {
-                blocks: 1000,
-                ..Sample::default()
-            }),
+            sample: Some(Sample { blocks: 1000, ..Sample::default() }),
             unchecked: Vec::new(),
             read_only: false,
         }
@@ -386,37 +308,19 @@ mod tests {
 
     fn carrying(names: &[&str]) -> Inspection {
         let mut found = disk(Some("S1"), None);
-        found.signatures = names
-            .iter()
-            .map(|name| Signature {
-                name: (*name).into(),
-                place: "at byte 0".into(),
-            })
-            .collect();
+        found.signatures =
+            names.iter().map(|name| Signature { name: (*name).into(), place: "at byte 0".into() }).collect();
         found
     }
 
     fn using(kind: Use, text: &str) -> Finding {
-        Finding {
-            kind,
-            text: text.into(),
-            pid: None,
-        }
+        Finding { kind, text: text.into(), pid: None }
     }
 
     fn file_of_ours() -> Inspection {
-        let marker = Marker {
-            run_id: "r".into(),
-            inode: 7,
-            device: 1,
-            born_ns: None,
-            bytes: 1 << 20,
-            filled: true,
-        };
-        let identity = Identity {
-            inode: Some(7),
-            ..Identity::default()
-        };
+        let marker =
+            Marker { run_id: "r".into(), inode: 7, device: 1, born_ns: None, bytes: 1 << 20, filled: true };
+        let identity = Identity { inode: Some(7), ..Identity::default() };
         Inspection {
             path: "/srv/x".into(),
             kind: Kind::File,
@@ -428,169 +332,60 @@ mod tests {
     }
 
     fn write(found: &Inspection, destroy: &[&str]) -> Result<Permit, String> {
-        let consent: Vec<Consent> = destroy
-            .iter()
-            .map(|text| parse_consent(text).expect("consent"))
-            .collect();
+        let consent: Vec<Consent> =
+            destroy.iter().map(|text| parse_consent(text).expect("consent")).collect();
         judge(found, Intent::Write, &consent).map_err(|refusal| refusal.to_string())
     }
 
     #[test]
     fn writing_a_device_case_by_case() {
         let mut used_one = disk(Some("S1"), None);
-        used_one
-            .occupied
-            .push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
+        used_one.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
         let mut blind = disk(Some("S1"), None);
-        blind.unchecked.push(Unchecked {
-            check: Check::Open,
-            why: "other users' processes".into(),
-        });
+        blind.unchecked.push(Unchecked { check: Check::Open, why: "other users' processes".into() });
         let mut reserved = disk(Some("S1"), None);
-        reserved.unchecked.push(Unchecked {
-            check: Check::Reservation,
-            why: "not read".into(),
-        });
+        reserved.unchecked.push(Unchecked { check: Check::Reservation, why: "not read".into() });
         let mut shared = disk(Some("S1"), None);
         shared.identity.serial_shared_with = vec!["sdc".into()];
         let mut shared_wwn = disk(Some("S1"), Some("naa.500A"));
         shared_wwn.identity.serial_shared_with = vec!["sdc".into()];
         let mut transient = disk(None, None);
         transient.identity.transient = Some("boot-12345678-diskseq-9".into());
-        let read_only = Inspection {
-            read_only: true,
-            ..disk(Some("S1"), None)
-        };
-        let unsampled = Inspection {
-            sample: None,
-            ..disk(Some("S1"), None)
-        };
-        let empty = Inspection {
-            bytes: 0,
-            ..disk(Some("S1"), None)
-        };
+        let read_only = Inspection { read_only: true, ..disk(Some("S1"), None) };
+        let unsampled = Inspection { sample: None, ..disk(Some("S1"), None) };
+        let empty = Inspection { bytes: 0, ..disk(Some("S1"), None) };
         let plain = disk(Some("S1"), Some("naa.500A"));
         type Case<'a> = (&'a str, &'a Inspection, &'a [&'a str], Result<(), &'a str>);
         let cases: &[Case] = &[
             ("consented", &plain, &["serial=S1"], Ok(())),
             ("by WWN", &plain, &["wwn=naa.500a"], Ok(())),
-            (
-                "by WWN as udev writes it",
-                &plain,
-                &["serial=0x500a"],
-                Ok(()),
-            ),
-            (
-                "one of two consents",
-                &plain,
-                &["serial=S9", "serial=S1"],
-                Ok(()),
-            ),
+            ("by WWN as udev writes it", &plain, &["serial=0x500a"], Ok(())),
+            ("one of two consents", &plain, &["serial=S9", "serial=S1"], Ok(())),
             ("reservation not read", &reserved, &["serial=S1"], Ok(())),
-            (
-                "no consent",
-                &plain,
-                &[],
-                Err("hint: --destroy serial=S1 (all data"),
-            ),
-            (
-                "another's serial",
-                &plain,
-                &["serial=S2"],
-                Err("not consented to"),
-            ),
-            (
-                "part of the serial",
-                &plain,
-                &["serial=S"],
-                Err("not consented to"),
-            ),
-            (
-                "in use, consented",
-                &used_one,
-                &["serial=S1"],
-                Err("sdb1 is mounted at /srv"),
-            ),
-            (
-                "others' processes unseen",
-                &blind,
-                &["serial=S1"],
-                Err("not seen: other users' processes"),
-            ),
+            ("no consent", &plain, &[], Err("hint: --destroy serial=S1 (all data")),
+            ("another's serial", &plain, &["serial=S2"], Err("not consented to")),
+            ("part of the serial", &plain, &["serial=S"], Err("not consented to")),
+            ("in use, consented", &used_one, &["serial=S1"], Err("sdb1 is mounted at /srv")),
+            ("others' processes unseen", &blind, &["serial=S1"], Err("not seen: other users' processes")),
             ("read-only", &read_only, &["serial=S1"], Err("read-only")),
-            (
-                "not sampled",
-                &unsampled,
-                &["serial=S1"],
-                Err("not sampled"),
-            ),
+            ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
             ("no size", &empty, &["serial=S1"], Err("size is 0")),
-            (
-                "shared serial",
-                &shared,
-                &["serial=S1"],
-                Err("nothing names it alone"),
-            ),
-            (
-                "shared serial with WWN",
-                &shared_wwn,
-                &["serial=S1"],
-                Err("hint: --destroy serial=naa.500A"),
-            ),
-            (
-                "shared serial, by WWN",
-                &shared_wwn,
-                &["wwn=naa.500A"],
-                Ok(()),
-            ),
-            (
-                "no name at all",
-                &disk(None, None),
-                &["serial=S1"],
-                Err("nothing but its path names it"),
-            ),
-            (
-                "transient name",
-                &transient,
-                &["serial=boot-12345678-diskseq-9"],
-                Ok(()),
-            ),
-            (
-                "transient name of before",
-                &transient,
-                &["serial=boot-12345678-diskseq-8"],
-                Err("diskseq-9"),
-            ),
-            (
-                "gpt not named",
-                &carrying(&["gpt"]),
-                &["serial=S1"],
-                Err("it carries gpt (at byte 0)"),
-            ),
-            (
-                "gpt named",
-                &carrying(&["gpt"]),
-                &["serial=S1,wipe=gpt"],
-                Ok(()),
-            ),
+            ("shared serial", &shared, &["serial=S1"], Err("nothing names it alone")),
+            ("shared serial with WWN", &shared_wwn, &["serial=S1"], Err("hint: --destroy serial=naa.500A")),
+            ("shared serial, by WWN", &shared_wwn, &["wwn=naa.500A"], Ok(())),
+            ("no name at all", &disk(None, None), &["serial=S1"], Err("nothing but its path names it")),
+            ("transient name", &transient, &["serial=boot-12345678-diskseq-9"], Ok(())),
+            ("transient name of before", &transient, &["serial=boot-12345678-diskseq-8"], Err("diskseq-9")),
+            ("gpt not named", &carrying(&["gpt"]), &["serial=S1"], Err("it carries gpt (at byte 0)")),
+            ("gpt named", &carrying(&["gpt"]), &["serial=S1,wipe=gpt"], Ok(())),
             (
                 "one of two named",
                 &carrying(&["gpt", "ext4"]),
                 &["serial=S1,wipe=gpt"],
                 Err("it carries ext4"),
             ),
-            (
-                "both named",
-                &carrying(&["gpt", "ext4"]),
-                &["serial=S1,wipe=gpt,wipe=EXT4"],
-                Ok(()),
-            ),
-            (
-                "data not named",
-                &carrying(&["data"]),
-                &["serial=S1"],
-                Err("wipe=data"),
-            ),
+            ("both named", &carrying(&["gpt", "ext4"]), &["serial=S1,wipe=gpt,wipe=EXT4"], Ok(())),
+            ("data not named", &carrying(&["data"]), &["serial=S1"], Err("wipe=data")),
             (
                 "named for another disk",
                 &carrying(&["gpt"]),
@@ -614,20 +409,10 @@ mod tests {
         let mut other_inode = ours.clone();
         other_inode.identity.inode = Some(8);
         let mut held = ours.clone();
-        held.occupied
-            .push(using(Use::Loop, "held by loop device loop0"));
-        let theirs = Inspection {
-            marker: None,
-            ..ours.clone()
-        };
-        let link = Inspection {
-            symlink: true,
-            ..ours.clone()
-        };
-        let folder = Inspection {
-            kind: Kind::Other("a folder".into()),
-            ..ours
-        };
+        held.occupied.push(using(Use::Loop, "held by loop device loop0"));
+        let theirs = Inspection { marker: None, ..ours.clone() };
+        let link = Inspection { symlink: true, ..ours.clone() };
+        let folder = Inspection { kind: Kind::Other("a folder".into()), ..ours };
         for (found, part) in [
             (&other_inode, "not a file of iotax"),
             (&held, "held by loop device loop0"),
@@ -656,10 +441,7 @@ mod tests {
             let mut found = disk(Some("S1"), None);
             found.occupied.push(using(kind, "somebody uses it"));
             let refused = write(&found, &["serial=S1"]).expect_err("in use");
-            assert!(
-                refused.contains("somebody uses it") && !refused.contains("--destroy"),
-                "{refused}"
-            );
+            assert!(refused.contains("somebody uses it") && !refused.contains("--destroy"), "{refused}");
             let permit = judge(&found, Intent::Read, &[]).expect("reading is allowed");
             assert!(permit.warnings[0].contains("somebody uses it"));
         }
@@ -670,10 +452,7 @@ mod tests {
         let found = carrying(&["gpt", "LVM2_member"]);
         let refused = judge(&found, Intent::Write, &[]).expect_err("no consent");
         let hint = refused.hint.expect("hint");
-        let option = hint
-            .strip_prefix("--destroy ")
-            .and_then(|rest| rest.split(' ').next())
-            .expect("option");
+        let option = hint.strip_prefix("--destroy ").and_then(|rest| rest.split(' ').next()).expect("option");
         assert!(write(&found, &[option]).is_ok(), "{option}");
     }
 

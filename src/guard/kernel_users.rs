@@ -11,11 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 fn finding(kind: Use, text: String) -> Finding {
-    Finding {
-        kind,
-        text,
-        pid: None,
-    }
+    Finding { kind, text, pid: None }
 }
 
 /// Swap space on the target: /proc/swaps names files and devices.
@@ -38,17 +34,14 @@ pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Find
         .collect();
     found.extend(wwn.into_iter().flat_map(|wwn| other_ways(probe, node, wwn)));
     found.extend(loops(probe, &|backing| same_device(probe, node, backing)));
-    found.extend(exports(probe, &|exported| {
-        same_device(probe, node, exported)
-    }));
+    found.extend(exports(probe, &|exported| same_device(probe, node, exported)));
     found
 }
 
 /// Loops on a file and exports of it.
 pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
     let same = |other: &Path| {
-        std::fs::metadata(other)
-            .is_ok_and(|other| (other.dev(), other.ino()) == (meta.dev(), meta.ino()))
+        std::fs::metadata(other).is_ok_and(|other| (other.dev(), other.ino()) == (meta.dev(), meta.ino()))
             || path.canonicalize().is_ok_and(|path| path == other)
     };
     let mut found = loops(probe, &same);
@@ -75,27 +68,18 @@ fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
     let uuid = probe.read(dir.join("dm/uuid")).unwrap_or_default();
     // device-mapper's users prefix the uuid with their name: LVM-, CRYPT-, mpath-.
     match uuid.split('-').next().unwrap_or_default() {
-        "mpath" => finding(
-            Use::Multipath,
-            format!("{name} is a path of multipath device {holder} ({mapped})"),
-        ),
-        "LVM" => finding(
-            Use::Holder,
-            format!("{name} is held by LVM volume {holder} ({mapped})"),
-        ),
-        "CRYPT" => finding(
-            Use::Holder,
-            format!("{name} is held by encrypted device {holder} ({mapped})"),
-        ),
-        _ if !mapped.is_empty() => finding(
-            Use::Holder,
-            format!("{name} is held by device-mapper {holder} ({mapped})"),
-        ),
+        "mpath" => {
+            finding(Use::Multipath, format!("{name} is a path of multipath device {holder} ({mapped})"))
+        }
+        "LVM" => finding(Use::Holder, format!("{name} is held by LVM volume {holder} ({mapped})")),
+        "CRYPT" => finding(Use::Holder, format!("{name} is held by encrypted device {holder} ({mapped})")),
+        _ if !mapped.is_empty() => {
+            finding(Use::Holder, format!("{name} is held by device-mapper {holder} ({mapped})"))
+        }
         _ => match probe.read(dir.join("md/level")) {
-            Some(level) => finding(
-                Use::Holder,
-                format!("{name} is a member of software RAID {holder} ({level})"),
-            ),
+            Some(level) => {
+                finding(Use::Holder, format!("{name} is a member of software RAID {holder} ({level})"))
+            }
             None => finding(Use::Holder, format!("{name} is held by {holder}")),
         },
     }
@@ -106,23 +90,14 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     block::others_with_wwn(probe, name, wwn)
         .into_iter()
-        .map(|other| {
-            finding(
-                Use::Multipath,
-                format!("{name} is also reached as {other} (same WWN {wwn})"),
-            )
-        })
+        .map(|other| finding(Use::Multipath, format!("{name} is also reached as {other} (same WWN {wwn})")))
         .collect()
 }
 
 /// Loop devices whose backing file satisfies `is_target`, with where they are mounted.
 fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
-    for name in probe
-        .names("/sys/block")
-        .into_iter()
-        .filter(|name| name.starts_with("loop"))
-    {
+    for name in probe.names("/sys/block").into_iter().filter(|name| name.starts_with("loop")) {
         let dir = block::sys_block(&name);
         let Some(backing) = probe.read(dir.join("loop/backing_file")) else {
             continue;
@@ -131,17 +106,11 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
         if !is_target(&backing) {
             continue;
         }
-        let numbers = block::disk(probe, &name)
-            .map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
+        let numbers =
+            block::disk(probe, &name).map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
         let (mounted, _) = mounts::of_devices(probe, &numbers);
-        let also: String = mounted
-            .iter()
-            .map(|mount| format!("; {}", mount.text))
-            .collect();
-        found.push(finding(
-            Use::Loop,
-            format!("held by loop device {name}{also}"),
-        ));
+        let also: String = mounted.iter().map(|mount| format!("; {}", mount.text)).collect();
+        found.push(finding(Use::Loop, format!("held by loop device {name}{also}")));
     }
     found
 }
@@ -149,29 +118,14 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
 /// Kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
-    let nvmet = probe
-        .names("/sys/kernel/config/nvmet/subsystems")
-        .into_iter()
-        .flat_map(|subsystem| {
-            let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
-            probe
-                .names(&dir)
-                .into_iter()
-                .map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
-        });
+    let nvmet = probe.names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(|subsystem| {
+        let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
+        probe.names(&dir).into_iter().map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
+    });
     lio.into_iter()
         .chain(nvmet)
-        .filter(|attribute| {
-            probe
-                .read(attribute)
-                .is_some_and(|path| is_target(Path::new(&path)))
-        })
-        .map(|attribute| {
-            finding(
-                Use::Exported,
-                format!("exported by the kernel ({})", attribute.display()),
-            )
-        })
+        .filter(|attribute| probe.read(attribute).is_some_and(|path| is_target(Path::new(&path))))
+        .map(|attribute| finding(Use::Exported, format!("exported by the kernel ({})", attribute.display())))
         .collect()
 }
 
@@ -181,10 +135,7 @@ fn two_down(probe: &Probe, dir: &str, attribute: &str) -> Vec<PathBuf> {
         .into_iter()
         .flat_map(|first| {
             let inner = Path::new(dir).join(first);
-            probe
-                .names(&inner)
-                .into_iter()
-                .map(move |second| inner.join(second).join(attribute))
+            probe.names(&inner).into_iter().map(move |second| inner.join(second).join(attribute))
         })
         .collect()
 }
@@ -207,19 +158,10 @@ mod tests {
     fn raid_members_and_what_stands_on_raid() {
         let machine = server();
         let member = users(&machine.probe, "sda");
-        assert_eq!(
-            member,
-            [(
-                Use::Holder,
-                "sda1 is a member of software RAID md0 (raid1)".into()
-            )]
-        );
+        assert_eq!(member, [(Use::Holder, "sda1 is a member of software RAID md0 (raid1)".into())]);
         assert_eq!(
             users(&machine.probe, "md0"),
-            [(
-                Use::Holder,
-                "md0 is held by LVM volume dm-0 (vg-data)".into()
-            )]
+            [(Use::Holder, "md0 is held by LVM volume dm-0 (vg-data)".into())]
         );
         assert_eq!(users(&machine.probe, "nvme0n1"), []);
     }
@@ -228,65 +170,38 @@ mod tests {
     fn device_mappers_by_their_prefix() {
         let machine = server();
         for (dm, uuid, kind, word) in [
-            (
-                "dm-1",
-                "mpath-3600",
-                Use::Multipath,
-                "multipath device dm-1",
-            ),
-            (
-                "dm-2",
-                "CRYPT-LUKS2-ab",
-                Use::Holder,
-                "encrypted device dm-2",
-            ),
+            ("dm-1", "mpath-3600", Use::Multipath, "multipath device dm-1"),
+            ("dm-2", "CRYPT-LUKS2-ab", Use::Holder, "encrypted device dm-2"),
             ("dm-3", "own-thing", Use::Holder, "device-mapper dm-3"),
             ("bcache0", "", Use::Holder, "held by bcache0"),
         ] {
             let dir = format!("/sys/devices/virtual/block/{dm}");
-            let name: &[(&str, &str)] = if uuid.is_empty() {
-                &[]
-            } else {
-                &[("dm/name", "x"), ("dm/uuid", uuid)]
-            };
+            let name: &[(&str, &str)] =
+                if uuid.is_empty() { &[] } else { &[("dm/name", "x"), ("dm/uuid", uuid)] };
             machine.block(&dir, &format!("251:{}", dm.len() + uuid.len()), name);
             let finding = describe_holder(&machine.probe, "sdc", dm);
-            assert!(
-                finding.kind == kind && finding.text.contains(word),
-                "{finding:?}"
-            );
+            assert!(finding.kind == kind && finding.text.contains(word), "{finding:?}");
         }
     }
 
     #[test]
     fn two_ways_to_one_disk() {
         let machine = server();
-        machine.block(
-            "/sys/devices/b/block/sdz",
-            "65:16",
-            &[("device/wwid", "naa.50000\n")],
+        machine.block("/sys/devices/b/block/sdz", "65:16", &[("device/wwid", "naa.50000\n")]);
+        assert!(
+            users(&machine.probe, "sda")
+                .contains(&(Use::Multipath, "sda is also reached as sdz (same WWN naa.50000)".into()))
         );
-        assert!(users(&machine.probe, "sda").contains(&(
-            Use::Multipath,
-            "sda is also reached as sdz (same WWN naa.50000)".into()
-        )));
     }
 
     #[test]
     fn exported_by_the_kernel() {
         let machine = server();
         machine.put(&[
-            (
-                "/sys/kernel/config/target/core/iblock_0/disk/udev_path",
-                "/dev/sdq\n",
-            ),
-            (
-                "/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path",
-                "/dev/sdr\n",
-            ),
+            ("/sys/kernel/config/target/core/iblock_0/disk/udev_path", "/dev/sdq\n"),
+            ("/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdr\n"),
         ]);
-        let of =
-            |path: &str| exports(&machine.probe, &|exported| exported == Path::new(path)).len();
+        let of = |path: &str| exports(&machine.probe, &|exported| exported == Path::new(path)).len();
         assert_eq!((of("/dev/sdq"), of("/dev/sdr"), of("/dev/sds")), (1, 1, 0));
     }
 }

@@ -121,10 +121,7 @@ fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) ->
         };
     }
     let Some((_file, marker)) = open_ours(path, false)? else {
-        return Ok(Removal::Refused(format!(
-            "{} has no marker of iotax",
-            path.display()
-        )));
+        return Ok(Removal::Refused(format!("{} has no marker of iotax", path.display())));
     };
     if let Err(why) = is_meant(&marker) {
         return Ok(Removal::Refused(format!("{}: {why}", path.display())));
@@ -133,10 +130,7 @@ fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) ->
     match path.symlink_metadata() {
         Ok(meta) if meta.ino() == marker.inode => {}
         _ => {
-            return Ok(Removal::Refused(format!(
-                "{} was replaced meanwhile",
-                path.display()
-            )));
+            return Ok(Removal::Refused(format!("{} was replaced meanwhile", path.display())));
         }
     }
     std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -160,11 +154,8 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
         }
         Err(error) => return Err(error).with_context(|| format!("cannot open {}", path.display())),
     };
-    let meta = file
-        .metadata()
-        .with_context(|| format!("cannot look at {}", path.display()))?;
-    let marker =
-        read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
+    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    let marker = read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(marker.map(|marker| (file, marker)))
 }
 
@@ -189,12 +180,7 @@ fn encode(marker: &Marker) -> [u8; TRAILER as usize] {
     fields.extend(MAGIC);
     fields.extend(VERSION.to_le_bytes());
     fields.extend(u32::from(marker.filled).to_le_bytes());
-    for number in [
-        marker.bytes,
-        marker.inode,
-        marker.device,
-        marker.born_ns.unwrap_or(0),
-    ] {
+    for number in [marker.bytes, marker.inode, marker.device, marker.born_ns.unwrap_or(0)] {
         fields.extend(number.to_le_bytes());
     }
     fields.push(marker.run_id.len() as u8);
@@ -263,7 +249,8 @@ fn refuse_existing(path: &Path) -> Result<()> {
                 marker.run_id,
                 show_bytes(marker.bytes)
             ),
-            _ => "exists already and is not a file of iotax, so it is never written; hint: name another path".to_owned(),
+            _ => "exists already and is not a file of iotax, so it is never written; hint: name another path"
+                .to_owned(),
         }
     };
     Err(Failed::input(format!("cannot create {}: it {what}", path.display())).into())
@@ -337,11 +324,9 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     match rustix::fs::open(parent, flags, Mode::RUSR | Mode::WUSR) {
         Ok(fd) => Ok(Some(File::from(fd))),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
-        Err(error) => Err(Failed::input(format!(
-            "cannot write to folder {}: {error}",
-            parent.display()
-        ))
-        .into()),
+        Err(error) => {
+            Err(Failed::input(format!("cannot write to folder {}: {error}", parent.display())).into())
+        }
     }
 }
 
@@ -376,9 +361,7 @@ fn create_named(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
 fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER)
         .map_err(|error| allocate_error(path, error))?;
-    let meta = file
-        .metadata()
-        .with_context(|| format!("cannot look at {}", path.display()))?;
+    let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
     let marker = Marker {
         run_id: run_id.to_owned(),
         inode: meta.ino(),
@@ -400,8 +383,7 @@ fn allocate_error(path: &Path, error: rustix::io::Errno) -> anyhow::Error {
         Errno::NOSPC => "the file system is full; hint: a smaller size=, or another folder".into(),
         Errno::DQUOT => "the quota is used up; hint: a smaller size=, or another folder".into(),
         Errno::FBIG => {
-            "larger than the file system or the file size limit allows; hint: a smaller size="
-                .into()
+            "larger than the file system or the file size limit allows; hint: a smaller size=".into()
         }
         other => format!("cannot allocate: {other}"),
     };
@@ -447,46 +429,26 @@ mod tests {
         let path = folder.path().join("x.img");
         let marker = create(&path, MIB, "run-1").expect("create");
         let meta = path.metadata().expect("metadata");
-        assert_eq!(
-            (meta.len(), meta.permissions().mode() & 0o777),
-            (MIB + TRAILER, 0o600)
-        );
+        assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (MIB + TRAILER, 0o600));
         assert!(meta.blocks() * 512 >= MIB, "allocated in full");
         assert_eq!(read(&path).expect("read"), Some(marker.clone()));
         set_filled(&path, true).expect("set filled");
         assert!(read(&path).expect("read").expect("ours").filled);
-        assert_eq!(
-            remove_if_ours(&path, marker.inode).expect("remove"),
-            Removal::Removed
-        );
-        assert_eq!(
-            remove_if_ours(&path, marker.inode).expect("remove"),
-            Removal::AlreadyGone
-        );
+        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::AlreadyGone);
     }
 
     #[test]
     fn what_exists_is_never_created_over() {
         let folder = folder();
-        let (theirs, ours, link) = (
-            folder.path().join("a"),
-            folder.path().join("b"),
-            folder.path().join("c"),
-        );
+        let (theirs, ours, link) =
+            (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
         std::fs::write(&theirs, "precious").expect("write");
         create(&ours, MIB, "run-1").expect("create");
         std::os::unix::fs::symlink(folder.path().join("nowhere"), &link).expect("link");
         let error = |path: &Path| create(path, MIB, "run-2").unwrap_err().to_string();
-        assert!(
-            error(&theirs).contains("not a file of iotax"),
-            "{}",
-            error(&theirs)
-        );
-        assert!(
-            error(&ours).contains("made by iotax run run-1"),
-            "{}",
-            error(&ours)
-        );
+        assert!(error(&theirs).contains("not a file of iotax"), "{}", error(&theirs));
+        assert!(error(&ours).contains("made by iotax run run-1"), "{}", error(&ours));
         assert!(error(&link).contains("symbolic link"), "{}", error(&link));
         assert_eq!(std::fs::read(&theirs).expect("read"), b"precious");
         assert!(!folder.path().join("nowhere").exists());
@@ -498,55 +460,28 @@ mod tests {
         let (theirs, ours) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&theirs, vec![7; 8192]).expect("write");
         let inode = theirs.metadata().expect("metadata").ino();
-        assert!(matches!(
-            remove_if_ours(&theirs, inode).expect("look"),
-            Removal::Refused(_)
-        ));
+        assert!(matches!(remove_if_ours(&theirs, inode).expect("look"), Removal::Refused(_)));
         let marker = create(&ours, MIB, "run-1").expect("create");
-        assert!(matches!(
-            remove_if_ours(&ours, marker.inode + 1).expect("look"),
-            Removal::Refused(_)
-        ));
-        assert!(matches!(
-            remove_of_run(&ours, "run-2").expect("look"),
-            Removal::Refused(_)
-        ));
+        assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
+        assert!(matches!(remove_of_run(&ours, "run-2").expect("look"), Removal::Refused(_)));
         assert!(theirs.exists() && ours.exists());
-        assert_eq!(
-            remove_of_run(&ours, "run-1").expect("remove"),
-            Removal::Removed
-        );
+        assert_eq!(remove_of_run(&ours, "run-1").expect("remove"), Removal::Removed);
     }
 
     #[test]
     fn a_copy_a_grown_file_a_link_and_a_fifo_are_not_ours() {
         let folder = folder();
-        let (ours, copy, link) = (
-            folder.path().join("a"),
-            folder.path().join("b"),
-            folder.path().join("c"),
-        );
+        let (ours, copy, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
         create(&ours, MIB, "run-1").expect("create");
         std::fs::copy(&ours, &copy).expect("copy");
         std::os::unix::fs::symlink(&ours, &link).expect("link");
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("fifo");
-        for path in [
-            &copy,
-            &link,
-            &fifo,
-            &folder.path().to_owned(),
-            &folder.path().join("none"),
-        ] {
+        for path in [&copy, &link, &fifo, &folder.path().to_owned(), &folder.path().join("none")] {
             assert_eq!(read(path).expect("read"), None, "{}", path.display());
             assert!(set_filled(path, true).is_err(), "{}", path.display());
         }
-        File::options()
-            .write(true)
-            .open(&ours)
-            .expect("open")
-            .set_len(2 * MIB)
-            .expect("grow");
+        File::options().write(true).open(&ours).expect("open").set_len(2 * MIB).expect("grow");
         assert_eq!(read(&ours).expect("read"), None);
     }
 
@@ -556,11 +491,7 @@ mod tests {
         let error = |path: &Path, bytes| create(path, bytes, "run-1").unwrap_err();
         let path = folder.path().join("x");
         assert!(error(&path, 1000).to_string().contains("multiple of 4 KiB"));
-        assert!(
-            error(&folder.path().join("no/x"), MIB)
-                .to_string()
-                .contains("hint: mkdir -p")
-        );
+        assert!(error(&folder.path().join("no/x"), MIB).to_string().contains("hint: mkdir -p"));
         let full = error(&path, 1 << 50);
         assert!(full.to_string().contains("10 % stay free"), "{full}");
         assert_eq!(crate::exit::code_of(&full), crate::exit::UNMET_NEED);
@@ -576,9 +507,7 @@ mod tests {
         let error = create(&path, 8 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("stay free"), "{error}");
         // Room for the check, none for the allocation: the check is not the only line of defence.
-        let file = open_unnamed(mount.path())
-            .expect("open")
-            .expect("tmpfs has unnamed files");
+        let file = open_unnamed(mount.path()).expect("open").expect("tmpfs has unnamed files");
         let error = lay_out(&file, &path, 16 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("full"), "{error}");
         assert!(create_named(&path, 16 * MIB, "run-1").is_err());

@@ -70,22 +70,11 @@ pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>,
             let Some((_, name)) = devices.iter().find(|(devnum, _)| *devnum == number) else {
                 continue;
             };
-            let place = if elsewhere {
-                format!(" in the mount namespace of process {pid}")
-            } else {
-                String::new()
-            };
-            let text = format!(
-                "{name} is mounted at {} ({}){place}",
-                mount.point.display(),
-                mount.kind
-            );
+            let place =
+                if elsewhere { format!(" in the mount namespace of process {pid}") } else { String::new() };
+            let text = format!("{name} is mounted at {} ({}){place}", mount.point.display(), mount.kind);
             if !found.iter().any(|known| known.text == text) {
-                found.push(Finding {
-                    kind: Use::Mounted,
-                    text,
-                    pid: elsewhere.then_some(pid),
-                });
+                found.push(Finding { kind: Use::Mounted, text, pid: elsewhere.then_some(pid) });
             }
         }
     }
@@ -114,10 +103,8 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
         match std::fs::read_link(probe.at(format!("{dir}/ns/mnt"))) {
             Ok(link) => {
                 let key = link.to_string_lossy().into_owned();
-                if let (false, Some(text)) = (
-                    seen.contains_key(&key),
-                    probe.read(format!("{dir}/mountinfo")),
-                ) {
+                if let (false, Some(text)) = (seen.contains_key(&key), probe.read(format!("{dir}/mountinfo")))
+                {
                     seen.insert(key, (pid, text));
                 }
             }
@@ -127,24 +114,16 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
     }
     if seen.is_empty() {
         // A made-up machine, or a kernel without namespaces.
-        seen.extend(
-            probe
-                .read("/proc/self/mountinfo")
-                .map(|text| ("own".to_owned(), (0, text))),
-        );
+        seen.extend(probe.read("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))));
     }
-    let why = (blind > 0)
-        .then(|| format!("the mount namespaces of {blind} processes that we may not look into"));
+    let why =
+        (blind > 0).then(|| format!("the mount namespaces of {blind} processes that we may not look into"));
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 
 /// Ids of the processes that can be seen.
 pub(super) fn pids(probe: &Probe) -> Vec<u32> {
-    probe
-        .names("/proc")
-        .iter()
-        .filter_map(|name| name.parse().ok())
-        .collect()
+    probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// In a container /proc shows the container's processes only. The initial PID namespace has a fixed
@@ -165,14 +144,8 @@ mod tests {
                     37 35 0:55 / /b rw - btrfs /dev/sdb rw\nnonsense\n";
         let mounts = parse(text);
         assert_eq!(mounts.len(), 2);
-        assert_eq!(
-            (mounts[0].devnum.as_str(), mounts[0].point.to_str()),
-            ("98:0", Some("/mnt two"))
-        );
-        assert_eq!(
-            (mounts[1].kind.as_str(), mounts[1].source.as_str()),
-            ("btrfs", "/dev/sdb")
-        );
+        assert_eq!((mounts[0].devnum.as_str(), mounts[0].point.to_str()), ("98:0", Some("/mnt two")));
+        assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("btrfs", "/dev/sdb"));
     }
 
     #[test]

@@ -25,15 +25,10 @@ impl Target {
     /// The name under which this file is the target; `None` when it is another.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
-            Target::File { device, inode } => {
-                (meta.dev() == *device && meta.ino() == *inode).then_some("it")
-            }
+            Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
             Target::Device(numbers) if meta.file_type().is_block_device() => {
                 let number = super::block::devnum(meta.rdev());
-                numbers
-                    .iter()
-                    .find(|(devnum, _)| *devnum == number)
-                    .map(|(_, name)| name.as_str())
+                numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
             Target::Device(_) => None,
         }
@@ -43,23 +38,12 @@ impl Target {
 /// Processes but this one that have the target open, and why some were not seen.
 pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
-    for pid in pids(probe)
-        .into_iter()
-        .filter(|pid| *pid != std::process::id())
-    {
-        let comm = || {
-            probe
-                .read(format!("/proc/{pid}/comm"))
-                .unwrap_or_else(|| "?".into())
-        };
+    for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
+        let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
                 let text = format!("{name} is open in process {pid} ({})", comm());
-                found.push(Finding {
-                    kind: Use::Open,
-                    text,
-                    pid: Some(pid),
-                });
+                found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
             }
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
@@ -69,10 +53,7 @@ pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
             Err(_) => {}
         }
     }
-    (
-        found,
-        blindness(&blind).or_else(|| beyond_pid_namespace(probe)),
-    )
+    (found, blindness(&blind).or_else(|| beyond_pid_namespace(probe)))
 }
 
 fn blindness(pids: &[String]) -> Option<String> {

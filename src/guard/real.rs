@@ -14,14 +14,8 @@ const MIB: u64 = 1 << 20;
 
 /// Consent to whatever the target is called and carries: what is refused with this stays refused.
 fn full_consent(found: &Inspection) -> Vec<Consent> {
-    let word = super::judge::consent_word(&found.identity)
-        .unwrap_or("none")
-        .to_owned();
-    let wipe = found
-        .signatures
-        .iter()
-        .map(|signature| signature.name.clone())
-        .collect();
+    let word = super::judge::consent_word(&found.identity).unwrap_or("none").to_owned();
+    let wipe = found.signatures.iter().map(|signature| signature.name.clone()).collect();
     vec![Consent { serial: word, wipe }]
 }
 
@@ -29,15 +23,8 @@ fn full_consent(found: &Inspection) -> Vec<Consent> {
 /// sandboxes) hides its open files, for which every device is refused: said, and set aside here.
 fn inspect_unhindered(path: &Path) -> Inspection {
     let mut found = inspect(path).expect("inspect");
-    for blind in found
-        .unchecked
-        .iter()
-        .filter(|blind| blind.check == Check::Open)
-    {
-        skip(&format!(
-            "full root for the whole permit: not seen: {}",
-            blind.why
-        ));
+    for blind in found.unchecked.iter().filter(|blind| blind.check == Check::Open) {
+        skip(&format!("full root for the whole permit: not seen: {}", blind.why));
         assert!(refused(path).contains("not seen: "));
     }
     found.unchecked.retain(|blind| blind.check != Check::Open);
@@ -47,51 +34,34 @@ fn inspect_unhindered(path: &Path) -> Inspection {
 /// Why writing is refused in spite of full consent.
 fn refused(path: &Path) -> String {
     let found = inspect(path).expect("inspect");
-    judge(&found, Intent::Write, &full_consent(&found))
-        .expect_err("must be refused")
-        .to_string()
+    judge(&found, Intent::Write, &full_consent(&found)).expect_err("must be refused").to_string()
 }
 
 fn occupied_by(path: &Path, kind: Use) -> String {
     let found = inspect(path).expect("inspect");
     let finding = found.occupied.iter().find(|finding| finding.kind == kind);
-    finding
-        .unwrap_or_else(|| panic!("{kind:?} not among {:?}", found.occupied))
-        .text
-        .clone()
+    finding.unwrap_or_else(|| panic!("{kind:?} not among {:?}", found.occupied)).text.clone()
 }
 
 fn signatures(path: &Path) -> Vec<String> {
-    inspect(path)
-        .expect("inspect")
-        .signatures
-        .into_iter()
-        .map(|signature| signature.name)
-        .collect()
+    inspect(path).expect("inspect").signatures.into_iter().map(|signature| signature.name).collect()
 }
 
 /// Without consent that names the signature, and with it.
 fn refused_unless_named(device: &Loop, name: &str) {
     let found = inspect_unhindered(&device.path);
     assert!(
-        found
-            .signatures
-            .iter()
-            .any(|signature| signature.name == name),
+        found.signatures.iter().any(|signature| signature.name == name),
         "{name}: {:?}",
         found.signatures
     );
     let mut consent = full_consent(&found);
     assert_eq!(
-        judge(&found, Intent::Write, &consent)
-            .map_err(|refusal| refusal.to_string())
-            .map(|_| ()),
+        judge(&found, Intent::Write, &consent).map_err(|refusal| refusal.to_string()).map(|_| ()),
         Ok(())
     );
     consent[0].wipe.retain(|wipe| wipe != name);
-    let refusal = judge(&found, Intent::Write, &consent)
-        .expect_err("not named")
-        .to_string();
+    let refusal = judge(&found, Intent::Write, &consent).expect_err("not named").to_string();
     assert!(refusal.contains(name), "{refusal}");
 }
 
@@ -101,25 +71,12 @@ fn an_empty_device_that_nobody_uses_is_permitted_with_consent() {
         return;
     };
     let found = inspect_unhindered(&device.path);
-    assert_eq!(
-        (found.occupied.as_slice(), found.signatures.as_slice()),
-        ([].as_slice(), [].as_slice())
-    );
+    assert_eq!((found.occupied.as_slice(), found.signatures.as_slice()), ([].as_slice(), [].as_slice()));
     assert!(judge(&found, Intent::Write, &full_consent(&found)).is_ok());
-    let hint = judge(&found, Intent::Write, &[])
-        .expect_err("no consent")
-        .hint
-        .expect("hint");
+    let hint = judge(&found, Intent::Write, &[]).expect_err("no consent").hint.expect("hint");
     assert!(hint.starts_with("--destroy serial=boot-"), "{hint}");
     let known = [Check::Reservation, Check::Mounts];
-    assert!(
-        found
-            .unchecked
-            .iter()
-            .all(|blind| known.contains(&blind.check)),
-        "{:?}",
-        found.unchecked
-    );
+    assert!(found.unchecked.iter().all(|blind| known.contains(&blind.check)), "{:?}", found.unchecked);
 }
 
 #[test]
@@ -134,25 +91,14 @@ fn mounted() {
     if run(&["mount", device.name(), point.to_str().expect("utf-8")]).is_none() {
         return;
     }
-    let (mounted, held) = (
-        occupied_by(&device.path, Use::Mounted),
-        occupied_by(&device.path, Use::Exclusive),
-    );
+    let (mounted, held) =
+        (occupied_by(&device.path, Use::Mounted), occupied_by(&device.path, Use::Exclusive));
     let by_file = occupied_by(&device.file, Use::Loop);
     let refusal = refused(&device.path);
     run(&["umount", point.to_str().expect("utf-8")]).expect("unmount");
-    assert!(
-        mounted.contains(point.to_str().expect("utf-8")),
-        "{mounted}"
-    );
-    assert!(
-        held.contains("busy") && refusal.contains("is mounted at"),
-        "{refusal}"
-    );
-    assert!(
-        by_file.contains("is mounted at"),
-        "the file below says so too: {by_file}"
-    );
+    assert!(mounted.contains(point.to_str().expect("utf-8")), "{mounted}");
+    assert!(held.contains("busy") && refusal.contains("is mounted at"), "{refusal}");
+    assert!(by_file.contains("is mounted at"), "the file below says so too: {by_file}");
 }
 
 #[test]
@@ -164,35 +110,16 @@ fn mounted_in_another_namespace_only() {
         return;
     }
     let point = device.mount_point();
-    let script = format!(
-        "mount {} {} && exec sleep 60",
-        device.name(),
-        point.display()
-    );
-    let mounts =
-        |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+    let script = format!("mount {} {} && exec sleep 60", device.name(), point.display());
+    let mounts = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
     let is_mounted = |pid: u32| mounts(pid).contains(point.to_str().expect("utf-8"));
-    let words = [
-        "unshare",
-        "-m",
-        "--propagation",
-        "private",
-        "sh",
-        "-c",
-        &script,
-    ];
+    let words = ["unshare", "-m", "--propagation", "private", "sh", "-c", &script];
     let Some(child) = Child::start(&words, is_mounted) else {
         return;
     };
     assert!(!is_mounted(std::process::id()), "hidden from us");
     let mounted = occupied_by(&device.path, Use::Mounted);
-    assert!(
-        mounted.contains(&format!(
-            "in the mount namespace of process {}",
-            child.pid()
-        )),
-        "{mounted}"
-    );
+    assert!(mounted.contains(&format!("in the mount namespace of process {}", child.pid())), "{mounted}");
     assert!(refused(&device.path).contains("is mounted at"));
 }
 
@@ -201,16 +128,7 @@ fn a_mounted_partition_occupies_its_disk_but_not_its_sibling() {
     let Some(device) = Loop::of(64 * MIB) else {
         return;
     };
-    if run(&[
-        "sgdisk",
-        "-n",
-        "1:2048:40959",
-        "-n",
-        "2:40960:81919",
-        device.name(),
-    ])
-    .is_none()
-    {
+    if run(&["sgdisk", "-n", "1:2048:40959", "-n", "2:40960:81919", device.name()]).is_none() {
         return;
     }
     // Told to the kernel directly: not every kernel reads this table itself.
@@ -229,10 +147,7 @@ fn a_mounted_partition_occupies_its_disk_but_not_its_sibling() {
     let sibling = inspect(Path::new(&parts[1])).expect("inspect");
     let names = signatures(&device.path);
     run(&["umount", point.to_str().expect("utf-8")]).expect("unmount");
-    assert!(
-        disk.contains("p1 is mounted at") && own.contains("p1 is mounted at"),
-        "{disk}\n{own}"
-    );
+    assert!(disk.contains("p1 is mounted at") && own.contains("p1 is mounted at"), "{disk}\n{own}");
     assert_eq!(sibling.occupied, []);
     assert!(
         names.contains(&"gpt".into()) && names.contains(&"ext4".into()),
@@ -252,10 +167,7 @@ fn held_by_a_loop_device() {
     let held = inspect(&device.path).expect("inspect").occupied;
     let refusal = refused(&device.path);
     run(&["losetup", "--detach", &upper]).expect("detach");
-    assert!(
-        held.iter().any(|finding| finding.kind == Use::Loop),
-        "{held:?}"
-    );
+    assert!(held.iter().any(|finding| finding.kind == Use::Loop), "{held:?}");
     assert!(refusal.contains("held by loop device"), "{refusal}");
 }
 
@@ -297,17 +209,7 @@ fn foreign_signatures() {
         ("ext4", 64, &["mkfs.ext4", "-q"]),
         ("xfs", 320, &["mkfs.xfs", "-q"]),
         ("btrfs", 128, &["mkfs.btrfs", "-q"]),
-        (
-            "LVM2_member",
-            64,
-            &[
-                "pvcreate",
-                "-q",
-                "--config",
-                "devices{use_devicesfile=0}",
-                "-y",
-            ],
-        ),
+        ("LVM2_member", 64, &["pvcreate", "-q", "--config", "devices{use_devicesfile=0}", "-y"]),
         ("gpt", 64, &["sgdisk", "-n", "1:0:0"]),
         ("dos", 64, &["parted", "-s", "LOOP", "mklabel", "msdos"]),
         (
@@ -331,10 +233,8 @@ fn foreign_signatures() {
         let Some(device) = Loop::of(mib * MIB) else {
             return;
         };
-        let mut words: Vec<&str> = words
-            .iter()
-            .map(|word| if *word == "LOOP" { device.name() } else { word })
-            .collect();
+        let mut words: Vec<&str> =
+            words.iter().map(|word| if *word == "LOOP" { device.name() } else { word }).collect();
         if !words.contains(&device.name()) {
             words.push(device.name());
         }
@@ -351,15 +251,10 @@ fn a_raid_members_superblock() {
     let Some(device) = Loop::of(64 * MIB) else {
         return;
     };
-    let disk = File::options()
-        .write(true)
-        .open(&device.path)
-        .expect("open");
+    let disk = File::options().write(true).open(&device.path).expect("open");
     let mut block = vec![0; 4096];
     block[..8].copy_from_slice(&[0xfc, 0x4e, 0x2b, 0xa9, 1, 0, 0, 0]);
-    disk.write_all_at(&block, 4096)
-        .and_then(|()| disk.sync_all())
-        .expect("write");
+    disk.write_all_at(&block, 4096).and_then(|()| disk.sync_all()).expect("write");
     drop(disk);
     refused_unless_named(&device, "linux_raid_member");
 }
@@ -369,13 +264,8 @@ fn data_without_a_signature() {
     let Some(device) = Loop::of(64 * MIB) else {
         return;
     };
-    let disk = File::options()
-        .write(true)
-        .open(&device.path)
-        .expect("open");
-    disk.write_all_at(&vec![0xa7; 8 << 20], 20 << 20)
-        .and_then(|()| disk.sync_all())
-        .expect("write");
+    let disk = File::options().write(true).open(&device.path).expect("open");
+    disk.write_all_at(&vec![0xa7; 8 << 20], 20 << 20).and_then(|()| disk.sync_all()).expect("write");
     drop(disk);
     refused_unless_named(&device, "data");
 }
@@ -383,23 +273,14 @@ fn data_without_a_signature() {
 #[test]
 fn anothers_file_and_a_symbolic_link() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let (theirs, ours, link) = (
-        folder.path().join("a"),
-        folder.path().join("b"),
-        folder.path().join("c"),
-    );
+    let (theirs, ours, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
     std::fs::write(&theirs, vec![7; 65536]).expect("write");
     marker::create(&ours, MIB, "run-1").expect("create");
     std::os::unix::fs::symlink(&ours, &link).expect("link");
     assert!(refused(&theirs).contains("not a file of iotax"));
     assert!(refused(&link).contains("symbolic link"));
     assert!(refused(folder.path()).contains("a folder"));
-    assert!(
-        inspect(&folder.path().join("none"))
-            .unwrap_err()
-            .to_string()
-            .contains("cannot inspect")
-    );
+    assert!(inspect(&folder.path().join("none")).unwrap_err().to_string().contains("cannot inspect"));
     let found = inspect(&ours).expect("inspect");
     let wire = serde_json::to_string(&found).expect("serialize");
     assert_eq!(serde_json::from_str::<Inspection>(&wire).expect("deserialize"), found);
@@ -415,16 +296,12 @@ fn a_file_open_in_another_process() {
     let other = folder.path().join("other-name");
     std::fs::hard_link(&path, &other).expect("hard link");
     let script = format!("exec sleep 60 <{}", other.display());
-    let is_open =
-        |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == other);
+    let is_open = |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == other);
     let Some(child) = Child::start(&["sh", "-c", &script], is_open) else {
         return;
     };
     let refusal = refused(&path);
-    assert!(
-        refusal.contains(&format!("open in process {}", child.pid())),
-        "{refusal}"
-    );
+    assert!(refusal.contains(&format!("open in process {}", child.pid())), "{refusal}");
 }
 
 #[test]
@@ -433,17 +310,13 @@ fn a_device_open_in_another_process() {
         return;
     };
     let script = format!("exec sleep 60 <{}", device.name());
-    let is_open = |pid: u32| {
-        std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == device.path)
-    };
+    let is_open =
+        |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == device.path);
     let Some(child) = Child::start(&["sh", "-c", &script], is_open) else {
         return;
     };
     let refusal = refused(&device.path);
-    assert!(
-        refusal.contains(&format!("open in process {} (sleep)", child.pid())),
-        "{refusal}"
-    );
+    assert!(refusal.contains(&format!("open in process {} (sleep)", child.pid())), "{refusal}");
 }
 
 #[test]
@@ -467,28 +340,21 @@ fn a_file_open_in_a_running_qemu() {
     ];
     let has_it = |pid: u32| {
         std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == path))
+            entries.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == path))
         })
     };
     let Some(child) = Child::start(&words, has_it) else {
         return;
     };
     let refusal = refused(&path);
-    assert!(
-        refusal.contains(&format!("open in process {} (qemu-system", child.pid())),
-        "{refusal}"
-    );
+    assert!(refusal.contains(&format!("open in process {} (qemu-system", child.pid())), "{refusal}");
 }
 
 /// Only looked at, never written.
 #[test]
 fn the_root_device() {
     let text = std::fs::read_to_string("/proc/self/mountinfo").expect("mountinfo");
-    let root = super::mounts::parse(&text)
-        .into_iter()
-        .find(|mount| mount.point == Path::new("/"));
+    let root = super::mounts::parse(&text).into_iter().find(|mount| mount.point == Path::new("/"));
     let device = root
         .map(|mount| mount.source)
         .filter(|source| source.starts_with("/dev/") && Path::new(source).exists());
@@ -497,8 +363,5 @@ fn the_root_device() {
     };
     assert!(occupied_by(Path::new(&device), Use::Mounted).contains("is mounted at /"));
     let refusal = refused(Path::new(&device));
-    assert!(
-        refusal.contains("is mounted at /") && !refusal.contains("--destroy"),
-        "{refusal}"
-    );
+    assert!(refusal.contains("is mounted at /") && !refusal.contains("--destroy"), "{refusal}");
 }

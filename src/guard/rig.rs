@@ -25,16 +25,10 @@ pub(crate) fn run(words: &[&str]) -> Option<String> {
         skip(words[0]);
         None
     })?;
-    let output = Command::new(program)
-        .args(&words[1..])
-        .stdin(Stdio::null())
-        .output()
-        .expect("start a program");
+    let output =
+        Command::new(program).args(&words[1..]).stdin(Stdio::null()).output().expect("start a program");
     if !output.status.success() {
-        skip(&format!(
-            "{words:?} to work: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        ));
+        skip(&format!("{words:?} to work: {}", String::from_utf8_lossy(&output.stderr).trim()));
         return None;
     }
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -88,18 +82,12 @@ impl Loop {
     pub(crate) fn of(bytes: u64) -> Option<Loop> {
         let folder = tempfile::tempdir().expect("temporary folder");
         let file = folder.path().join("loop.img");
-        std::fs::File::create(&file)
-            .and_then(|file| file.set_len(bytes))
-            .expect("backing file");
+        std::fs::File::create(&file).and_then(|file| file.set_len(bytes)).expect("backing file");
         if !root() {
             return None;
         }
         let path = run(&["losetup", "--find", "--show", "--partscan", file.to_str()?])?;
-        Some(Loop {
-            path: path.into(),
-            file,
-            folder,
-        })
+        Some(Loop { path: path.into(), file, folder })
     }
 
     /// Its path as text.
@@ -132,11 +120,7 @@ impl Child {
             return None;
         };
         let mut command = Command::new(program);
-        command
-            .args(&words[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = Child(command.spawn().expect("start a program"));
         for _ in 0..200 {
             if ready(child.0.id()) {

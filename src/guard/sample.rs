@@ -77,19 +77,14 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut Sample) 
 fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;
-    let mut numbers: Vec<u64> = (0..blocks.min(ends))
-        .chain(blocks.saturating_sub(ends)..blocks)
-        .collect();
+    let mut numbers: Vec<u64> = (0..blocks.min(ends)).chain(blocks.saturating_sub(ends)..blocks).collect();
     let mut random = [0; RANDOM_BLOCKS * 8];
     let mut filled = 0;
     while filled < random.len() {
-        filled +=
-            rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())?;
+        filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())?;
     }
     if blocks > 0 {
-        let words = random
-            .chunks_exact(8)
-            .filter_map(|word| word.try_into().ok());
+        let words = random.chunks_exact(8).filter_map(|word| word.try_into().ok());
         numbers.extend(words.map(|word| u64::from_le_bytes(word) % blocks));
     }
     numbers.sort_unstable();
@@ -104,15 +99,8 @@ mod tests {
     #[test]
     fn ends_and_random_blocks_within_the_device() {
         let positions = positions(1 << 40).expect("random");
-        assert!(
-            positions.len() > 1400 && positions.len() <= 1512,
-            "{}",
-            positions.len()
-        );
-        assert_eq!(
-            (positions[0], positions.last().copied()),
-            (0, Some((1 << 40) - BLOCK))
-        );
+        assert!(positions.len() > 1400 && positions.len() <= 1512, "{}", positions.len());
+        assert_eq!((positions[0], positions.last().copied()), (0, Some((1 << 40) - BLOCK)));
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]));
     }
 

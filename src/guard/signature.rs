@@ -30,19 +30,11 @@ pub enum At {
 }
 
 const fn start(name: &'static str, at: u64, magic: &'static [u8]) -> Kind {
-    Kind {
-        name,
-        at: At::Start(at),
-        magic,
-    }
+    Kind { name, at: At::Start(at), magic }
 }
 
 const fn end(name: &'static str, before: u64, magic: &'static [u8]) -> Kind {
-    Kind {
-        name,
-        at: At::End(before),
-        magic,
-    }
+    Kind { name, at: At::End(before), magic }
 }
 
 /// Little-endian 0xa92b4efc.
@@ -80,16 +72,8 @@ pub const ALL: &[Kind] = &[
     start("hfsplus", 1024, b"H+\x00\x04"),
     start("hfsplus", 1024, b"HX\x00\x05"),
     start("VMFS", 0x10_0000, b"\x0d\xd0\x01\xc0"),
-    start(
-        "bcachefs",
-        4120,
-        b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
-    ),
-    start(
-        "bcache",
-        4120,
-        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
-    ),
+    start("bcachefs", 4120, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
+    start("bcache", 4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
     start("ceph_bluestore", 0, b"bluestore block device"),
     start("stratis", 516, b"!Stra0tis\x86\xff\x02^\x41rh"),
     start("vdo", 0, b"dmvdo001"),
@@ -144,42 +128,23 @@ const PIECE: u64 = 64 << 10;
 
 /// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read. `place`
 /// is put before each position.
-pub fn scan(
-    file: &File,
-    base: u64,
-    bytes: u64,
-    block: u64,
-    place: &str,
-) -> (Vec<Signature>, Option<String>) {
+pub fn scan(file: &File, base: u64, bytes: u64, block: u64, place: &str) -> (Vec<Signature>, Option<String>) {
     let mut failures = Vec::new();
     let mut read = |from: u64, length: u64| read_pieces(file, base + from, length, &mut failures);
     let head = read(0, HEAD.min(bytes));
     let tail = read(bytes - TAIL.min(bytes), TAIL.min(bytes));
     // Leaves the page cache as it was, for the sake of what is measured next. Advice may be ignored.
     let _ = rustix::fs::fadvise(file, base, None, rustix::fs::Advice::DontNeed);
-    let area = Area {
-        bytes,
-        block,
-        head,
-        tail,
-    };
-    let fixed = ALL
-        .iter()
-        .filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
+    let area = Area { bytes, block, head, tail };
+    let fixed = ALL.iter().filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
     let computed = COMPUTED.iter().filter_map(|find| find(&area));
     let signatures = fixed
         .chain(computed)
-        .map(|(name, at)| Signature {
-            name: name.into(),
-            place: format!("{place}at byte {at}"),
-        })
+        .map(|(name, at)| Signature { name: name.into(), place: format!("{place}at byte {at}") })
         .collect();
-    let trouble = failures.first().map(|first| {
-        format!(
-            "{place}{} pieces of 64 KiB unreadable, first {first}",
-            failures.len()
-        )
-    });
+    let trouble = failures
+        .first()
+        .map(|first| format!("{place}{} pieces of 64 KiB unreadable, first {first}", failures.len()));
     (signatures, trouble)
 }
 
@@ -227,11 +192,8 @@ fn ext(area: &Area) -> Option<(&'static str, u64)> {
     const EXT3_INCOMPAT: u32 = 0x02 | 0x04 | 0x10;
     const EXT3_RO_COMPAT: u32 = 0x01 | 0x02 | 0x04;
     let at = area.holds(At::Start(1080), b"\x53\xef")?;
-    let (compat, incompat, ro_compat) = (
-        area.word(1024 + 92)?,
-        area.word(1024 + 96)?,
-        area.word(1024 + 100)?,
-    );
+    let (compat, incompat, ro_compat) =
+        (area.word(1024 + 92)?, area.word(1024 + 96)?, area.word(1024 + 100)?);
     let name = match () {
         () if incompat & 0x08 != 0 => "jbd",
         () if incompat & !EXT3_INCOMPAT != 0 || ro_compat & !EXT3_RO_COMPAT != 0 => "ext4",
@@ -245,16 +207,12 @@ const GPT: &[u8] = b"EFI PART";
 
 /// The first table stands in block 1; a disk once used with another block size has it elsewhere.
 fn gpt_first(area: &Area) -> Option<(&'static str, u64)> {
-    [area.block, 512, 4096]
-        .into_iter()
-        .find_map(|block| Some(("gpt", area.holds(At::Start(block), GPT)?)))
+    [area.block, 512, 4096].into_iter().find_map(|block| Some(("gpt", area.holds(At::Start(block), GPT)?)))
 }
 
 /// The copy in the last block survives a wipe of the first.
 fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
-    [area.block, 512, 4096]
-        .into_iter()
-        .find_map(|block| Some(("gpt", area.holds(At::End(block), GPT)?)))
+    [area.block, 512, 4096].into_iter().find_map(|block| Some(("gpt", area.holds(At::End(block), GPT)?)))
 }
 
 /// 55 AA also ends the boot sectors of FAT and NTFS; a partition table has four entries whose first byte
@@ -262,10 +220,7 @@ fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
 fn dos(area: &Area) -> Option<(&'static str, u64)> {
     area.holds(At::Start(510), b"\x55\xaa")?;
     let boot_sector = ["vfat", "ntfs", "exfat", "BitLocker"];
-    if ALL
-        .iter()
-        .any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some())
-    {
+    if ALL.iter().any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some()) {
         return None;
     }
     let entries: Vec<&[u8]> = area.at(446, 64)?.chunks(16).collect();
@@ -290,16 +245,11 @@ fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
 fn zfs(area: &Area) -> Option<(&'static str, u64)> {
     const LABEL: u64 = 256 << 10;
     let whole = area.bytes & !(LABEL - 1);
-    [
-        Some(0),
-        Some(LABEL),
-        whole.checked_sub(2 * LABEL),
-        whole.checked_sub(LABEL),
-    ]
-    .into_iter()
-    .flatten()
-    .flat_map(|label| (128..256).map(move |kib| label + (kib << 10)))
-    .find_map(|at| Some(("zfs_member", area.holds(At::Start(at), ZFS_UBERBLOCK)?)))
+    [Some(0), Some(LABEL), whole.checked_sub(2 * LABEL), whole.checked_sub(LABEL)]
+        .into_iter()
+        .flatten()
+        .flat_map(|label| (128..256).map(move |kib| label + (kib << 10)))
+        .find_map(|at| Some(("zfs_member", area.holds(At::Start(at), ZFS_UBERBLOCK)?)))
 }
 
 /// What `blkid -p` finds, when it is installed; and what it could not tell.
@@ -318,13 +268,7 @@ pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
         // 2: nothing found, also when it cannot read; our own scan tells that. 8: contradictory.
         Ok(output) if output.status.code() == Some(8) => {
             let place = "by blkid, which finds contradictory signatures".to_owned();
-            (
-                vec![Signature {
-                    name: "ambivalent".into(),
-                    place,
-                }],
-                None,
-            )
+            (vec![Signature { name: "ambivalent".into(), place }], None)
         }
         Ok(output) => (blkid_names(&String::from_utf8_lossy(&output.stdout)), None),
     }
@@ -332,14 +276,8 @@ pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
 
 fn blkid_names(text: &str) -> Vec<Signature> {
     text.lines()
-        .filter_map(|line| {
-            line.strip_prefix("TYPE=")
-                .or_else(|| line.strip_prefix("PTTYPE="))
-        })
-        .map(|name| Signature {
-            name: name.to_owned(),
-            place: "by blkid".into(),
-        })
+        .filter_map(|line| line.strip_prefix("TYPE=").or_else(|| line.strip_prefix("PTTYPE=")))
+        .map(|name| Signature { name: name.to_owned(), place: "by blkid".into() })
         .collect()
 }
 
@@ -390,10 +328,7 @@ mod tests {
         assert_eq!(one((bytes & !0xffff) - 65536, MD), ["linux_raid_member"]);
         assert_eq!(one(bytes - 8192, MD), ["linux_raid_member"]);
         assert_eq!(one((128 << 10) + 4096, ZFS_UBERBLOCK), ["zfs_member"]);
-        assert_eq!(
-            one((bytes & !0x3_ffff) - (128 << 10), ZFS_UBERBLOCK),
-            ["zfs_member"]
-        );
+        assert_eq!(one((bytes & !0x3_ffff) - (128 << 10), ZFS_UBERBLOCK), ["zfs_member"]);
     }
 
     #[test]
@@ -402,10 +337,7 @@ mod tests {
         assert_eq!(names(1 << 20, &[boot]), ["dos"]);
         assert_eq!(names(1 << 20, &[boot, (82, b"FAT32   ")]), ["vfat"]);
         assert_eq!(names(1 << 20, &[boot, (450, b"\xee"), (512, GPT)]), ["gpt"]);
-        assert_eq!(
-            names(1 << 20, &[boot, (446, b"\x33")]),
-            Vec::<String>::new()
-        );
+        assert_eq!(names(1 << 20, &[boot, (446, b"\x33")]), Vec::<String>::new());
     }
 
     #[test]
@@ -430,11 +362,7 @@ mod tests {
 
     #[test]
     fn blkid_output() {
-        let found =
-            blkid_names("DEVNAME=/dev/x\nPTUUID=1\nPTTYPE=gpt\nTYPE=ext4\nUSAGE=filesystem\n");
-        assert_eq!(
-            found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
-            ["gpt", "ext4"]
-        );
+        let found = blkid_names("DEVNAME=/dev/x\nPTUUID=1\nPTTYPE=gpt\nTYPE=ext4\nUSAGE=filesystem\n");
+        assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["gpt", "ext4"]);
     }
 }

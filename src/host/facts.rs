@@ -180,22 +180,12 @@ const QUEUE: &[&str] = &[
 ];
 
 /// Programs whose version belongs to a result.
-pub const TOOLS: &[&str] = &[
-    "qemu-system-x86_64",
-    "qemu-img",
-    "fio",
-    "ssh",
-    "losetup",
-    "mkfs.xfs",
-    "mkfs.ext4",
-];
+pub const TOOLS: &[&str] =
+    &["qemu-system-x86_64", "qemu-img", "fio", "ssh", "losetup", "mkfs.xfs", "mkfs.ext4"];
 
 /// Facts of this machine and of these files and devices.
 pub fn gather(targets: &[PathBuf]) -> Facts {
-    gather_from(
-        &Probe::here(Path::new("/"), KvmState::Absent("not asked".into())),
-        targets,
-    )
+    gather_from(&Probe::here(Path::new("/"), KvmState::Absent("not asked".into())), targets)
 }
 
 /// Facts of the machine that the probe sees.
@@ -210,61 +200,37 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         cpu: Box::new(cpu(probe)),
         memory_bytes: memory_bytes(probe, "MemTotal"),
         huge_pages: huge_pages(probe),
-        transparent_huge_pages: chosen_word(
-            probe.read("/sys/kernel/mm/transparent_hugepage/enabled"),
-        ),
+        transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
-        tools: TOOLS
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), probe.version(name)?)))
-            .collect(),
+        tools: TOOLS.iter().filter_map(|name| Some(((*name).to_owned(), probe.version(name)?))).collect(),
     }
 }
 
 fn os_name(probe: &Probe) -> Option<String> {
-    let text = probe
-        .read("/etc/os-release")
-        .or_else(|| probe.read("/usr/lib/os-release"))?;
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let text = probe.read("/etc/os-release").or_else(|| probe.read("/usr/lib/os-release"))?;
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// A line of /proc/meminfo, which counts in KiB.
 pub(super) fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     let text = probe.read("/proc/meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-    line.trim()
-        .strip_suffix("kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// `always [madvise] never` says `madvise`; a lone word says itself.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
-    let chosen = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    chosen
-        .map(str::to_owned)
-        .or_else(|| (!text.contains(' ')).then_some(text))
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
 }
 
 fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     let dir = Path::new("/sys/kernel/mm/hugepages");
     let of_size = |name: &String| {
-        let kib: u64 = name
-            .strip_prefix("hugepages-")?
-            .strip_suffix("kB")?
-            .parse()
-            .ok()?;
+        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
         let count = |file| probe.number(dir.join(name).join(file));
         Some(HugePages {
             size: kib.checked_mul(1024)?,
@@ -286,16 +252,10 @@ fn cpu(probe: &Probe) -> Cpu {
             .map(|(_, value)| value.trim())
     };
     let dir = Path::new("/sys/devices/system/cpu");
-    let cpus: Vec<PathBuf> = probe
-        .names(dir)
-        .iter()
-        .filter(|name| is_cpu(name))
-        .map(|name| dir.join(name))
-        .collect();
+    let cpus: Vec<PathBuf> =
+        probe.names(dir).iter().filter(|name| is_cpu(name)).map(|name| dir.join(name)).collect();
     let distinct = |file: &str| -> BTreeSet<String> {
-        cpus.iter()
-            .filter_map(|cpu| probe.read(cpu.join(file)))
-            .collect()
+        cpus.iter().filter_map(|cpu| probe.read(cpu.join(file))).collect()
     };
     let packages = distinct("topology/physical_package_id");
     let cores: BTreeSet<(String, String)> = cpus
@@ -312,35 +272,26 @@ fn cpu(probe: &Probe) -> Cpu {
         model: field("model name").map(str::to_owned),
         sockets: counted(packages.len()),
         cores: counted(cores.len()),
-        threads: counted(
-            info.lines()
-                .filter(|line| line.starts_with("processor"))
-                .count(),
-        ),
+        threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
         numa_nodes: numa_nodes(probe),
         l3_groups: l3_groups(probe, &cpus),
         governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
         turbo: turbo(probe),
-        under_hypervisor: field("flags")
-            .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         mitigations: mitigations(probe),
     }
 }
 
 fn is_cpu(name: &str) -> bool {
-    name.strip_prefix("cpu").is_some_and(|number| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    name.strip_prefix("cpu")
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
     let dir = Path::new("/sys/devices/system/node");
     let of_node = |name: String| {
         let number = name.strip_prefix("node")?.parse::<u32>().ok()?;
-        Some((
-            number.to_string(),
-            probe.read(dir.join(&name).join("cpulist"))?,
-        ))
+        Some((number.to_string(), probe.read(dir.join(&name).join("cpulist"))?))
     };
     probe.names(dir).into_iter().filter_map(of_node).collect()
 }
@@ -348,10 +299,7 @@ fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
 fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     for cpu in cpus {
-        let caches = probe
-            .names(cpu.join("cache"))
-            .into_iter()
-            .map(|index| cpu.join("cache").join(index));
+        let caches = probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
         for cache in caches.filter(|cache| probe.number(cache.join("level")) == Some(3)) {
             let shared = probe.read(cache.join("shared_cpu_list"));
             groups.extend(shared.filter(|shared| !groups.contains(shared)));
@@ -363,14 +311,8 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
 /// intel_pstate says it the other way round than acpi-cpufreq.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
-    let forbidden = probe
-        .number(dir.join("intel_pstate/no_turbo"))
-        .map(|value| value == 0);
-    forbidden.or_else(|| {
-        probe
-            .number(dir.join("cpufreq/boost"))
-            .map(|value| value == 1)
-    })
+    let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
+    forbidden.or_else(|| probe.number(dir.join("cpufreq/boost")).map(|value| value == 1))
 }
 
 fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
@@ -388,20 +330,9 @@ fn target(probe: &Probe, path: &Path) -> Target {
         Ok(meta) => meta.file_type().is_block_device(),
         Err(_) => named_device(probe, path).is_some(),
     };
-    let file_system = if is_device {
-        None
-    } else {
-        file_system(probe, path)
-    };
-    let devices = device_chain(probe, path)
-        .iter()
-        .map(|name| device(probe, name))
-        .collect();
-    Target {
-        path: path.to_owned(),
-        file_system,
-        devices,
-    }
+    let file_system = if is_device { None } else { file_system(probe, path) };
+    let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
+    Target { path: path.to_owned(), file_system, devices }
 }
 
 /// Kernel names of the device at a path (or below the file at it) and of all below that.
@@ -432,11 +363,7 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
 /// The folder of a device in sysfs; /sys/class/block also has the partitions.
 fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
-    if probe.at(&class).exists() {
-        class
-    } else {
-        block::sys_block(name)
-    }
+    if probe.at(&class).exists() { class } else { block::sys_block(name) }
 }
 
 /// The disk of a partition.
@@ -478,21 +405,12 @@ fn named_device(probe: &Probe, path: &Path) -> Option<String> {
 fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     let mount = mount_of(probe, path)?;
     let options = format!("{};{}", mount.options, mount.super_options);
-    Some(FileSystem {
-        kind: mount.kind,
-        point: mount.point,
-        source: mount.source,
-        options,
-    })
+    Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
 /// The mount that a path lies in: the longest mount point that it starts with, the last one of equals.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
-    let real = if probe.root == Path::new("/") {
-        real_path(path)
-    } else {
-        path.to_owned()
-    };
+    let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read("/proc/self/mountinfo")?)
         .into_iter()
         .filter(|mount| real.starts_with(&mount.point))
@@ -501,9 +419,7 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
 
 /// Without links; of a file that is still to be made, its folder's.
 fn real_path(path: &Path) -> PathBuf {
-    path.ancestors()
-        .find_map(|ancestor| ancestor.canonicalize().ok())
-        .unwrap_or_else(|| path.to_owned())
+    path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or_else(|| path.to_owned())
 }
 
 /// Facts of the device with this kernel name.
@@ -520,23 +436,15 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         wwn: block::wwn(probe, &disk),
         firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
         driver: driver(probe, &disk_dir),
-        bytes: probe
-            .number(dir.join("size"))
-            .and_then(|sectors| sectors.checked_mul(512)),
+        bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),
-        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64)
-            .filter(|count| *count > 0),
-        queue: QUEUE
-            .iter()
-            .filter_map(|file| Some(((*file).to_owned(), queue(file)?)))
-            .collect(),
+        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64).filter(|count| *count > 0),
+        queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
-        numa_node: ancestors(probe, &disk_dir)
-            .iter()
-            .find_map(|dir| number_in(dir, "numa_node")),
+        numa_node: ancestors(probe, &disk_dir).iter().find_map(|dir| number_in(dir, "numa_node")),
     }
 }
 
@@ -551,9 +459,7 @@ fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
 }
 
 fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
-    let dir = ancestors(probe, disk_dir)
-        .into_iter()
-        .find(|dir| dir.join("current_link_speed").exists())?;
+    let dir = ancestors(probe, disk_dir).into_iter().find(|dir| dir.join("current_link_speed").exists())?;
     let speed = |file| text_in(&dir, file).filter(|speed| !speed.starts_with("Unknown"));
     let link = PcieLink {
         address: dir.file_name()?.to_str()?.to_owned(),
@@ -598,20 +504,14 @@ mod tests {
     #[test]
     fn a_server_with_nvme_and_raid() {
         let machine = server();
-        let facts = gather_from(
-            &machine.probe,
-            &["/dev/nvme0n1".into(), "/srv/data/x.img".into()],
-        );
+        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into(), "/srv/data/x.img".into()]);
         insta::assert_json_snapshot!(facts);
     }
 
     #[test]
     fn a_guest_with_proc_and_sys_only() {
         let machine = bare_guest();
-        insta::assert_json_snapshot!(gather_from(
-            &machine.probe,
-            &["/dev/vda".into(), "/nowhere".into()]
-        ));
+        insta::assert_json_snapshot!(gather_from(&machine.probe, &["/dev/vda".into(), "/nowhere".into()]));
     }
 
     #[test]
@@ -631,37 +531,22 @@ mod tests {
         );
         assert!(facts.targets[0].file_system.is_some(), "{facts:?}");
         let text = serde_json::to_string(&facts).expect("serialize");
-        assert_eq!(
-            serde_json::from_str::<Facts>(&text).expect("deserialize"),
-            facts
-        );
+        assert_eq!(serde_json::from_str::<Facts>(&text).expect("deserialize"), facts);
     }
 
     #[test]
     fn a_root_whose_source_does_not_exist() {
         let machine = bare_guest();
-        machine.put(&[(
-            "/proc/self/mountinfo",
-            "1 0 0:30 / / rw - btrfs /dev/root rw\n",
-        )]);
+        machine.put(&[("/proc/self/mountinfo", "1 0 0:30 / / rw - btrfs /dev/root rw\n")]);
         let facts = gather_from(&machine.probe, &["/x".into()]);
         assert_eq!(facts.targets[0].devices, []);
-        assert_eq!(
-            facts.targets[0]
-                .file_system
-                .as_ref()
-                .map(|fs| fs.kind.as_str()),
-            Some("btrfs")
-        );
+        assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
     }
 
     #[test]
     fn words_in_brackets() {
         let word = |text: &str| chosen_word(Some(text.into()));
-        assert_eq!(
-            word("none [mq-deadline] kyber").as_deref(),
-            Some("mq-deadline")
-        );
+        assert_eq!(word("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
         assert_eq!(word("none").as_deref(), Some("none"));
         assert_eq!(word("always madvise"), None);
     }

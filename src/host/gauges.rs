@@ -18,9 +18,7 @@ pub struct Gauges {
 
 impl Default for Gauges {
     fn default() -> Self {
-        Gauges {
-            probe: Probe::here(Path::new("/"), KvmState::Absent("not asked".into())),
-        }
+        Gauges { probe: Probe::here(Path::new("/"), KvmState::Absent("not asked".into())) }
     }
 }
 
@@ -54,15 +52,9 @@ impl Gauges {
     }
 
     fn in_flight_on(&self, name: &str) -> Option<u64> {
-        let file = PathBuf::from("/sys/class/block")
-            .join(name.replace('/', "!"))
-            .join("inflight");
+        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("inflight");
         // Reads and writes, as two numbers.
-        self.probe
-            .read(file)?
-            .split_whitespace()
-            .map(|number| number.parse::<u64>().ok())
-            .sum()
+        self.probe.read(file)?.split_whitespace().map(|number| number.parse::<u64>().ok()).sum()
     }
 }
 
@@ -70,15 +62,9 @@ impl Gauges {
 /// time is part of user already.
 fn parse_stat(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .map(|word| word.parse().ok())
-        .collect::<Option<_>>()?;
+    let ticks: Vec<u64> = line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let sum = |fields: &[usize]| -> Option<u64> {
-        let total: u64 = fields
-            .iter()
-            .map(|field| ticks.get(*field).copied())
-            .sum::<Option<u64>>()?;
+        let total: u64 = fields.iter().map(|field| ticks.get(*field).copied()).sum::<Option<u64>>()?;
         total.checked_mul(TICK_NS)
     };
     Some(CpuTimes {
@@ -95,8 +81,7 @@ mod tests {
 
     #[test]
     fn cpu_line() {
-        let times =
-            parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
+        let times = parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
         let ms = |ns: u64| ns / 1_000_000;
         assert_eq!((ms(times.user_ns), ms(times.system_ns)), (110, 100));
         assert_eq!((ms(times.steal_ns), ms(times.idle_ns)), (40, 1200));

@@ -39,15 +39,8 @@ impl Machine {
 
     /// A disk or partition at its place in /sys/devices, with the links to it.
     pub(crate) fn block(&self, device: &str, devnum: &str, files: &[(&str, &str)]) {
-        let name = Path::new(device)
-            .file_name()
-            .and_then(|name| name.to_str())
-            .expect("name");
-        for (file, text) in [
-            ("dev", devnum),
-            ("size", "2097152"),
-            ("inflight", "       1        0"),
-        ] {
+        let name = Path::new(device).file_name().and_then(|name| name.to_str()).expect("name");
+        for (file, text) in [("dev", devnum), ("size", "2097152"), ("inflight", "       1        0")] {
             self.put(&[(&format!("{device}/{file}"), text)]);
         }
         for (file, text) in files {
@@ -66,55 +59,28 @@ pub(crate) fn server() -> Machine {
     let machine = Machine::new(&[
         ("/proc/sys/kernel/hostname", "store1\n"),
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
-        (
-            "/proc/sys/kernel/version",
-            "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1\n",
-        ),
-        (
-            "/proc/sys/kernel/random/boot_id",
-            "1a2b3c4d-0000-4000-8000-000000000000\n",
-        ),
+        ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1\n"),
+        ("/proc/sys/kernel/random/boot_id", "1a2b3c4d-0000-4000-8000-000000000000\n"),
         ("/proc/sys/kernel/io_uring_disabled", "0\n"),
         ("/proc/cmdline", "root=/dev/sda2 ro quiet\n"),
         (
             "/proc/cpuinfo",
             "processor\t: 0\nmodel name\t: Made-up CPU @ 2.00GHz\nflags\t\t: fpu vme\n\nprocessor\t: 1\n",
         ),
-        (
-            "/proc/meminfo",
-            "MemTotal:       1048576 kB\nMemFree: 1 kB\nDirty: 8 kB\nWriteback: 0 kB\n",
-        ),
+        ("/proc/meminfo", "MemTotal:       1048576 kB\nMemFree: 1 kB\nDirty: 8 kB\nWriteback: 0 kB\n"),
         (
             "/proc/self/mountinfo",
             "1 0 8:2 / / rw - ext4 /dev/sda2 rw\n2 1 252:0 / /srv/data rw,noatime shared:1 - xfs /dev/mapper/vg-data rw,attr2\n",
         ),
-        (
-            "/etc/os-release",
-            "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
-        ),
-        (
-            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-            "tsc\n",
-        ),
-        (
-            "/sys/devices/system/cpu/vulnerabilities/meltdown",
-            "Mitigation: PTI\n",
-        ),
+        ("/etc/os-release", "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+        ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+        ("/sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
         ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
         ("/sys/devices/system/node/node0/cpulist", "0\n"),
         ("/sys/devices/system/node/node1/cpulist", "1\n"),
-        (
-            "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
-            "16\n",
-        ),
-        (
-            "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
-            "15\n",
-        ),
-        (
-            "/sys/kernel/mm/transparent_hugepage/enabled",
-            "always [madvise] never\n",
-        ),
+        ("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16\n"),
+        ("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "15\n"),
+        ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
     ]);
     for cpu in ["0", "1"] {
         let at = |file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
@@ -162,39 +128,19 @@ fn disks_of_server(machine: &Machine) {
         machine.block(
             &dir,
             &format!("8:{number}"),
-            &[
-                ("queue/rotational", "1\n"),
-                ("device/wwid", &format!("naa.5000{number}\n")),
-            ],
+            &[("queue/rotational", "1\n"), ("device/wwid", &format!("naa.5000{number}\n"))],
         );
         // A page is bytes, not UTF-8: 0x80 is one byte.
         let page = header.chars().map(|c| c as u8).collect::<Vec<u8>>();
         machine.put(&[(&format!("{dir}/device/vpd_pg80"), "")]);
         std::fs::write(machine.probe.at(format!("{dir}/device/vpd_pg80")), page).expect("file");
-        let part = [
-            ("partition", "1\n"),
-            ("start", "2048\n"),
-            ("inflight", "0 0"),
-        ];
-        machine.block(
-            &format!("{dir}/{disk}1"),
-            &format!("8:{}", number + 1),
-            &part,
-        );
+        let part = [("partition", "1\n"), ("start", "2048\n"), ("inflight", "0 0")];
+        machine.block(&format!("{dir}/{disk}1"), &format!("8:{}", number + 1), &part);
         machine.put(&[(&format!("{dir}/{disk}1/holders/md0"), "")]);
     }
-    let md = [
-        ("md/level", "raid1\n"),
-        ("slaves/sda1", ""),
-        ("slaves/sdb1", ""),
-        ("holders/dm-0", ""),
-    ];
+    let md = [("md/level", "raid1\n"), ("slaves/sda1", ""), ("slaves/sdb1", ""), ("holders/dm-0", "")];
     machine.block("/sys/devices/virtual/block/md0", "9:0", &md);
-    let dm = [
-        ("dm/name", "vg-data\n"),
-        ("dm/uuid", "LVM-abc\n"),
-        ("slaves/md0", ""),
-    ];
+    let dm = [("dm/name", "vg-data\n"), ("dm/uuid", "LVM-abc\n"), ("slaves/md0", "")];
     machine.block("/sys/devices/virtual/block/dm-0", "252:0", &dm);
 }
 
@@ -202,15 +148,9 @@ fn disks_of_server(machine: &Machine) {
 pub(crate) fn bare_guest() -> Machine {
     let machine = Machine::new(&[
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
-        (
-            "/proc/cpuinfo",
-            "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n",
-        ),
+        ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n"),
         ("/proc/meminfo", "MemTotal: 262144 kB\n"),
-        (
-            "/proc/self/mountinfo",
-            "1 0 0:2 / / rw - rootfs rootfs rw\n",
-        ),
+        ("/proc/self/mountinfo", "1 0 0:2 / / rw - rootfs rootfs rw\n"),
     ]);
     machine.block(
         "/sys/devices/pci0000:00/0000:00:02.0/virtio0/block/vda",
@@ -224,10 +164,7 @@ pub(crate) fn bare_guest() -> Machine {
 pub(crate) fn complete_server() -> Machine {
     let mut machine = server();
     let versions = [
-        (
-            "qemu-system-x86_64",
-            "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7)",
-        ),
+        ("qemu-system-x86_64", "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7)"),
         ("qemu-img", "qemu-img version 7.2.9"),
         ("fio", "fio-3.33"),
         ("ssh", "OpenSSH_9.2p1"),
@@ -236,15 +173,9 @@ pub(crate) fn complete_server() -> Machine {
         ("mkfs.ext4", "mke2fs 1.47.0"),
         ("blkid", "blkid from util-linux 2.38.1"),
     ];
-    machine.probe.programs = Programs::Given(
-        versions
-            .map(|(name, version)| (name.into(), version.into()))
-            .into(),
-    );
-    machine.probe.space = Some(Space {
-        total: 1 << 40,
-        free: 1 << 39,
-    });
+    machine.probe.programs =
+        Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
+    machine.probe.space = Some(Space { total: 1 << 40, free: 1 << 39 });
     machine.probe.kvm = super::kvm::KvmState::Works;
     machine.put(&[
         ("/boot/vmlinuz-6.1.0-18-amd64", "kernel"),

@@ -30,24 +30,15 @@ pub struct Supply {
 }
 
 const fn everywhere(command: &'static str) -> Supply {
-    Supply {
-        distribution: "",
-        command,
-    }
+    Supply { distribution: "", command }
 }
 
 const fn debian(command: &'static str) -> Supply {
-    Supply {
-        distribution: "debian",
-        command,
-    }
+    Supply { distribution: "debian", command }
 }
 
 const fn fedora(command: &'static str) -> Supply {
-    Supply {
-        distribution: "fedora",
-        command,
-    }
+    Supply { distribution: "fedora", command }
 }
 
 /// All needs.
@@ -55,17 +46,13 @@ pub const ALL: &[Need] = &[
     Need {
         id: "folder",
         why: "to make a file",
-        supply: &[everywhere(
-            "mkdir -p DIR, or name a folder of your own: --dir DIR",
-        )],
+        supply: &[everywhere("mkdir -p DIR, or name a folder of your own: --dir DIR")],
         check: |probe| probe.folder.clone().err(),
     },
     Need {
         id: "space",
         why: "to make a file and still keep 10 % of its file system free",
-        supply: &[everywhere(
-            "free some space, or name another folder: --dir DIR",
-        )],
+        supply: &[everywhere("free some space, or name another folder: --dir DIR")],
         check: space,
     },
     Need {
@@ -77,9 +64,7 @@ pub const ALL: &[Need] = &[
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
-        supply: &[everywhere(
-            "sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
-        )],
+        supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
         check: io_uring,
     },
     Need {
@@ -95,12 +80,9 @@ pub const ALL: &[Need] = &[
     Need {
         id: "loop-devices",
         why: "for the layer loop",
-        supply: &[everywhere(
-            "modprobe loop (in a container: run on the host itself)",
-        )],
+        supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
         check: |probe| {
-            (!probe.at("/dev/loop-control").exists())
-                .then(|| "there is no /dev/loop-control".into())
+            (!probe.at("/dev/loop-control").exists()).then(|| "there is no /dev/loop-control".into())
         },
     },
     Need {
@@ -145,12 +127,8 @@ pub const ALL: &[Need] = &[
         id: "guest-kernel",
         why: "to boot a guest",
         supply: &[
-            debian(
-                "apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)",
-            ),
-            everywhere(
-                "make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder",
-            ),
+            debian("apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)"),
+            everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
         ],
         check: guest_kernel,
     },
@@ -201,11 +179,7 @@ impl Need {
     /// What is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
         let what = (self.check)(probe)?;
-        Some(Missing {
-            what,
-            why: self.why.into(),
-            command: self.command(probe).into(),
-        })
+        Some(Missing { what, why: self.why.into(), command: self.command(probe).into() })
     }
 
     /// The command for this machine's distribution.
@@ -214,10 +188,7 @@ impl Need {
         let fits = |supply: &&Supply| {
             supply.distribution.is_empty() || words.iter().any(|word| word == supply.distribution)
         };
-        self.supply
-            .iter()
-            .find(fits)
-            .map_or("", |supply| supply.command)
+        self.supply.iter().find(fits).map_or("", |supply| supply.command)
     }
 }
 
@@ -225,20 +196,14 @@ impl Need {
 fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read("/etc/os-release").unwrap_or_default();
     text.lines()
-        .filter_map(|line| {
-            line.strip_prefix("ID=")
-                .or_else(|| line.strip_prefix("ID_LIKE="))
-        })
+        .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")))
         .flat_map(|value| value.trim_matches(['"', '\'']).split(' '))
         .map(str::to_owned)
         .collect()
 }
 
 fn program(probe: &Probe, name: &str) -> Option<String> {
-    probe
-        .program(name)
-        .is_none()
-        .then(|| format!("{name} is not installed"))
+    probe.program(name).is_none().then(|| format!("{name} is not installed"))
 }
 
 fn space(probe: &Probe) -> Option<String> {
@@ -246,13 +211,8 @@ fn space(probe: &Probe) -> Option<String> {
     let Some(space) = probe.space else {
         return Some(format!("the free space of {dir} is not known"));
     };
-    (space.free <= space.total / 10).then(|| {
-        format!(
-            "{dir}: only {} of {} are free",
-            show_bytes(space.free),
-            show_bytes(space.total)
-        )
-    })
+    (space.free <= space.total / 10)
+        .then(|| format!("{dir}: only {} of {} are free", show_bytes(space.free), show_bytes(space.total)))
 }
 
 fn root(probe: &Probe) -> Option<String> {
@@ -276,15 +236,11 @@ fn qemu(probe: &Probe) -> Option<String> {
     let Some(line) = probe.version("qemu-system-x86_64") else {
         return Some("qemu-system-x86_64 does not tell its version".into());
     };
-    let major = line
-        .split_whitespace()
-        .find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
+    let major = line.split_whitespace().find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
     match major {
         Some(4..) => None,
         Some(_) => Some(format!("QEMU is older than 4.0 ({line})")),
-        None => Some(format!(
-            "qemu-system-x86_64 tells no version that is known ({line})"
-        )),
+        None => Some(format!("qemu-system-x86_64 tells no version that is known ({line})")),
     }
 }
 
@@ -318,10 +274,7 @@ mod tests {
     use super::*;
 
     fn lacking(probe: &Probe) -> Vec<&'static str> {
-        ALL.iter()
-            .filter(|need| need.missing(probe).is_some())
-            .map(|need| need.id)
-            .collect()
+        ALL.iter().filter(|need| need.missing(probe).is_some()).map(|need| need.id).collect()
     }
 
     #[test]
@@ -332,13 +285,7 @@ mod tests {
         assert_eq!(ids.len(), ALL.len(), "names are unique");
         for need in ALL {
             assert!(!need.why.is_empty() && by_id(need.id).is_some());
-            assert!(
-                need.supply
-                    .last()
-                    .is_some_and(|supply| supply.distribution.is_empty()),
-                "{}",
-                need.id
-            );
+            assert!(need.supply.last().is_some_and(|supply| supply.distribution.is_empty()), "{}", need.id);
         }
     }
 
@@ -356,38 +303,16 @@ mod tests {
     #[test]
     fn each_need_alone() {
         let machine = complete_server();
-        let what = |id: &str, probe: &Probe| {
-            by_id(id)
-                .and_then(|need| need.missing(probe))
-                .expect(id)
-                .what
-        };
+        let what = |id: &str, probe: &Probe| by_id(id).and_then(|need| need.missing(probe)).expect(id).what;
         let mut old = machine.probe.clone();
-        old.programs = Programs::Given(
-            [(
-                "qemu-system-x86_64".into(),
-                "QEMU emulator version 3.1.0".into(),
-            )]
-            .into(),
-        );
+        old.programs =
+            Programs::Given([("qemu-system-x86_64".into(), "QEMU emulator version 3.1.0".into())].into());
         assert!(what("qemu", &old).contains("older than 4.0"));
-        let full = Probe {
-            space: Some(Space {
-                total: 1000,
-                free: 100,
-            }),
-            ..machine.probe.clone()
-        };
+        let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
-        let emulated = Probe {
-            kvm: KvmState::Emulated("20 ms a loop".into()),
-            ..machine.probe.clone()
-        };
+        let emulated = Probe { kvm: KvmState::Emulated("20 ms a loop".into()), ..machine.probe.clone() };
         assert!(what("kvm", &emulated).contains("only emulates: 20 ms a loop"));
-        let filtered = Probe {
-            io_uring: Err("denied".into()),
-            ..machine.probe.clone()
-        };
+        let filtered = Probe { io_uring: Err("denied".into()), ..machine.probe.clone() };
         assert!(what("io_uring", &filtered).contains("does not answer: denied"));
         machine.put(&[("/proc/sys/kernel/io_uring_disabled", "2")]);
         assert!(what("io_uring", &filtered).contains("io_uring_disabled = 2"));

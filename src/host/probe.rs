@@ -139,8 +139,7 @@ pub fn program_path(name: &str) -> Option<PathBuf> {
 
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file)
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// ssh and the mkfs family know no `--version`.
@@ -152,16 +151,9 @@ fn version_flag(name: &str) -> &'static str {
 }
 
 fn version_of(program: &Path, flag: &str) -> Option<String> {
-    let output = Command::new(program)
-        .arg(flag)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(if output.stdout.is_empty() {
-        &output.stderr
-    } else {
-        &output.stdout
-    });
+    let output = Command::new(program).arg(flag).stdin(Stdio::null()).output().ok()?;
+    let text =
+        String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
 }
@@ -189,11 +181,7 @@ fn space_of(dir: &Path) -> Option<Space> {
 fn numeric_order(name: &str) -> (String, u64, String) {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);
-    (
-        stem.to_owned(),
-        number.parse().unwrap_or(0),
-        name.to_owned(),
-    )
+    (stem.to_owned(), number.parse().unwrap_or(0), name.to_owned())
 }
 
 #[cfg(test)]

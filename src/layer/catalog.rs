@@ -239,9 +239,7 @@ pub fn names() -> Vec<&'static str> {
 impl LayerHelp {
     /// The option of that name or alias.
     pub fn option(&self, word: &str) -> Option<&'static OptionDef> {
-        self.options
-            .iter()
-            .find(|option| option.name == word || option.aliases.contains(&word))
+        self.options.iter().find(|option| option.name == word || option.aliases.contains(&word))
     }
 }
 
@@ -254,9 +252,7 @@ impl OptionDef {
         match self.kind {
             OptionKind::Size => check_size(value),
             OptionKind::Count => check_count(value),
-            OptionKind::Microseconds => {
-                microseconds_as_ns(value).map(|_| plain_number(value, "us"))
-            }
+            OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
             OptionKind::Word(words) => check_word(value, words),
@@ -275,10 +271,9 @@ fn check_size(value: &str) -> Result<String, Fault> {
 fn check_count(value: &str) -> Result<String, Fault> {
     match value.parse::<u32>() {
         Ok(count @ 1..) => Ok(count.to_string()),
-        _ => Err(Fault::hint(
-            format!("\"{value}\" is not a whole number from 1"),
-            "write a number such as 2",
-        )),
+        _ => {
+            Err(Fault::hint(format!("\"{value}\" is not a whole number from 1"), "write a number such as 2"))
+        }
     }
 }
 
@@ -287,10 +282,7 @@ fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
         return Ok(value.to_owned());
     }
     let hint = nearest(value, words).map(|near| format!("did you mean \"{near}\"?"));
-    Err(Fault {
-        why: format!("\"{value}\" is not one of {}", words.join(", ")),
-        hint,
-    })
+    Err(Fault { why: format!("\"{value}\" is not one of {}", words.join(", ")), hint })
 }
 
 fn plain_number(value: &str, unit: &str) -> String {
@@ -302,17 +294,10 @@ fn plain_number(value: &str, unit: &str) -> String {
 /// # Errors
 /// Why it is none.
 pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
-    let number = decimal(value, "us").ok_or_else(|| {
-        Fault::hint(
-            format!("\"{value}\" is no number of microseconds"),
-            "write us=50",
-        )
-    })?;
-    bounded(number * 1e3, 60e9).ok_or_else(|| {
-        Fault::new(format!(
-            "\"{value}\" is not between 0.001 and 60000000 microseconds"
-        ))
-    })
+    let number = decimal(value, "us")
+        .ok_or_else(|| Fault::hint(format!("\"{value}\" is no number of microseconds"), "write us=50"))?;
+    bounded(number * 1e3, 60e9)
+        .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.001 and 60000000 microseconds")))
 }
 
 /// Parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
@@ -320,19 +305,11 @@ pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
 /// # Errors
 /// Why it is none.
 pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
-    let number = decimal(value, "%").ok_or_else(|| {
-        Fault::hint(
-            format!("\"{value}\" is no number of percent"),
-            "write percent=2",
-        )
-    })?;
+    let number = decimal(value, "%")
+        .ok_or_else(|| Fault::hint(format!("\"{value}\" is no number of percent"), "write percent=2"))?;
     bounded(number * 1e4, 100e6)
         .and_then(|ppm| u32::try_from(ppm).ok())
-        .ok_or_else(|| {
-            Fault::new(format!(
-                "\"{value}\" is not between 0.0001 and 10000 percent"
-            ))
-        })
+        .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.0001 and 10000 percent")))
 }
 
 /// Digits and at most one point; `f64`'s own parser would take `inf` and `1e9`.
@@ -358,40 +335,14 @@ mod tests {
         let names: BTreeSet<_> = names().into_iter().collect();
         assert_eq!(names.len(), ALL.len(), "names are unique");
         for layer in ALL {
-            assert!(
-                !layer.help.is_empty() && !layer.help.contains('\n'),
-                "{}",
-                layer.name
-            );
-            assert!(
-                layer.example.contains(&format!("| {}", layer.name)),
-                "{}",
-                layer.name
-            );
-            assert!(
-                layer
-                    .positional
-                    .is_none_or(|name| layer.option(name).is_some()),
-                "{}",
-                layer.name
-            );
-            assert!(
-                layer.one_of.iter().all(|name| layer.option(name).is_some()),
-                "{}",
-                layer.name
-            );
-            assert_eq!(
-                layer.gives == Face::Any,
-                layer.anywhere,
-                "{} passes its target on",
-                layer.name
-            );
+            assert!(!layer.help.is_empty() && !layer.help.contains('\n'), "{}", layer.name);
+            assert!(layer.example.contains(&format!("| {}", layer.name)), "{}", layer.name);
+            assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
+            assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
+            assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
             for option in layer.options {
                 assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
-                assert_eq!(
-                    layer.option(option.name).map(|found| found.help),
-                    Some(option.help)
-                );
+                assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));
                 if let Some(default) = option.default {
                     assert_eq!(
                         option.check(default).as_deref(),

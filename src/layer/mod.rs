@@ -97,7 +97,15 @@ pub struct PlanContext {
 impl PlanContext {
     /// An empty plan.
     pub fn new(tag: RunTag, guest_parts: Option<guest::Parts>, seed: u64) -> PlanContext {
-        PlanContext { tag, guest_parts, writable: false, seed, steps: Vec::new(), guests: Vec::new(), instances: 0 }
+        PlanContext {
+            tag,
+            guest_parts,
+            writable: false,
+            seed,
+            steps: Vec::new(),
+            guests: Vec::new(),
+            instances: 0,
+        }
     }
 
     /// Adds a step on this host and gives its number.
@@ -133,6 +141,8 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 pub fn count(spec: &LayerSpec, name: &str, default: u64) -> Result<u64> {
     match option(spec, name) {
         None => Ok(default),
-        Some(word) => word.parse().map_err(|_| anyhow::anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin)),
+        Some(word) => {
+            word.parse().map_err(|_| anyhow::anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin))
+        }
     }
 }

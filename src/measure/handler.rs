@@ -2,8 +2,9 @@
 //! guard's look at a path, the quiesce gate.
 
 use super::wire::Handler;
+use crate::guard::admit::{Admission, admit};
 use crate::guard::inspect;
-use crate::guard::judge::{self, Intent};
+use crate::guard::judge::Intent;
 use crate::guard::marker;
 use crate::host::facts::{self, Facts};
 use crate::host::gauges::Gauges;
@@ -50,6 +51,7 @@ pub struct Machine {
     system: RealSystem,
     gauges: Gauges,
     allowed: Allowed,
+    admitted: Vec<Admission>,
 }
 
 impl Handler for Machine {
@@ -86,8 +88,9 @@ impl Handler for Machine {
         if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
             return Ok(());
         }
-        let found = inspect::inspect(&target.path)?;
-        judge::judge(&found, Intent::Write, &self.allowed.consent).map_err(crate::exit::Failed::from)?;
+        // Held while it may be written, so that nobody mounts it meanwhile.
+        let admission = admit(&target.path, Intent::Write, &self.allowed.consent)?;
+        self.admitted.push(admission);
         Ok(())
     }
 
@@ -109,7 +112,10 @@ impl Handler for Machine {
         loop {
             let gate = Gate {
                 waited_ns: start.elapsed().as_nanos() as u64,
-                dirty_bytes: self.gauges.dirty_bytes().context("/proc/meminfo does not tell what is dirty")?,
+                dirty_bytes: self
+                    .gauges
+                    .dirty_bytes()
+                    .context("/proc/meminfo does not tell what is dirty")?,
                 in_flight: self.gauges.in_flight(&devices).unwrap_or(0),
                 gave_up: start.elapsed() >= limit,
             };

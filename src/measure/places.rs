@@ -12,11 +12,8 @@ use crate::scenario::Consent;
 use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-
-/// ssh may have to copy the binary over a slow line.
-const SSH_LIMIT: Duration = Duration::from_secs(90);
 
 /// Places that are reached.
 #[derive(Default)]
@@ -40,7 +37,8 @@ impl Places {
     /// # Errors
     /// When no socket pair can be made.
     pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Place> {
-        let peer = Peer::in_process("this host", Box::new(Machine::default())).context("cannot start the worker's end")?;
+        let peer = Peer::in_process("this host", Box::new(Machine::default()))
+            .context("cannot start the worker's end")?;
         self.add(HOST, peer, run_id, None, QUICK_LIMIT)
     }
 
@@ -58,12 +56,24 @@ impl Places {
     /// # Errors
     /// With the last words of ssh.
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
-        let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env()).map_err(crate::exit::Failed::from)?;
-        self.add(&format!("ssh:{host}"), peer, run_id, None, SSH_LIMIT)
+        let peer =
+            ssh::connect(host, run_id, &ssh::SshOptions::from_env()).map_err(crate::exit::Failed::from)?;
+        self.keep(&format!("ssh:{host}"), peer, None)
     }
 
-    fn add(&mut self, name: &str, mut peer: Peer, run_id: &str, emulated: Option<String>, limit: Duration) -> Result<&mut Place> {
+    fn add(
+        &mut self,
+        name: &str,
+        mut peer: Peer,
+        run_id: &str,
+        emulated: Option<String>,
+        limit: Duration,
+    ) -> Result<&mut Place> {
         peer.hello(run_id, limit).map_err(crate::exit::Failed::from)?;
+        self.keep(name, peer, emulated)
+    }
+
+    fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
         let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
         let place = Place { peer, clock_offset_ns, emulated };
         self.reached.insert(name.to_owned(), place);
@@ -129,7 +139,11 @@ impl Place {
     ///
     /// # Errors
     /// When a guest does not have the disk.
-    pub fn locate(&mut self, exposed: &Exposed, yields: &dyn Fn(&PathRef) -> Result<PathBuf>) -> Result<PathBuf> {
+    pub fn locate(
+        &mut self,
+        exposed: &Exposed,
+        yields: &dyn Fn(&PathRef) -> Result<PathBuf>,
+    ) -> Result<PathBuf> {
         let PathRef::Serial(serial) = &exposed.path else { return yields(&exposed.path) };
         match self.ask(Request::DiskBySerial { serial: serial.clone() }, QUICK_LIMIT)? {
             Response::Disk { path } => Ok(path),
@@ -141,9 +155,4 @@ impl Place {
 /// The host behind a place's name, if it is one over SSH.
 pub fn ssh_host(place: &str) -> Option<&str> {
     place.strip_prefix("ssh:")
-}
-
-/// The device whose facts matter for a path: itself, or for a file the file.
-pub fn devices_of(path: &Path) -> Vec<PathBuf> {
-    vec![path.to_owned()]
 }

@@ -108,14 +108,28 @@ impl Ground<'_> {
         Ok(exposed)
     }
 
-    fn bottom(&self, stack: &Stack, index: usize, sibling: Option<usize>, context: &mut PlanContext) -> Result<Exposed> {
+    fn bottom(
+        &self,
+        stack: &Stack,
+        index: usize,
+        sibling: Option<usize>,
+        context: &mut PlanContext,
+    ) -> Result<Exposed> {
         let there = Found { exists: true, ..self.found[index].clone() };
         medium::plan(&stack.medium, &there, sibling, context)
             .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
     }
 
-    fn layer(&self, spec: &LayerSpec, below: &Exposed, index: usize, depth: usize, context: &mut PlanContext) -> Result<Exposed> {
-        let layer = by_name(&spec.name).with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+    fn layer(
+        &self,
+        spec: &LayerSpec,
+        below: &Exposed,
+        index: usize,
+        depth: usize,
+        context: &mut PlanContext,
+    ) -> Result<Exposed> {
+        let layer = by_name(&spec.name)
+            .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
         context.writable = self.must_write_any(index, depth + 1);
         layer.plan(spec, below, context).map_err(|error| Failed::input(format!("{error:#}")).into())
     }

@@ -110,7 +110,12 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
-    pub fn measure(&mut self, progress: &mut Progress, schedule: &mut Schedule, until: Until) -> Result<Ended> {
+    pub fn measure(
+        &mut self,
+        progress: &mut Progress,
+        schedule: &mut Schedule,
+        until: Until,
+    ) -> Result<Ended> {
         self.prepare()?;
         self.warm_up(progress)?;
         let ended = self.rounds(progress, schedule, until)?;
@@ -197,7 +202,8 @@ impl Visit<'_> {
             Until::Time(seconds) => (progress.elapsed_s - before_s >= seconds).then_some(Ended::Visit),
             Until::Precise(spec) => {
                 let comparisons = self.comparisons(progress);
-                let slices: Vec<&[(f64, f64)]> = comparisons.iter().map(|(_, rounds)| rounds.as_slice()).collect();
+                let slices: Vec<&[(f64, f64)]> =
+                    comparisons.iter().map(|(_, rounds)| rounds.as_slice()).collect();
                 match stop::decide(&slices, progress.elapsed_s, &spec) {
                     Decision::Continue { .. } => None,
                     Decision::Stop(stop::StopReason::Precision) => Some(Ended::Precision),
@@ -254,7 +260,11 @@ impl Visit<'_> {
         Ok((ios, seconds))
     }
 
-    fn slice(&mut self, worker: usize, bound: Bound) -> Result<(SliceResult, Option<CpuTimes>, Option<Gate>)> {
+    fn slice(
+        &mut self,
+        worker: usize,
+        bound: Bound,
+    ) -> Result<(SliceResult, Option<CpuTimes>, Option<Gate>)> {
         let ready = &self.ready[worker];
         let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
         let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
@@ -295,7 +305,11 @@ impl Visit<'_> {
         let stack = self.ready[worker].stack.clone();
         let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
         let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
-        self.store.append(&Record::Warning(Warning { kind: "io_errors".into(), subject: stack, text: text.clone() }))?;
+        self.store.append(&Record::Warning(Warning {
+            kind: "io_errors".into(),
+            subject: stack,
+            text: text.clone(),
+        }))?;
         ensure!(result.errors == 0, Failed::measurement(text));
         Ok(())
     }
@@ -339,8 +353,18 @@ impl Visit<'_> {
             if direction.ios == 0 {
                 continue;
             }
-            samples.push(sample(&format!("{name}.ios"), "1", Better::Higher, Value::Value(direction.ios as f64)));
-            samples.push(sample(&format!("{name}.bytes"), "B", Better::Higher, Value::Value(direction.bytes as f64)));
+            samples.push(sample(
+                &format!("{name}.ios"),
+                "1",
+                Better::Higher,
+                Value::Value(direction.ios as f64),
+            ));
+            samples.push(sample(
+                &format!("{name}.bytes"),
+                "B",
+                Better::Higher,
+                Value::Value(direction.bytes as f64),
+            ));
             let at = self.store.histogram(&direction.latency)?;
             samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, Value::Histogram(at)));
         }

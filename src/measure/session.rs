@@ -166,12 +166,19 @@ impl Session<'_> {
     }
 
     /// Brings a set up, measures every workload on it, takes it down.
-    fn visit(&mut self, layout: &Layout, places: &mut Places, planned: Planned, region: u64) -> Result<Outcome> {
+    fn visit(
+        &mut self,
+        layout: &Layout,
+        places: &mut Places,
+        planned: Planned,
+        region: u64,
+    ) -> Result<Outcome> {
         let set = planned.set as u32;
         let todo: Vec<usize> = (0..self.scenario.workloads.len())
             .filter(|index| {
                 let name = &self.scenario.workloads[*index].name;
-                !self.workloads_done.contains(name) && !self.ended.contains(&(planned.number, set, name.clone()))
+                !self.workloads_done.contains(name)
+                    && !self.ended.contains(&(planned.number, set, name.clone()))
             })
             .collect();
         if todo.is_empty() {
@@ -194,7 +201,14 @@ impl Session<'_> {
         Ok(outcome)
     }
 
-    fn measure(&mut self, layout: &Layout, places: &mut Places, planned: Planned, ready: &[Ready], index: usize) -> Result<Ended> {
+    fn measure(
+        &mut self,
+        layout: &Layout,
+        places: &mut Places,
+        planned: Planned,
+        ready: &[Ready],
+        index: usize,
+    ) -> Result<Ended> {
         let workload = &self.scenario.workloads[index];
         let until = self.until(layout, planned, workload.name.as_str());
         let budget_s = match until {
@@ -231,7 +245,13 @@ impl Session<'_> {
         }
     }
 
-    fn after_visit(&mut self, layout: &Layout, planned: Planned, workload: &str, ended: Ended) -> Result<Ended> {
+    fn after_visit(
+        &mut self,
+        layout: &Layout,
+        planned: Planned,
+        workload: &str,
+        ended: Ended,
+    ) -> Result<Ended> {
         if ended == Ended::Interrupted {
             return Ok(ended);
         }
@@ -266,7 +286,9 @@ impl Session<'_> {
                 min_time_s: spec.min_time_s / 2.0,
                 budget_s: spec.budget_s / 2.0,
             }),
-            (1, _) => Until::Rounds(self.progress.get(workload).map_or(1, |progress| progress.rounds.len().max(1))),
+            (1, _) => {
+                Until::Rounds(self.progress.get(workload).map_or(1, |progress| progress.rounds.len().max(1)))
+            }
             _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
         }
     }
@@ -292,7 +314,11 @@ impl Session<'_> {
             match self.reach_guests(places, &plan) {
                 Ok(()) => return Ok(plan),
                 Err(error) if self.fall_back_to_tcg(&error) => {
-                    self.warn("accelerator", "", format!("KVM shows no sign of life, TCG is used instead: {error:#}"))?;
+                    self.warn(
+                        "accelerator",
+                        "",
+                        format!("KVM shows no sign of life, TCG is used instead: {error:#}"),
+                    )?;
                     plan.guests.iter().for_each(|guest| places.leave(&guest.place));
                     self.executor.undo_to(mark)?;
                 }
@@ -323,7 +349,9 @@ impl Session<'_> {
     fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
         let run_id = self.run_id();
         for index in 0..self.scenario.stacks.len() {
-            let Medium::Remote { host, path, .. } = self.scenario.stacks[index].medium.clone() else { continue };
+            let Medium::Remote { host, path, .. } = self.scenario.stacks[index].medium.clone() else {
+                continue;
+            };
             let name = format!("ssh:{host}");
             if !places.has(&name) {
                 self.observer.tell(Event::Reaching { place: name.clone() });
@@ -350,7 +378,9 @@ impl Session<'_> {
         let facts = place.facts(&devices)?;
         let emulated = place.emulated.clone();
         if let Some(why) = &emulated {
-            self.observer.tell(Event::Warning { text: format!("{name} is emulated ({why}): its figures are not representative") });
+            self.observer.tell(Event::Warning {
+                text: format!("{name} is emulated ({why}): its figures are not representative"),
+            });
         }
         let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands };
         Ok(self.store.append(&Record::Place(facts))?)
@@ -365,7 +395,8 @@ impl Session<'_> {
             Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
             _ => None,
         };
-        let mut devices: Vec<PathBuf> = self.scenario.stacks.iter().filter_map(|stack| of(&stack.medium)).collect();
+        let mut devices: Vec<PathBuf> =
+            self.scenario.stacks.iter().filter_map(|stack| of(&stack.medium)).collect();
         devices.dedup();
         devices
     }
@@ -385,7 +416,12 @@ impl Session<'_> {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),
                 place: exposed.place.clone(),
-                target: TargetSpec { path, bytes: Some(region), writable: exposed.writable && self.writes(), hold: exposed.hold },
+                target: TargetSpec {
+                    path,
+                    bytes: Some(region),
+                    writable: exposed.writable && self.writes(),
+                    hold: exposed.hold,
+                },
                 owed: self.devices_in(HOST),
             });
         }
@@ -438,7 +474,8 @@ impl Session<'_> {
 
     fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
         self.observer.tell(Event::WorkloadEnd { reason: reason.to_owned() });
-        self.store.append(&Record::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
+        self.store
+            .append(&Record::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
         Ok(self.store.sync()?)
     }
 

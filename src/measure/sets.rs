@@ -64,7 +64,9 @@ fn sets(stacks: &[Stack], sibling: &[Option<usize>], writes: bool, baseline: usi
     let mut sets: Vec<Set> = Vec::new();
     for index in order {
         let fits = |set: &&mut Set| {
-            set.stacks.iter().all(|other| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], writes))
+            set.stacks
+                .iter()
+                .all(|other| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], writes))
         };
         match sets.iter_mut().find(fits) {
             Some(set) => set.stacks.push(index),
@@ -111,10 +113,8 @@ fn real(layers: &[LayerSpec]) -> Vec<&LayerSpec> {
 }
 
 fn strongest(layers: &[&LayerSpec]) -> Claim {
-    let claims: Vec<Claim> = layers
-        .iter()
-        .filter_map(|spec| by_name(&spec.name).map(|layer| layer.claim(spec)))
-        .collect();
+    let claims: Vec<Claim> =
+        layers.iter().filter_map(|spec| by_name(&spec.name).map(|layer| layer.claim(spec))).collect();
     match () {
         () if claims.contains(&Claim::Caches) => Claim::Caches,
         () if claims.contains(&Claim::Writes) => Claim::Writes,
@@ -125,7 +125,7 @@ fn strongest(layers: &[&LayerSpec]) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Workload;
+    use crate::scenario::{MeasureSpec, Workload};
     use iotax_load::{Job, Rw};
 
     fn stack(layers: &[(&str, &str, &str)], file: bool) -> Stack {
@@ -137,7 +137,10 @@ mod tests {
             .iter()
             .map(|(name, key, value)| LayerSpec {
                 name: (*name).into(),
-                options: [((*key).to_owned(), (*value).to_owned())].into_iter().filter(|(key, _)| !key.is_empty()).collect(),
+                options: [((*key).to_owned(), (*value).to_owned())]
+                    .into_iter()
+                    .filter(|(key, _)| !key.is_empty())
+                    .collect(),
                 place: None,
                 origin: "test".into(),
             })
@@ -147,7 +150,18 @@ mod tests {
 
     fn scenario(stacks: Vec<Stack>, rw: Rw) -> Scenario {
         let workload = Workload { name: "w".into(), jobs: vec![Job { rw, ..Job::default() }], engine: None };
-        Scenario { stacks, workloads: vec![workload], ..crate::scenario::empty("test") }
+        Scenario {
+            source: "test".into(),
+            name: None,
+            stacks,
+            baseline: 0,
+            bill: false,
+            workloads: vec![workload],
+            measure: MeasureSpec::default(),
+            consent: Vec::new(),
+            max_written: None,
+            notes: Vec::new(),
+        }
     }
 
     const LOOP: (&str, &str, &str) = ("loop", "direct-io", "true");

@@ -5,8 +5,9 @@ use super::places::Place;
 use super::sets::Layout;
 use super::wire::message::{Request, Response};
 use crate::exit::Failed;
-use crate::guard::inspect::{self, Inspection, Kind};
-use crate::guard::judge::{self, Intent};
+use crate::guard::admit::admit;
+use crate::guard::inspect::{Inspection, Kind};
+use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
 use crate::host::needs;
 use crate::layer::by_name;
@@ -39,9 +40,12 @@ pub fn check_needs(scenario: &Scenario) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let lines: Vec<String> =
-        missing.iter().map(|missing| format!("  {}: {}; hint: {}", missing.what, missing.why, missing.command)).collect();
-    Err(Failed::need(format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n"))).into())
+    let lines: Vec<String> = missing
+        .iter()
+        .map(|missing| format!("  {}: {}; hint: {}", missing.what, missing.why, missing.command))
+        .collect();
+    Err(Failed::need(format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n")))
+        .into())
 }
 
 fn needs_of(scenario: &Scenario) -> BTreeSet<String> {
@@ -70,14 +74,25 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     let mut survey = Survey::default();
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let found = match &stack.medium {
-            Medium::File { path, size, .. } => {
-                file(&sibling_path(path, layout.sibling[index]), *size, scenario, stack, &mut survey.warnings)?
-            }
+            Medium::File { path, size, .. } => file(
+                &sibling_path(path, layout.sibling[index]),
+                *size,
+                scenario,
+                stack,
+                &mut survey.warnings,
+            )?,
             Medium::Device { path } => existing(path, scenario, stack, &mut survey.warnings)?,
             // Its size is asked of the agent there, when it is reached.
-            Medium::Remote { path, .. } => Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true },
+            Medium::Remote { path, .. } => {
+                Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true }
+            }
             Medium::Many { members } => {
-                return Err(Failed::input(format!("{}: nothing here joins {} devices into one", stack.text, members.len())).into());
+                return Err(Failed::input(format!(
+                    "{}: nothing here joins {} devices into one",
+                    stack.text,
+                    members.len()
+                ))
+                .into());
             }
         };
         survey.found.push(found);
@@ -87,11 +102,16 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
 }
 
 /// A file that is made when it is not there, or reused when it is ours.
-fn file(path: &Path, size: Option<u64>, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<String>) -> Result<Found> {
+fn file(
+    path: &Path,
+    size: Option<u64>,
+    scenario: &Scenario,
+    stack: &Stack,
+    warnings: &mut Vec<String>,
+) -> Result<Found> {
     let Some(bytes) = size else { return existing(path, scenario, stack, warnings) };
     if std::fs::symlink_metadata(path).is_ok() {
-        let found = inspected(path, stack)?;
-        judge::judge(&found, Intent::Write, &scenario.consent).map_err(Failed::from)?;
+        let (found, _) = admitted(path, Intent::Write, scenario, stack)?;
         let ours = found.marker.as_ref().map(|marker| marker.bytes);
         if ours.is_some_and(|ours| ours != bytes) {
             return Err(Failed::input(format!(
@@ -119,8 +139,7 @@ fn existing(path: &Path, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<
         ))
         .into());
     }
-    let found = inspected(path, stack)?;
-    let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
+    let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     warnings.extend(permit.warnings);
     Ok(found_of(&found))
 }
@@ -129,12 +148,18 @@ fn existing(path: &Path, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-pub fn remote(place: &mut Place, path: &Path, scenario: &Scenario, stack: &Stack) -> Result<(Found, Vec<String>)> {
+pub fn remote(
+    place: &mut Place,
+    path: &Path,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Result<(Found, Vec<String>)> {
     let payload = match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => payload,
         other => return Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
     };
-    let found: Inspection = serde_json::from_value(payload).context("cannot understand what the agent saw")?;
+    let found: Inspection =
+        serde_json::from_value(payload).context("cannot understand what the agent saw")?;
     let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
     Ok((found_of(&found), permit.warnings))
 }
@@ -144,13 +169,18 @@ fn found_of(found: &Inspection) -> Found {
     Found { bytes, block: found.kind != Kind::File, exists: true }
 }
 
-fn inspected(path: &Path, stack: &Stack) -> Result<Inspection> {
-    inspect::inspect(path).map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
+/// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks
+/// again just before the first write.
+fn admitted(path: &Path, intent: Intent, scenario: &Scenario, stack: &Stack) -> Result<(Inspection, Permit)> {
+    let admission = admit(path, intent, &scenario.consent)
+        .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+    Ok((admission.inspection, admission.permit))
 }
 
 /// Whether the load, or a layer of the stack, writes to the medium.
 fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.workloads.iter().any(|workload| workload.writes());
-    let layers = stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
+    let layers =
+        stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
     if load || layers { Intent::Write } else { Intent::Read }
 }

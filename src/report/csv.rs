@@ -6,28 +6,18 @@ use crate::bill::Findings;
 use crate::bill::findings::{Figure, Interval, Row, WorkloadFindings};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "csv",
-    help: "one figure a line, for a spreadsheet",
-    extension: "csv",
-    render,
-};
+pub const RENDERER: Renderer =
+    Renderer { name: "csv", help: "one figure a line, for a spreadsheet", extension: "csv", render };
 
 const HEAD: [&str; 14] = [
-    "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n",
-    "of", "note", "emulated",
+    "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",
+    "note", "emulated",
 ];
 
 fn render(findings: &Findings, _page: &Page) -> String {
-    let mut lines = Lines {
-        run: &findings.run.id,
-        writer: ::csv::Writer::from_writer(Vec::new()),
-    };
+    let mut lines = Lines { run: &findings.run.id, writer: ::csv::Writer::from_writer(Vec::new()) };
     lines.record(&HEAD.map(String::from));
-    findings
-        .workloads
-        .iter()
-        .for_each(|workload| lines.workload(workload));
+    findings.workloads.iter().for_each(|workload| lines.workload(workload));
     // Writing to memory cannot fail, and all of it came from strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
@@ -51,31 +41,16 @@ impl Lines<'_> {
         for one in &workload.comparisons {
             let (stack, against) = (&one.stack, &one.against);
             let mut add = |metric: &str, figure: &Figure| {
-                self.figure(
-                    [name, stack, against, metric],
-                    figure,
-                    one.emulated.as_deref(),
-                );
+                self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
             };
             add(&format!("ratio of {}", one.quantity), &one.ratio);
             for (direction, q, ratio) in &one.latency_ratios {
-                add(
-                    &format!("ratio of {direction} latency p{}", percentile(*q)),
-                    ratio,
-                );
+                add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
             }
         }
-        for line in workload
-            .bill
-            .iter()
-            .flat_map(|bill| super::sheet::bill_lines(bill))
-        {
+        for line in workload.bill.iter().flat_map(|bill| super::sheet::bill_lines(bill)) {
             let mut add = |metric: &str, figure: &Figure| {
-                self.figure(
-                    [name, &line.layer, &line.on, metric],
-                    figure,
-                    line.emulated.as_deref(),
-                );
+                self.figure([name, &line.layer, &line.on, metric], figure, line.emulated.as_deref());
             };
             add("bill ratio", &line.ratio);
             add("bill added latency", &line.added_latency);
@@ -85,17 +60,11 @@ impl Lines<'_> {
 
     fn row(&mut self, workload: &str, row: &Row) {
         let mut add = |metric: &str, figure: &Figure| {
-            self.figure(
-                [workload, &row.stack, "", metric],
-                figure,
-                row.emulated.as_deref(),
-            );
+            self.figure([workload, &row.stack, "", metric], figure, row.emulated.as_deref());
         };
         add("iops", &row.iops);
         add("throughput", &row.bytes_per_s);
-        row.durable_bytes_per_s
-            .iter()
-            .for_each(|figure| add("durable throughput", figure));
+        row.durable_bytes_per_s.iter().for_each(|figure| add("durable throughput", figure));
         for latency in &row.latency {
             let way = latency.direction;
             add(&format!("{way} latency mean"), &latency.mean);
@@ -114,17 +83,13 @@ impl Lines<'_> {
         let emulated = emulated.unwrap_or_default().to_owned();
         let run = self.run.to_owned();
         self.record(&[
-            run, workload, stack, against, metric, state, value, unit, low, high, n, of, note,
-            emulated,
+            run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
         ]);
     }
 }
 
 fn percentile(q: f64) -> String {
-    format!("{:.6}", 100.0 * q)
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
+    format!("{:.6}", 100.0 * q).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn fields(figure: &Figure) -> [String; 8] {
@@ -135,31 +100,13 @@ fn fields(figure: &Figure) -> [String; 8] {
         fields
     };
     match figure {
-        Figure::Known {
-            value,
-            unit,
-            n,
-            of,
-            interval,
-            caution,
-        } => {
+        Figure::Known { value, unit, n, of, interval, caution } => {
             let (low, high, missing) = match interval {
                 Interval::Bounds { low, high } => (low.to_string(), high.to_string(), None),
-                Interval::Missing { missing } => {
-                    (String::new(), String::new(), Some(missing.clone()))
-                }
+                Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
             };
             let note = missing.or_else(|| caution.clone()).unwrap_or_default();
-            [
-                "known".into(),
-                value.to_string(),
-                (*unit).into(),
-                low,
-                high,
-                n.to_string(),
-                (*of).into(),
-                note,
-            ]
+            ["known".into(), value.to_string(), (*unit).into(), low, high, n.to_string(), (*of).into(), note]
         }
         Figure::Failed { reason } => absent("failed", reason),
         Figure::Missing { reason } => absent("missing", reason),

@@ -5,12 +5,8 @@ use crate::bill::Findings;
 use serde::Serialize;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "json",
-    help: "all findings for programs",
-    extension: "json",
-    render,
-};
+pub const RENDERER: Renderer =
+    Renderer { name: "json", help: "all findings for programs", extension: "json", render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-findings";
@@ -26,14 +22,8 @@ struct Document<'a> {
 }
 
 fn render(findings: &Findings, _page: &Page) -> String {
-    let document = Document {
-        format: FORMAT,
-        version: VERSION,
-        findings,
-    };
+    let document = Document { format: FORMAT, version: VERSION, findings };
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    serde_json::to_string_pretty(&document).map_or_else(
-        |error| format!("{{\"error\": {:?}}}\n", error.to_string()),
-        |text| text + "\n",
-    )
+    serde_json::to_string_pretty(&document)
+        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
 }

@@ -7,12 +7,8 @@ use crate::bill::Findings;
 use crate::bill::findings::{PlaceReport, WorkloadFindings};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "markdown",
-    help: "tables for a wiki or an issue",
-    extension: "md",
-    render,
-};
+pub const RENDERER: Renderer =
+    Renderer { name: "markdown", help: "tables for a wiki or an issue", extension: "md", render };
 
 fn render(findings: &Findings, _page: &Page) -> String {
     let run = &findings.run;
@@ -25,14 +21,9 @@ fn render(findings: &Findings, _page: &Page) -> String {
         (None, Some(reason)) => out += &format!("No headline: {}.\n\n", escaped(reason)),
         (None, None) => {}
     }
-    findings
-        .workloads
-        .iter()
-        .for_each(|workload| out += &section(workload));
-    let warnings = findings
-        .warnings
-        .iter()
-        .map(|one| format!("{} ({}): {}", one.kind, one.subject, one.text));
+    findings.workloads.iter().for_each(|workload| out += &section(workload));
+    let warnings =
+        findings.warnings.iter().map(|one| format!("{} ({}): {}", one.kind, one.subject, one.text));
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());
     out += "## Run\n\n";
@@ -40,10 +31,7 @@ fn render(findings: &Findings, _page: &Page) -> String {
         "",
         vec![
             format!("started {}, {}", run.at, run.state),
-            format!(
-                "iotax {}, scenario: {}, seed {}",
-                run.iotax, run.source, run.seed
-            ),
+            format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
@@ -52,19 +40,8 @@ fn render(findings: &Findings, _page: &Page) -> String {
 }
 
 fn section(workload: &WorkloadFindings) -> String {
-    let mut out = format!(
-        "## {}\n\n{}\n\n",
-        escaped(&workload.subject),
-        escaped(&sheet::effort(workload))
-    );
-    out += &list(
-        "",
-        workload
-            .comparisons
-            .iter()
-            .map(|one| one.sentence.clone())
-            .collect(),
-    );
+    let mut out = format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
+    out += &list("", workload.comparisons.iter().map(|one| one.sentence.clone()).collect());
     out += &format!(
         "{}\n`*` baseline; latencies from merged histograms; `+-` is half a 95 % interval.\n\n",
         sheet::stacks(workload).markdown()
@@ -91,15 +68,8 @@ fn list(title: &str, lines: Vec<String>) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let head = if title.is_empty() {
-        String::new()
-    } else {
-        format!("## {title}\n\n")
-    };
-    let items: String = lines
-        .iter()
-        .map(|line| format!("- {}\n", escaped(line)))
-        .collect();
+    let head = if title.is_empty() { String::new() } else { format!("## {title}\n\n") };
+    let items: String = lines.iter().map(|line| format!("- {}\n", escaped(line))).collect();
     format!("{head}{items}\n")
 }
 
@@ -113,12 +83,7 @@ fn fenced(commands: &[String]) -> String {
 
 fn place(place: &PlaceReport) -> String {
     let mut out = format!("### {}\n\n", escaped(&place.place));
-    out += &list(
-        "",
-        sheet::facts(&place.facts)
-            .iter()
-            .map(|(key, value)| format!("{key}: {value}"))
-            .collect(),
-    );
+    out +=
+        &list("", sheet::facts(&place.facts).iter().map(|(key, value)| format!("{key}: {value}")).collect());
     out + &fenced(&place.commands)
 }

@@ -40,13 +40,8 @@ pub struct Renderer {
 }
 
 /// All of them.
-pub const ALL: &[&Renderer] = &[
-    &terminal::RENDERER,
-    &markdown::RENDERER,
-    &html::RENDERER,
-    &json::RENDERER,
-    &csv::RENDERER,
-];
+pub const ALL: &[&Renderer] =
+    &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
 
 /// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static Renderer> {

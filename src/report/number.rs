@@ -7,11 +7,7 @@ use crate::stats::round::rounded;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
     /// `value +- half_width unit`; no half-width where there is no interval.
-    Known {
-        value: String,
-        half_width: Option<String>,
-        unit: &'static str,
-    },
+    Known { value: String, half_width: Option<String>, unit: &'static str },
     /// Tried and failed.
     Failed,
     /// Not there.
@@ -30,16 +26,10 @@ impl Shown {
     /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `failed`, `-`; a value without an interval has a `?`.
     pub(super) fn cell(&self) -> String {
         match self {
-            Shown::Known {
-                value,
-                half_width: Some(half),
-                unit,
-            } => spaced(&format!("{value} +- {half}"), unit),
-            Shown::Known {
-                value,
-                half_width: None,
-                unit,
-            } => spaced(&format!("{value} ?"), unit),
+            Shown::Known { value, half_width: Some(half), unit } => {
+                spaced(&format!("{value} +- {half}"), unit)
+            }
+            Shown::Known { value, half_width: None, unit } => spaced(&format!("{value} ?"), unit),
             Shown::Failed => "failed".to_owned(),
             Shown::Missing => "-".to_owned(),
         }
@@ -47,11 +37,7 @@ impl Shown {
 }
 
 fn spaced(text: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        text.to_owned()
-    } else {
-        format!("{text} {unit}")
-    }
+    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
 }
 
 /// Distance to the farther bound.
@@ -63,10 +49,7 @@ fn half_width(figure: &Figure) -> Option<f64> {
 /// What is weak about a figure, or why it is not there.
 pub(super) fn remark(figure: &Figure) -> Option<&str> {
     match figure {
-        Figure::Known {
-            interval: Interval::Missing { missing },
-            ..
-        } => Some(missing),
+        Figure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),
         Figure::Known { caution, .. } => caution.as_deref(),
         Figure::Failed { reason } | Figure::Missing { reason } => Some(reason),
     }
@@ -84,11 +67,7 @@ fn known(value: f64, unit: &str, half_width: Option<f64>) -> Shown {
                 unit,
             }
         }
-        None => Shown::Known {
-            value: with_suffix(three_digits(value / scale)),
-            half_width: None,
-            unit,
-        },
+        None => Shown::Known { value: with_suffix(three_digits(value / scale)), half_width: None, unit },
     }
 }
 
@@ -126,22 +105,14 @@ pub(super) fn change(ratio: &Figure) -> Shown {
     match half_width(&as_percent) {
         Some(half) => {
             let shown = rounded(*value, half, 2);
-            let sign = if shown.value.starts_with('-') || shown.value.parse() == Ok(0.0) {
-                ""
-            } else {
-                "+"
-            };
+            let sign = if shown.value.starts_with('-') || shown.value.parse() == Ok(0.0) { "" } else { "+" };
             Shown::Known {
                 value: format!("{sign}{}", shown.value),
                 half_width: Some(shown.half_width),
                 unit: "%",
             }
         }
-        None => Shown::Known {
-            value: format!("{value:+.1}"),
-            half_width: None,
-            unit: "%",
-        },
+        None => Shown::Known { value: format!("{value:+.1}"), half_width: None, unit: "%" },
     }
 }
 
@@ -150,18 +121,8 @@ mod tests {
     use super::*;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
-        let interval = Interval::Bounds {
-            low: value - half,
-            high: value + half,
-        };
-        Figure::Known {
-            value,
-            unit,
-            n: 20,
-            of: "rounds",
-            interval,
-            caution: None,
-        }
+        let interval = Interval::Bounds { low: value - half, high: value + half };
+        Figure::Known { value, unit, n: 20, of: "rounds", interval, caution: None }
     }
 
     #[test]
@@ -172,27 +133,15 @@ mod tests {
         assert_eq!(cell(2_345_678.0, 12_345.0, "1/s"), "2.346M +- 0.013M");
         assert_eq!(cell(91_234.0, 360.0, "ns"), "91.23 +- 0.36 us");
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
-        assert_eq!(
-            cell(104_857_600.0, 1_048_576.0, "B/s"),
-            "100.0 +- 1.0 MiB/s"
-        );
+        assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
         assert_eq!(Shown::of(&Figure::missing("why")).cell(), "-");
-        assert_eq!(
-            Shown::of(&Figure::Failed {
-                reason: "why".into()
-            })
-            .cell(),
-            "failed"
-        );
+        assert_eq!(Shown::of(&Figure::Failed { reason: "why".into() }).cell(), "failed");
     }
 
     #[test]
     fn changes() {
-        assert_eq!(
-            change(&figure(0.9388, 0.0078, "1")).cell(),
-            "-6.12 +- 0.78 %"
-        );
+        assert_eq!(change(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
         assert_eq!(change(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
         assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
     }

@@ -29,11 +29,7 @@ fn first(row: &Row) -> Option<&Latency> {
 /// Name of a row with its marks.
 fn marked(row: &Row) -> String {
     let baseline = if row.baseline { " *" } else { "" };
-    let emulated = if row.emulated.is_some() {
-        " (emulated)"
-    } else {
-        ""
-    };
+    let emulated = if row.emulated.is_some() { " (emulated)" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)
 }
 
@@ -43,43 +39,24 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
     for (head, rank, pick) in STACK_COLUMNS {
         if workload.rows.iter().any(|row| pick(row).is_some()) {
-            let cell =
-                |row| pick(row).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+            let cell = |row| pick(row).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
             table.push(head, *rank, workload.rows.iter().map(cell).collect());
         }
     }
-    table.push(
-        "n",
-        8,
-        workload
-            .rows
-            .iter()
-            .map(|row| row.rounds.to_string())
-            .collect(),
-    );
+    table.push("n", 8, workload.rows.iter().map(|row| row.rounds.to_string()).collect());
     table
 }
 
 /// Whether a direction beside the first has a table of its own.
 pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, Table)> {
-    let direction = workload
-        .rows
-        .iter()
-        .find_map(|row| row.latency.get(1))?
-        .direction;
+    let direction = workload.rows.iter().find_map(|row| row.latency.get(1))?.direction;
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let picks: [(&'static str, PickLatency); 4] = [
-        ("mean", |l| &l.mean),
-        ("p50", |l| &l.p50),
-        ("p99", |l| &l.p99),
-        ("p99.9", |l| &l.p999),
-    ];
+    let picks: [(&'static str, PickLatency); 4] =
+        [("mean", |l| &l.mean), ("p50", |l| &l.p50), ("p99", |l| &l.p99), ("p99.9", |l| &l.p999)];
     for (head, pick) in picks {
         let cell = |row: &Row| {
-            row.latency
-                .get(1)
-                .map_or_else(|| "-".to_owned(), |latency| Shown::of(pick(latency)).cell())
+            row.latency.get(1).map_or_else(|| "-".to_owned(), |latency| Shown::of(pick(latency)).cell())
         };
         table.push(head, 0, workload.rows.iter().map(cell).collect());
     }
@@ -100,28 +77,16 @@ pub(super) fn latency_ratios(comparisons: &[Comparison]) -> Table {
     table.push("latency", 0, seen.iter().map(name).collect());
     for (head, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
         let figure = |one: &&Comparison| {
-            one.latency_ratios
-                .iter()
-                .find(|ratio| ratio.1 == q)
-                .map(|ratio| change(&ratio.2).cell())
+            one.latency_ratios.iter().find(|ratio| ratio.1 == q).map(|ratio| change(&ratio.2).cell())
         };
-        table.push(
-            head,
-            0,
-            seen.iter()
-                .map(|one| figure(one).unwrap_or_else(|| "-".into()))
-                .collect(),
-        );
+        table.push(head, 0, seen.iter().map(|one| figure(one).unwrap_or_else(|| "-".into())).collect());
     }
     table
 }
 
 /// The lines of a bill, the total, what is left.
 pub(super) fn bill_lines(bill: &Bill) -> Vec<&BillLine> {
-    bill.lines
-        .iter()
-        .chain([&bill.total, &bill.unexplained])
-        .collect()
+    bill.lines.iter().chain([&bill.total, &bill.unexplained]).collect()
 }
 
 /// The bill as a table.
@@ -133,43 +98,16 @@ pub(super) fn bill(bill: &Bill) -> Table {
         None => line.layer.clone(),
     };
     table.push("layer", 0, lines.iter().map(name).collect());
-    table.push(
-        "rate",
-        0,
-        lines
-            .iter()
-            .map(|line| change(&line.ratio).cell())
-            .collect(),
-    );
-    table.push(
-        "factor",
-        3,
-        lines
-            .iter()
-            .map(|line| Shown::of(&line.ratio).cell())
-            .collect(),
-    );
-    if lines
-        .iter()
-        .any(|line| line.added_latency.value().is_some())
-    {
+    table.push("rate", 0, lines.iter().map(|line| change(&line.ratio).cell()).collect());
+    table.push("factor", 3, lines.iter().map(|line| Shown::of(&line.ratio).cell()).collect());
+    if lines.iter().any(|line| line.added_latency.value().is_some()) {
         table.push(
             "added latency",
             1,
-            lines
-                .iter()
-                .map(|line| Shown::of(&line.added_latency).cell())
-                .collect(),
+            lines.iter().map(|line| Shown::of(&line.added_latency).cell()).collect(),
         );
     }
-    table.push(
-        "added CPU/IO",
-        2,
-        lines
-            .iter()
-            .map(|line| Shown::of(&line.added_cpu).cell())
-            .collect(),
-    );
+    table.push("added CPU/IO", 2, lines.iter().map(|line| Shown::of(&line.added_cpu).cell()).collect());
     table
 }
 
@@ -180,41 +118,25 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
         for (reason, heads) in reasons(row) {
             // A reason that most figures of a stack share is one of the stack.
             let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
-            let name = if whole {
-                row.stack.clone()
-            } else {
-                format!("{} {}", row.stack, heads.join(" and "))
-            };
+            let name =
+                if whole { row.stack.clone() } else { format!("{} {}", row.stack, heads.join(" and ")) };
             about.entry(reason).or_default().push(name);
         }
     }
     for line in workload.bill.iter().flat_map(|bill| &bill.lines) {
         if let Some(reason) = remark(&line.ratio) {
-            about
-                .entry(reason.to_owned())
-                .or_default()
-                .push(format!("line {}", line.layer));
+            about.entry(reason.to_owned()).or_default().push(format!("line {}", line.layer));
         }
     }
-    about
-        .into_iter()
-        .map(|(reason, names)| format!("{}: {reason}", names.join(", ")))
-        .collect()
+    about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
 }
 
 /// Remarks on the figures of a row, each with the columns it is about.
 fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
-    let columns = STACK_COLUMNS
-        .iter()
-        .filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
+    let columns = STACK_COLUMNS.iter().filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
     let second = row.latency.iter().skip(1).flat_map(|latency| {
-        [
-            ("mean", &latency.mean),
-            ("p50", &latency.p50),
-            ("p99", &latency.p99),
-            ("p99.9", &latency.p999),
-        ]
-        .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
+        [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
+            .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
     });
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (head, figure) in columns.chain(second) {
@@ -227,28 +149,17 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
 
 /// `48 rounds, 19.2 s of load, ended: precision`.
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
-    let rounds = workload
-        .rows
-        .iter()
-        .map(|row| row.rounds)
-        .max()
-        .unwrap_or(0);
+    let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = workload.ended.as_deref().unwrap_or("not ended in order");
-    format!(
-        "{rounds} rounds, {:.1} s of load, ended: {ended}",
-        workload.measured_s
-    )
+    format!("{rounds} rounds, {:.1} s of load, ended: {ended}", workload.measured_s)
 }
 
 /// Debts of writes, a line a stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let line = |row: &Row| {
         let debt = row.debt.as_ref()?;
-        let gave_up = if debt.gave_up > 0 {
-            format!(", gave up {} times", debt.gave_up)
-        } else {
-            String::new()
-        };
+        let gave_up =
+            if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
         let dirty = crate::units::show_bytes(debt.dirty_bytes);
         Some(format!(
             "{}: waited {:.2} s for earlier writes{gave_up}; at most {dirty} dirty and {} I/Os in flight were left",
@@ -268,35 +179,22 @@ pub(super) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
 fn flatten(key: String, value: &serde_json::Value, lines: &mut Vec<(String, String)>) {
     use serde_json::Value;
     let below = |name: &str| {
-        if key.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{key}.{name}")
-        }
+        if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
     };
     match value {
         Value::Null => {}
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(name, value)| flatten(below(name), value, lines)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| flatten(below(name), value, lines)),
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| flatten(below(&at.to_string()), value, lines));
+            items.iter().enumerate().for_each(|(at, value)| flatten(below(&at.to_string()), value, lines));
         }
         Value::Array(items) if items.is_empty() => {}
-        Value::Array(items) => {
-            lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", ")))
-        }
+        Value::Array(items) => lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", "))),
         other => lines.push((key, plain(other))),
     }
 }
 
 fn plain(value: &serde_json::Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -306,18 +204,8 @@ mod tests {
     #[test]
     fn facts_are_flattened_and_absent_ones_left_out() {
         let value = serde_json::json!({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": null, "drives": [{"name": "sda", "bytes": 5}]});
-        let lines: Vec<String> = facts(&value)
-            .into_iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        assert_eq!(
-            lines,
-            [
-                "cpu.flags=a, b",
-                "cpu.model=x",
-                "drives.0.bytes=5",
-                "drives.0.name=sda"
-            ]
-        );
+        let lines: Vec<String> =
+            facts(&value).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(lines, ["cpu.flags=a, b", "cpu.model=x", "drives.0.bytes=5", "drives.0.name=sda"]);
     }
 }

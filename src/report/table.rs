@@ -31,34 +31,21 @@ impl Table {
         let mut shown = self.columns.clone();
         for column in shown.iter_mut().take(1) {
             let most = (width * NAME_FIFTHS / 5).max(8);
-            column
-                .cells
-                .iter_mut()
-                .for_each(|cell| *cell = shortened(cell, most));
+            column.cells.iter_mut().for_each(|cell| *cell = shortened(cell, most));
         }
         while total_width(&shown) > width && drop_least(&mut shown) {}
         let rows = shown.first().map_or(0, |column| column.cells.len());
         let head = shown.iter().map(|column| column.head.to_owned()).collect();
-        let lines = std::iter::once(head).chain((0..rows).map(|row| {
-            shown
-                .iter()
-                .map(|column| column.cells[row].clone())
-                .collect()
-        }));
-        lines
-            .map(|cells: Vec<String>| line(&shown, &cells))
-            .collect()
+        let lines = std::iter::once(head)
+            .chain((0..rows).map(|row| shown.iter().map(|column| column.cells[row].clone()).collect()));
+        lines.map(|cells: Vec<String>| line(&shown, &cells)).collect()
     }
 
     /// All columns, as a pipe table.
     pub(super) fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
-        let mut out = row(self
-            .columns
-            .iter()
-            .map(|column| column.head.to_owned())
-            .collect());
+        let mut out = row(self.columns.iter().map(|column| column.head.to_owned()).collect());
         out += &row(self
             .columns
             .iter()
@@ -66,11 +53,7 @@ impl Table {
             .map(|(at, _)| if at == 0 { "---" } else { "---:" }.to_owned())
             .collect());
         for at in 0..rows {
-            out += &row(self
-                .columns
-                .iter()
-                .map(|column| escaped(&column.cells[at]))
-                .collect());
+            out += &row(self.columns.iter().map(|column| escaped(&column.cells[at])).collect());
         }
         out
     }
@@ -94,13 +77,7 @@ fn total_width(columns: &[Column]) -> usize {
 }
 
 fn width_of(column: &Column) -> usize {
-    column
-        .cells
-        .iter()
-        .map(|cell| cell.width())
-        .chain([column.head.width()])
-        .max()
-        .unwrap_or(0)
+    column.cells.iter().map(|cell| cell.width()).chain([column.head.width()]).max().unwrap_or(0)
 }
 
 /// Leaves out the column of the highest rank; false when all that are left must stay.
@@ -134,9 +111,7 @@ fn shortened(name: &str, most: usize) -> String {
     let kept = most.saturating_sub(3);
     let (front, back) = (kept - kept / 3, kept / 3);
     let letters: Vec<char> = name.chars().collect();
-    let tail: String = letters[letters.len() - back.min(letters.len())..]
-        .iter()
-        .collect();
+    let tail: String = letters[letters.len() - back.min(letters.len())..].iter().collect();
     let head: String = letters[..front.min(letters.len())].iter().collect();
     format!("{head}...{tail}")
 }
@@ -144,15 +119,9 @@ fn shortened(name: &str, most: usize) -> String {
 /// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
 /// its half-width.
 pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let kept = text
-        .replace(" +- ", "\u{a0}+-\u{a0}")
-        .replace("+- ", "+-\u{a0}")
-        .replace(" %", "\u{a0}%");
+    let kept = text.replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
-    for word in kept
-        .split([' ', '\n', '\t'])
-        .filter(|word| !word.is_empty())
-    {
+    for word in kept.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
         let line = lines.last_mut().map_or(0, |line| line.width());
         match lines.last_mut() {
             Some(last) if line == 0 || last == indent => last.push_str(word),
@@ -160,10 +129,7 @@ pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
             _ => lines.push(format!("{indent}{word}")),
         }
     }
-    lines
-        .iter()
-        .map(|line| format!("{}\n", line.replace('\u{a0}', " ")))
-        .collect()
+    lines.iter().map(|line| format!("{}\n", line.replace('\u{a0}', " "))).collect()
 }
 
 #[cfg(test)]
@@ -173,29 +139,13 @@ mod tests {
     #[test]
     fn columns_that_do_not_fit_are_left_out_by_rank() {
         let mut table = Table::default();
-        table.push(
-            "stack",
-            0,
-            vec!["a".into(), "long name of a stack that goes on".into()],
-        );
+        table.push("stack", 0, vec!["a".into(), "long name of a stack that goes on".into()]);
         table.push("IOPS", 0, vec!["1".into(), "2".into()]);
         table.push("minor", 2, vec!["x".repeat(10); 2]);
         table.push("major", 1, vec!["y".repeat(10); 2]);
-        assert_eq!(
-            table
-                .text(80)
-                .lines()
-                .next()
-                .unwrap()
-                .split_whitespace()
-                .count(),
-            4
-        );
+        assert_eq!(table.text(80).lines().next().unwrap().split_whitespace().count(), 4);
         let narrow = table.text(40);
-        assert!(
-            !narrow.contains("minor") && narrow.contains("major") && narrow.contains("..."),
-            "{narrow}"
-        );
+        assert!(!narrow.contains("minor") && narrow.contains("major") && narrow.contains("..."), "{narrow}");
         assert!(narrow.lines().all(|line| line.width() <= 40));
     }
 
@@ -211,9 +161,6 @@ mod tests {
     fn wrapping() {
         assert_eq!(wrapped("one two three", 8, "  "), "one two\n  three\n");
         assert_eq!(wrapped("incredible", 4, "  "), "incredible\n");
-        assert_eq!(
-            wrapped("costs 5.1 % +- 0.3 % of it", 16, " "),
-            "costs\n 5.1 % +- 0.3 %\n of it\n"
-        );
+        assert_eq!(wrapped("costs 5.1 % +- 0.3 % of it", 16, " "), "costs\n 5.1 % +- 0.3 %\n of it\n");
     }
 }

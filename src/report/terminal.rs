@@ -26,19 +26,12 @@ fn render(findings: &Findings, page: &Page) -> String {
     match (&findings.headline, &findings.no_headline) {
         (Some(headline), _) => out += &format!("\n{}", wrapped(headline, width, "  ")),
         (None, Some(reason)) => {
-            out += &format!(
-                "\n{}",
-                wrapped(&format!("no headline: {reason}"), width, "  ")
-            )
+            out += &format!("\n{}", wrapped(&format!("no headline: {reason}"), width, "  "))
         }
         (None, None) => {}
     }
-    findings
-        .workloads
-        .iter()
-        .for_each(|workload| out += &section(workload, width));
-    let legend =
-        "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
+    findings.workloads.iter().for_each(|workload| out += &section(workload, width));
+    let legend = "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
     out += &format!("\n{}", wrapped(legend, width, "  "));
     let warnings = findings
         .warnings
@@ -61,11 +54,7 @@ fn section(workload: &WorkloadFindings, width: usize) -> String {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width));
     }
     out += &list("", sheet::debts(workload).into_iter(), width);
-    out += &list(
-        "",
-        workload.comparisons.iter().map(|one| one.sentence.clone()),
-        width,
-    );
+    out += &list("", workload.comparisons.iter().map(|one| one.sentence.clone()), width);
     if let Some(bill) = &workload.bill {
         let title = "bill: each layer against the stack below it; factors multiply";
         out += &format!("\n{}", indented(title, width));

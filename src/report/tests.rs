@@ -20,12 +20,8 @@ const FIXTURES: [Fixture; 7] = [
 /// Findings of all fixtures, made once.
 fn all() -> impl Iterator<Item = (&'static str, &'static Findings)> {
     static ALL_FOUND: OnceLock<Vec<(&'static str, Findings)>> = OnceLock::new();
-    let found = ALL_FOUND.get_or_init(|| {
-        FIXTURES
-            .iter()
-            .map(|(name, make)| (*name, findings(&make())))
-            .collect()
-    });
+    let found =
+        ALL_FOUND.get_or_init(|| FIXTURES.iter().map(|(name, make)| (*name, findings(&make()))).collect());
     found.iter().map(|(name, found)| (*name, found))
 }
 
@@ -38,9 +34,7 @@ fn the_family_is_in_order() {
     let names: BTreeSet<&str> = ALL.iter().map(|renderer| renderer.name).collect();
     assert_eq!(names.len(), ALL.len());
     for renderer in ALL {
-        assert!(
-            !renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70
-        );
+        assert!(!renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70);
         assert!(!renderer.extension.starts_with('.'));
     }
     assert!(by_name("nothing").is_none());
@@ -64,10 +58,7 @@ fn narrow_terminals_lose_columns_not_sentences() {
     let found = findings(&twin::bill());
     let text = render(&found, "terminal", 40);
     let wide = render(&found, "terminal", 160);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 40),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
     assert!(wide.contains(" generator/IO") && !text.contains(" generator/IO"));
     assert!(text.contains("costs"));
 }
@@ -88,15 +79,8 @@ fn csv() {
         assert!(rows.len() > 5);
         for row in &rows {
             let known = &row[5] == "known";
-            assert_eq!(
-                known,
-                !row[6].is_empty(),
-                "{name}: only known figures have a value: {row:?}"
-            );
-            assert!(
-                known || !row[12].is_empty(),
-                "{name}: an absent figure says why: {row:?}"
-            );
+            assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
+            assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
         if name == "failed" || name == "a_against_a" {
             insta::assert_snapshot!(format!("{name}_csv"), text);
@@ -109,10 +93,7 @@ fn json() {
     for (name, found) in all() {
         let text = render(found, "json", 80);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (value["format"].as_str(), value["version"].as_u64()),
-            (Some("iotax-findings"), Some(1))
-        );
+        assert_eq!((value["format"].as_str(), value["version"].as_u64()), (Some("iotax-findings"), Some(1)));
         assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()));
         if name == "partial" || name == "failed" {
             insta::assert_snapshot!(format!("{name}_json"), text);
@@ -128,11 +109,8 @@ fn tags(page: &str) -> Vec<(bool, String)> {
     page.split('<')
         .skip(1)
         .filter_map(|piece| {
-            let name: String = piece
-                .trim_start_matches('/')
-                .chars()
-                .take_while(char::is_ascii_alphanumeric)
-                .collect();
+            let name: String =
+                piece.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
             (!name.is_empty()).then(|| (piece.starts_with('/'), name))
         })
         .collect()
@@ -156,8 +134,8 @@ fn the_page_is_whole_and_asks_nobody() {
         let page = render(found, "html", 80);
         assert_balanced(name, &page);
         for forbidden in [
-            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN",
-            "inf%", "\"inf", "None", "Some(",
+            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN", "inf%",
+            "\"inf", "None", "Some(",
         ] {
             assert!(!page.contains(forbidden), "{name} holds {forbidden}");
         }
@@ -173,10 +151,7 @@ fn the_page_is_whole_and_asks_nobody() {
             assert!(page.contains(needed), "{name} lacks {needed}");
         }
         let drawings = page.matches("role=\"img\"").count();
-        assert!(
-            page.matches("<title>").count() > drawings,
-            "{name}: a drawing has no title"
-        );
+        assert!(page.matches("<title>").count() > drawings, "{name}: a drawing has no title");
         for workload in &found.workloads {
             for one in &workload.comparisons {
                 assert!(
@@ -211,11 +186,7 @@ fn emulation_is_said_by_every_renderer_and_heads_none() {
     let found = findings(&twin::guest());
     for renderer in ALL {
         let text = (renderer.render)(&found, &Page::default());
-        assert!(
-            text.to_lowercase().contains("emulated"),
-            "{}",
-            renderer.name
-        );
+        assert!(text.to_lowercase().contains("emulated"), "{}", renderer.name);
     }
     assert!(!render(&found, "html", 80).contains("<h1>vm"));
 }
@@ -228,10 +199,7 @@ fn pages_for_looking_at() {
         return;
     };
     for (name, found) in all() {
-        std::fs::write(
-            std::path::Path::new(&folder).join(format!("{name}.html")),
-            render(found, "html", 80),
-        )
-        .unwrap();
+        std::fs::write(std::path::Path::new(&folder).join(format!("{name}.html")), render(found, "html", 80))
+            .unwrap();
     }
 }

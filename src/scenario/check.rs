@@ -5,8 +5,7 @@ use super::error::{Fault, InputError, TextFault, column_of, excerpt};
 use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::words::{Draft, JobWords, Origin, Targets, draft_from_words, parse_engine};
 use super::{
-    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names,
-    toml,
+    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, toml,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,13 +42,9 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
     match files.as_slice() {
         [] => from_stacks(&stacks, request),
         [file] if stacks.is_empty() => from_path(Path::new(file), request),
-        [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => from_stacks(
-            &stacks,
-            &Request {
-                job_file: Some(PathBuf::from(file)),
-                ..request.clone()
-            },
-        ),
+        [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => {
+            from_stacks(&stacks, &Request { job_file: Some(PathBuf::from(file)), ..request.clone() })
+        }
         [file, ..] => {
             let why = format!("\"{file}\" beside other files or stacks");
             let fault = Fault::hint(why, "name one scenario.toml, or one job file and stacks");
@@ -60,18 +55,15 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or .fio without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["file:", "ssh:", "[", "each(", "/dev/"]
-        .iter()
-        .any(|start| word.trim_start().starts_with(start));
+    let stack =
+        ["file:", "ssh:", "[", "each(", "/dev/"].iter().any(|start| word.trim_start().starts_with(start));
     !stack
         && !word.contains('|')
-        && (is_job_file(Path::new(word))
-            || Path::new(word).extension().is_some_and(|end| end == "toml"))
+        && (is_job_file(Path::new(word)) || Path::new(word).extension().is_some_and(|end| end == "toml"))
 }
 
 fn is_job_file(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|end| end == "fio" || end == "job" || end == "ini")
+    path.extension().is_some_and(|end| end == "fio" || end == "job" || end == "ini")
 }
 
 /// Stacks in the one-line grammar, the first one the baseline.
@@ -85,11 +77,7 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
         cells.extend(command_line_cells(index + 1, text)?);
     }
     let names = names::names_of(&cells);
-    parts.stacks = cells
-        .into_iter()
-        .zip(names)
-        .map(|(cell, name)| cell.named(name, false))
-        .collect();
+    parts.stacks = cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
     parts.apply(request)?;
     parts.scenario()
 }
@@ -102,10 +90,8 @@ fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError
         ..InputError::new(&place, fault.fault)
     };
     let expr = grammar::parse(text).map_err(fault)?;
-    cells_of(&expr, &Devices::new(), &|byte| {
-        format!("{place}, column {}", column_of(text, byte))
-    })
-    .map_err(fault)
+    cells_of(&expr, &Devices::new(), &|byte| format!("{place}, column {}", column_of(text, byte)))
+        .map_err(fault)
 }
 
 /// A scenario file. A job file alone says nothing about where, so it is refused with what to add.
@@ -116,10 +102,7 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
     if is_job_file(path) {
         fio::read(path)?;
         let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
-        let fault = Fault::hint(
-            "a job file says what I/O to issue, and no stack is named",
-            hint,
-        );
+        let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
     }
     let mut parts = toml::read(path)?;
@@ -129,17 +112,11 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
 
 /// Every prefix of a stack, the bare medium first.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
-    let prefix = |length: usize| Cell {
-        medium: stack.medium.clone(),
-        layers: stack.layers[..length].to_vec(),
-    };
+    let prefix =
+        |length: usize| Cell { medium: stack.medium.clone(), layers: stack.layers[..length].to_vec() };
     let cells: Vec<Cell> = (0..=stack.layers.len()).map(prefix).collect();
     let names = names::names_of(&cells);
-    cells
-        .into_iter()
-        .zip(names)
-        .map(|(cell, name)| cell.named(name, false))
-        .collect()
+    cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
 }
 
 /// `serial=X,wipe=gpt`; `wipe` may be written several times.
@@ -155,18 +132,11 @@ pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
             Some((_, "")) => return Err(Fault::hint(format!("\"{part}\" has no value"), example)),
             Some(("serial" | "wwn", value)) if serial.is_none() => serial = Some(value.to_owned()),
             Some(("serial" | "wwn", _)) => {
-                return Err(Fault::hint(
-                    "two serials in one consent",
-                    "write one consent a device",
-                ));
+                return Err(Fault::hint("two serials in one consent", "write one consent a device"));
             }
             Some(("wipe", value)) => wipe.push(value.to_owned()),
             Some((key, _)) => {
-                return Err(Fault::unknown(
-                    "key of a consent",
-                    key,
-                    &["serial", "wwn", "wipe"],
-                ));
+                return Err(Fault::unknown("key of a consent", key, &["serial", "wwn", "wipe"]));
             }
             None => return Err(Fault::hint(format!("\"{part}\" is not key=value"), example)),
         }
@@ -229,26 +199,19 @@ impl Parts {
             self.measure_origins.insert(key.clone(), origin.clone());
         }
         for text in &request.destroy {
-            self.consent
-                .push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+            self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
         }
         if let Some(word) = &request.max_written {
-            self.max_written =
-                Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
+            self.max_written = Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
         }
         Ok(())
     }
 
     fn load(&mut self, request: &Request) -> Result<(), InputError> {
         let named = !request.words.is_empty() || request.job_file.is_some();
-        if named
-            && (!self.drafts.is_empty()
-                || (!request.words.is_empty() && request.job_file.is_some()))
-        {
-            let fault = Fault::hint(
-                "workloads are named in two places",
-                "name them in a file or as words, not both",
-            );
+        if named && (!self.drafts.is_empty() || (!request.words.is_empty() && request.job_file.is_some())) {
+            let fault =
+                Fault::hint("workloads are named in two places", "name them in a file or as words, not both");
             return Err(InputError::new("command line", fault));
         }
         if let Some(path) = &request.job_file {
@@ -261,12 +224,9 @@ impl Parts {
         let Some(word) = &request.engine else {
             return Ok(());
         };
-        let engine =
-            parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
+        let engine = parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
         self.engine = engine;
-        self.drafts
-            .iter_mut()
-            .for_each(|draft| draft.engine = engine);
+        self.drafts.iter_mut().for_each(|draft| draft.engine = engine);
         Ok(())
     }
 
@@ -292,27 +252,23 @@ impl Parts {
 
     fn take_apart(&mut self) -> Result<(), InputError> {
         if self.stacks.is_empty() {
-            let hint = "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
+            let hint =
+                "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
             return Err(self.error(Fault::hint("no stack is named", hint)));
         }
         if !self.bill {
             return Ok(());
         }
         match self.stacks.as_slice() {
-            [stack] if stack.layers.is_empty() => Err(self.error(Fault::hint(
-                "a bill of a bare medium has no lines",
-                "put layers on it with \"|\"",
-            ))),
+            [stack] if stack.layers.is_empty() => Err(self
+                .error(Fault::hint("a bill of a bare medium has no lines", "put layers on it with \"|\""))),
             [stack] => {
                 self.stacks = expand_bill(stack);
                 Ok(())
             }
             several => {
                 let fault = Fault::hint(
-                    format!(
-                        "a bill takes one stack apart, and there are {}",
-                        several.len()
-                    ),
+                    format!("a bill takes one stack apart, and there are {}", several.len()),
                     "name one stack without a grid, or compare them without a bill",
                 );
                 Err(self.error(fault))
@@ -330,11 +286,7 @@ impl Parts {
         };
         let named = |stack: &Stack| stack.name == *name || stack.text == *name;
         self.stacks.iter().position(named).ok_or_else(|| {
-            let known: Vec<&str> = self
-                .stacks
-                .iter()
-                .map(|stack| stack.name.as_str())
-                .collect();
+            let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
             origin.error("baseline", Fault::unknown("stack", name, &known))
         })
     }
@@ -360,11 +312,9 @@ impl Parts {
         if !self.measure_origins.contains_key("min_time") {
             self.measure.min_time_ns = self.measure.min_time_ns.min(self.measure.budget_ns);
         }
-        measure::check(&self.measure).map_err(|(key, fault)| {
-            match self.measure_origins.get(key) {
-                Some(origin) => origin.error(key, fault),
-                None => self.error(fault).key(key),
-            }
+        measure::check(&self.measure).map_err(|(key, fault)| match self.measure_origins.get(key) {
+            Some(origin) => origin.error(key, fault),
+            None => self.error(fault).key(key),
         })?;
         if self.measure.visits < measure::VISITS_FOR_A_VERDICT {
             self.notes.push(format!(
@@ -389,10 +339,7 @@ impl Parts {
 }
 
 fn targets(stacks: &[Stack]) -> Targets {
-    let sizes: Vec<Option<u64>> = stacks
-        .iter()
-        .map(|stack| declared_size(&stack.medium))
-        .collect();
+    let sizes: Vec<Option<u64>> = stacks.iter().map(|stack| declared_size(&stack.medium)).collect();
     Targets {
         smallest: sizes.iter().flatten().min().copied(),
         all_declared: sizes.iter().all(Option::is_some),
@@ -408,16 +355,9 @@ fn declared_size(medium: &Medium) -> Option<u64> {
 
 fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = |n: usize| {
-        if n == 1 {
-            name.to_owned()
-        } else {
-            format!("{name}-{n}")
-        }
+        if n == 1 { name.to_owned() } else { format!("{name}-{n}") }
     };
-    (1..=taken.len() + 1)
-        .map(numbered)
-        .find(|name| !taken.contains(name))
-        .unwrap_or_else(|| name.to_owned())
+    (1..=taken.len() + 1).map(numbered).find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
 }
 
 #[cfg(test)]

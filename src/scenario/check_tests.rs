@@ -14,42 +14,24 @@ fn with(exprs: &[&str], request: &Request) -> Result<Scenario, InputError> {
 }
 
 fn names(exprs: &[&str]) -> Vec<String> {
-    stacks(exprs)
-        .unwrap()
-        .stacks
-        .into_iter()
-        .map(|stack| stack.name)
-        .collect()
+    stacks(exprs).unwrap().stacks.into_iter().map(|stack| stack.name).collect()
 }
 
 const FILE: &str = "file:/srv/x.img,size=4GiB";
 
 #[test]
 fn two_stacks_of_the_command_line() {
-    let scenario = stacks(&[
-        FILE,
-        "file:/srv/x.img,size=4GiB|loop()|fs( xfs )|delay(us = 2.5us)",
-    ])
-    .unwrap();
+    let scenario = stacks(&[FILE, "file:/srv/x.img,size=4GiB|loop()|fs( xfs )|delay(us = 2.5us)"]).unwrap();
     insta::assert_json_snapshot!(scenario);
 }
 
 #[test]
 fn a_bill() {
-    let request = Request {
-        bill: true,
-        ..Request::default()
-    };
-    let scenario = with(
-        &["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"],
-        &request,
-    )
-    .unwrap();
-    let lines: Vec<_> = scenario
-        .stacks
-        .iter()
-        .map(|stack| format!("{} = {}", stack.name, stack.text))
-        .collect();
+    let request = Request { bill: true, ..Request::default() };
+    let scenario =
+        with(&["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"], &request).unwrap();
+    let lines: Vec<_> =
+        scenario.stacks.iter().map(|stack| format!("{} = {}", stack.name, stack.text)).collect();
     insta::assert_snapshot!(lines.join("\n"));
     assert!(scenario.bill && scenario.baseline == 0);
 }
@@ -58,26 +40,12 @@ fn a_bill() {
 fn names_are_short_and_unique() {
     insta::assert_debug_snapshot!([
         names(&[FILE, "file:/srv/x.img,size=4GiB | vm"]),
-        names(&[
-            "/dev/nvme1n1",
-            "/dev/nvme1n1 | fs(xfs)",
-            "/dev/nvme1n1 | fs(ext4)"
-        ]),
+        names(&["/dev/nvme1n1", "/dev/nvme1n1 | fs(xfs)", "/dev/nvme1n1 | fs(ext4)"]),
         names(&["file:/srv/x.img,size=4GiB | vm(cache=[none,writeback],queues=[1,4])"]),
-        names(&[
-            "file:/srv/x.img,size=4GiB | vm",
-            "file:/srv/x.img,size=4GiB | vm(cache=writeback)"
-        ]),
-        names(&[
-            "file:/srv/x.img,size=4GiB | vm",
-            "file:/srv/x.img,size=4GiB | loop | vm"
-        ]),
+        names(&["file:/srv/x.img,size=4GiB | vm", "file:/srv/x.img,size=4GiB | vm(cache=writeback)"]),
+        names(&["file:/srv/x.img,size=4GiB | vm", "file:/srv/x.img,size=4GiB | loop | vm"]),
         names(&["file:/srv/x.img,size=4GiB", "file:/srv/y.img,size=4GiB"]),
-        names(&[
-            "ssh:host1:/dev/nvme0n1",
-            "ssh:vm7:/dev/vda",
-            "ssh:vm7:/dev/vdb"
-        ]),
+        names(&["ssh:host1:/dev/nvme0n1", "ssh:vm7:/dev/vda", "ssh:vm7:/dev/vdb"]),
         names(&[FILE, FILE, "file:/srv/x.img,size=4GiB | null"]),
         names(&["file:/srv/x.img | loop(direct-io=[true,false]) | fs(xfs)"]),
     ]);
@@ -86,56 +54,32 @@ fn names_are_short_and_unique() {
 #[test]
 fn the_same_stack_twice_is_said() {
     let notes = stacks(&[FILE, FILE]).unwrap().notes;
-    assert_eq!(
-        notes,
-        ["\"file\" and \"file #2\" are the same stack: A against A"]
-    );
+    assert_eq!(notes, ["\"file\" and \"file #2\" are the same stack: A against A"]);
 }
 
 #[test]
 fn a_baseline_by_name_or_text() {
-    let request = |name: &str| Request {
-        baseline: Some(name.to_owned()),
-        ..Request::default()
-    };
+    let request = |name: &str| Request { baseline: Some(name.to_owned()), ..Request::default() };
     let guest = "file:/srv/x.img,size=4GiB | vm";
     assert_eq!(with(&[FILE, guest], &request("vm")).unwrap().baseline, 1);
     assert_eq!(with(&[FILE, guest], &request(guest)).unwrap().baseline, 1);
-    assert!(
-        with(&[FILE, guest], &request("mv"))
-            .unwrap_err()
-            .to_string()
-            .contains("did you mean \"vm\"?")
-    );
+    assert!(with(&[FILE, guest], &request("mv")).unwrap_err().to_string().contains("did you mean \"vm\"?"));
 }
 
 #[test]
 fn a_short_budget_lowers_the_least_time() {
-    let request = Request {
-        measure: vec![("budget".into(), "2s".into())],
-        ..Request::default()
-    };
+    let request = Request { measure: vec![("budget".into(), "2s".into())], ..Request::default() };
     let spec = with(&[FILE], &request).unwrap().measure;
-    assert_eq!(
-        (spec.min_time_ns, spec.budget_ns),
-        (2_000_000_000, 2_000_000_000)
-    );
+    assert_eq!((spec.min_time_ns, spec.budget_ns), (2_000_000_000, 2_000_000_000));
 }
 
 #[test]
 fn a_job_file_beside_stacks() {
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/file-vm.fio");
     let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &Request::default()).unwrap();
-    let names: Vec<_> = scenario
-        .workloads
-        .iter()
-        .map(|workload| workload.name.as_str())
-        .collect();
+    let names: Vec<_> = scenario.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names, ["qd1", "qd32"]);
-    assert_eq!(
-        scenario.workloads[0].jobs[0].size,
-        Some((1 << 30) / 5 * 4 / 4096 * 4096)
-    );
+    assert_eq!(scenario.workloads[0].jobs[0].size, Some((1 << 30) / 5 * 4 / 4096 * 4096));
     let alone = with(&[jobs], &Request::default()).unwrap_err().to_string();
     assert!(alone.contains("no stack is named"), "{alone}");
 }
@@ -226,14 +170,9 @@ const BAD: &[&str] = &[
 fn refused_stacks() {
     let mut table = String::new();
     for text in BAD {
-        let Err(error) = stacks(&[text]) else {
-            panic!("taken: {text}")
-        };
+        let Err(error) = stacks(&[text]) else { panic!("taken: {text}") };
         let error = error.to_string();
-        assert!(
-            error.starts_with("command line, stack 1: column "),
-            "{error}"
-        );
+        assert!(error.starts_with("command line, stack 1: column "), "{error}");
         writeln!(table, "{text:?}\n    {}", error.replace('\n', "\n    ")).unwrap();
     }
     insta::assert_snapshot!(table);
@@ -241,22 +180,12 @@ fn refused_stacks() {
 
 #[test]
 fn refused_requests() {
-    let words = |key: &str, value: &str| Request {
-        words: vec![(key.into(), value.into())],
-        ..Request::default()
-    };
-    let measure = |key: &str, value: &str| Request {
-        measure: vec![(key.into(), value.into())],
-        ..Request::default()
-    };
-    let bill = Request {
-        bill: true,
-        ..Request::default()
-    };
-    let twice = Request {
-        job_file: Some("x.fio".into()),
-        ..words("bs", "4k")
-    };
+    let words =
+        |key: &str, value: &str| Request { words: vec![(key.into(), value.into())], ..Request::default() };
+    let measure =
+        |key: &str, value: &str| Request { measure: vec![(key.into(), value.into())], ..Request::default() };
+    let bill = Request { bill: true, ..Request::default() };
+    let twice = Request { job_file: Some("x.fio".into()), ..words("bs", "4k") };
     let table = [
         with(&[], &Request::default()),
         with(&[FILE], &bill),
@@ -271,36 +200,15 @@ fn refused_requests() {
         with(&[FILE], &measure("precision", "1")),
         with(&[FILE], &measure("min_time", "1h")),
         with(&[FILE], &twice),
-        with(
-            &[FILE],
-            &Request {
-                engine: Some("libaio".into()),
-                ..Request::default()
-            },
-        ),
-        with(
-            &[FILE],
-            &Request {
-                max_written: Some("9".into()),
-                ..Request::default()
-            },
-        ),
-        with(
-            &[FILE],
-            &Request {
-                destroy: vec!["serial=A,serial=B".into()],
-                ..Request::default()
-            },
-        ),
+        with(&[FILE], &Request { engine: Some("libaio".into()), ..Request::default() }),
+        with(&[FILE], &Request { max_written: Some("9".into()), ..Request::default() }),
+        with(&[FILE], &Request { destroy: vec!["serial=A,serial=B".into()], ..Request::default() }),
         with(&["nope.toml"], &Request::default()),
         with(&["nope.fio"], &Request::default()),
         with(&["a.toml", FILE], &Request::default()),
         from_path(Path::new("scenarios"), &Request::default()),
     ];
-    let table: Vec<String> = table
-        .into_iter()
-        .map(|result| result.unwrap_err().to_string())
-        .collect();
+    let table: Vec<String> = table.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     insta::assert_snapshot!(table.join("\n"));
 }
 
@@ -339,13 +247,8 @@ fn later_stacks_of_the_docs_parse_and_are_refused() {
 
 #[test]
 fn the_error_of_the_docs_is_the_one_that_is_given() {
-    let error = stacks(&["file:/srv/x.img,size=4GiB | lop"])
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        example_blocks("stack-grammar.md", "text")[0].trim_end(),
-        error
-    );
+    let error = stacks(&["file:/srv/x.img,size=4GiB | lop"]).unwrap_err().to_string();
+    assert_eq!(example_blocks("stack-grammar.md", "text")[0].trim_end(), error);
 }
 
 #[test]
@@ -359,43 +262,25 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
     for block in example_blocks("scenario-format.md", "fio") {
         let path = folder.path().join("doc.fio");
         std::fs::write(&path, block).unwrap();
-        with(&[path.to_str().unwrap(), FILE], &Request::default())
-            .unwrap_or_else(|error| panic!("{error}"));
+        with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
 fn the_docs_name_every_layer_option_and_word() {
-    let read = |doc: &str| {
-        std::fs::read_to_string(format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-    };
+    let read =
+        |doc: &str| std::fs::read_to_string(format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let grammar = read("stack-grammar.md");
     for layer in catalog::ALL {
-        assert!(
-            grammar.contains(&format!("| `{}", layer.name)),
-            "{}",
-            layer.name
-        );
+        assert!(grammar.contains(&format!("| `{}", layer.name)), "{}", layer.name);
         for option in layer.options {
-            assert!(
-                grammar.contains(&format!("`{}=", option.name)),
-                "{} {}",
-                layer.name,
-                option.name
-            );
+            assert!(grammar.contains(&format!("`{}=", option.name)), "{} {}", layer.name, option.name);
         }
     }
     let format = read("scenario-format.md");
     let words = super::super::words::known_words();
-    for word in words
-        .iter()
-        .filter(|word| **word != "fileoffset")
-        .chain(measure::KEYS)
-    {
-        assert!(
-            format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")),
-            "{word}"
-        );
+    for word in words.iter().filter(|word| **word != "fileoffset").chain(measure::KEYS) {
+        assert!(format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")), "{word}");
     }
 }
 
@@ -411,20 +296,11 @@ fn every_example_of_the_catalog_is_taken() {
 fn ready_scenarios() {
     for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "known-delay"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
-        let scenario = from_path(
-            &Path::new(folder).join(format!("{name}.toml")),
-            &Request::default(),
-        );
+        let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         scenario.source = scenario.source.replace(folder, "scenarios");
-        scenario
-            .notes
-            .iter_mut()
-            .for_each(|note| *note = note.replace(folder, "scenarios"));
-        let layers = scenario
-            .stacks
-            .iter_mut()
-            .flat_map(|stack| stack.layers.iter_mut());
+        scenario.notes.iter_mut().for_each(|note| *note = note.replace(folder, "scenarios"));
+        let layers = scenario.stacks.iter_mut().flat_map(|stack| stack.layers.iter_mut());
         layers.for_each(|layer| layer.origin = layer.origin.replace(folder, "scenarios"));
         insta::assert_json_snapshot!(name, scenario);
     }
@@ -445,10 +321,7 @@ fn every_file_of_scenarios_is_taken() {
 }
 
 fn without_origins(stack: &Stack) -> (Medium, Vec<LayerSpec>) {
-    let layers = stack.layers.iter().map(|layer| LayerSpec {
-        origin: String::new(),
-        ..layer.clone()
-    });
+    let layers = stack.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() });
     (stack.medium.clone(), layers.collect())
 }
 

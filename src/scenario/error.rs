@@ -95,18 +95,12 @@ pub struct Fault {
 impl Fault {
     /// A reason alone.
     pub fn new(why: impl Into<String>) -> Self {
-        Fault {
-            why: why.into(),
-            hint: None,
-        }
+        Fault { why: why.into(), hint: None }
     }
 
     /// A reason with what would do.
     pub fn hint(why: impl Into<String>, hint: impl Into<String>) -> Self {
-        Fault {
-            why: why.into(),
-            hint: Some(hint.into()),
-        }
+        Fault { why: why.into(), hint: Some(hint.into()) }
     }
 
     /// From a clause of [`crate::units`], whose part after the semicolon is a hint.
@@ -143,17 +137,8 @@ impl TextFault {
     /// The message with the text and a caret line.
     pub fn show(&self, text: &str) -> String {
         let column = column_of(text, self.span.start);
-        let hint = self
-            .fault
-            .hint
-            .as_ref()
-            .map(|hint| format!("; hint: {hint}"))
-            .unwrap_or_default();
-        format!(
-            "column {column}: {}{hint}\n{}",
-            self.fault.why,
-            excerpt(text, &self.span)
-        )
+        let hint = self.fault.hint.as_ref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+        format!("column {column}: {}{hint}\n{}", self.fault.why, excerpt(text, &self.span))
     }
 }
 
@@ -162,12 +147,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let short: String = word.to_lowercase().chars().take(64).collect();
     known
         .iter()
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&short, &candidate.to_lowercase()),
-                *candidate,
-            )
-        })
+        .map(|candidate| (strsim::damerau_levenshtein(&short, &candidate.to_lowercase()), *candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(short.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -182,19 +162,13 @@ pub fn column_of(text: &str, byte: usize) -> usize {
 pub fn position_of(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte.min(text.len())).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (
-        before.matches('\n').count() + 1,
-        before[start..].chars().count() + 1,
-    )
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
 /// The text on a line of its own and carets below the bytes of `span`.
 pub fn excerpt(text: &str, span: &Range<usize>) -> String {
     // A control character would move the carets or the terminal's cursor.
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let line: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     let blanks = column_of(text, span.start) - 1;
     let carets = column_of(text, span.end).saturating_sub(blanks + 1).max(1);
     format!("  {line}\n  {}{}", " ".repeat(blanks), "^".repeat(carets))

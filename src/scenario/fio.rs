@@ -24,10 +24,7 @@ impl JobFile {
     /// # Errors
     /// A percentage, which needs a declared size.
     pub fn workloads(&self) -> Result<Vec<Workload>, InputError> {
-        self.drafts
-            .iter()
-            .map(|draft| draft.on(Targets::default()))
-            .collect()
+        self.drafts.iter().map(|draft| draft.on(Targets::default())).collect()
     }
 }
 
@@ -42,35 +39,17 @@ pub fn read(path: &Path) -> Result<JobFile, InputError> {
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputError> {
-    let sections = Lines {
-        environment,
-        open: Vec::new(),
-    }
-    .sections(path)?;
-    let mut reader = Reader {
-        global: Pairs::new(),
-        drafts: Vec::new(),
-        notes: Notes::default(),
-    };
+    let sections = Lines { environment, open: Vec::new() }.sections(path)?;
+    let mut reader = Reader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
     for section in sections {
         reader.section(section)?;
     }
     if reader.drafts.is_empty() {
-        let fault = Fault::hint(
-            "no job section",
-            "begin a job with a line such as [randread]",
-        );
+        let fault = Fault::hint("no job section", "begin a job with a line such as [randread]");
         return Err(InputError::new(path.display().to_string(), fault));
     }
-    let drafts = reader
-        .drafts
-        .into_iter()
-        .map(Group::draft)
-        .collect::<Result<_, _>>()?;
-    Ok(JobFile {
-        drafts,
-        notes: reader.notes.sentences,
-    })
+    let drafts = reader.drafts.into_iter().map(Group::draft).collect::<Result<_, _>>()?;
+    Ok(JobFile { drafts, notes: reader.notes.sentences })
 }
 
 /// `key` or `key=value`, and where it stands.
@@ -111,11 +90,7 @@ impl Lines<'_> {
         for (line, origin) in lines_of(&text, path) {
             if line.starts_with('[') {
                 let name = section_name(line, &origin)?;
-                sections.push(Section {
-                    name,
-                    origin,
-                    pairs: Vec::new(),
-                });
+                sections.push(Section { name, origin, pairs: Vec::new() });
                 continue;
             }
             let Some(section) = sections.last_mut() else {
@@ -146,11 +121,7 @@ impl Lines<'_> {
             Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
             None => (line.trim(), None),
         };
-        pairs.push(Pair {
-            key: key.to_owned(),
-            value,
-            origin: origin.clone(),
-        });
+        pairs.push(Pair { key: key.to_owned(), value, origin: origin.clone() });
         Ok(())
     }
 
@@ -183,9 +154,7 @@ impl Lines<'_> {
             Some(origin) => origin.error("include", fault),
             None => InputError::new(path.display().to_string(), fault),
         };
-        let real = path
-            .canonicalize()
-            .map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
+        let real = path.canonicalize().map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
         if self.open.contains(&real) {
             return Err(place(Fault::hint(
                 format!("{} includes itself", path.display()),
@@ -193,9 +162,7 @@ impl Lines<'_> {
             )));
         }
         if self.open.len() >= DEEPEST_INCLUDE {
-            return Err(place(Fault::new(format!(
-                "more than {DEEPEST_INCLUDE} files include each other"
-            ))));
+            return Err(place(Fault::new(format!("more than {DEEPEST_INCLUDE} files include each other"))));
         }
         let text = std::fs::read_to_string(&real)
             .map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
@@ -209,17 +176,11 @@ impl Lines<'_> {
         let mut rest = line;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
-                return Err(at(
-                    origin,
-                    Fault::hint("\"${\" without \"}\"", "write ${NAME}"),
-                ));
+                return Err(at(origin, Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
             };
             let value = (self.environment)(name).ok_or_else(|| {
                 let why = format!("environment variable \"{name}\" is not set");
-                at(
-                    origin,
-                    Fault::hint(why, format!("run with {name}=... before the command")),
-                )
+                at(origin, Fault::hint(why, format!("run with {name}=... before the command")))
             })?;
             text.push_str(before);
             text.push_str(&value);
@@ -230,9 +191,7 @@ impl Lines<'_> {
 }
 
 fn cannot_read(path: &Path, from: Option<&Origin>, error: &std::io::Error) -> String {
-    let what = from
-        .map(|_| format!(" {}", path.display()))
-        .unwrap_or_default();
+    let what = from.map(|_| format!(" {}", path.display())).unwrap_or_default();
     format!("cannot read the job file{what}: {error}")
 }
 
@@ -242,30 +201,15 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
     text.lines().enumerate().filter_map(move |(index, whole)| {
         let line = whole.split([';', '#']).next().unwrap_or_default().trim();
         let column = whole.chars().take_while(|c| c.is_whitespace()).count() + 1;
-        (!line.is_empty()).then(|| {
-            (
-                line,
-                Origin {
-                    file: file.clone(),
-                    at: Some((index + 1, column)),
-                },
-            )
-        })
+        (!line.is_empty()).then(|| (line, Origin { file: file.clone(), at: Some((index + 1, column)) }))
     })
 }
 
 fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
-    match line
-        .strip_prefix('[')
-        .and_then(|line| line.strip_suffix(']'))
-        .map(str::trim)
-    {
+    match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).map(str::trim) {
         Some("") => Err(at(origin, Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
-        None => Err(at(
-            origin,
-            Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"),
-        )),
+        None => Err(at(origin, Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
     }
 }
 
@@ -331,12 +275,7 @@ struct FioJob {
 }
 
 impl FioJob {
-    fn of(
-        section: String,
-        origin: Origin,
-        pairs: &[Pair],
-        notes: &mut Notes,
-    ) -> Result<Self, InputError> {
+    fn of(section: String, origin: Origin, pairs: &[Pair], notes: &mut Notes) -> Result<Self, InputError> {
         let mut words = JobWords::default();
         let mut name = section;
         let mut stonewall = false;
@@ -355,21 +294,14 @@ impl FioJob {
         let mut draft = words.draft(Dialect::Fio)?;
         draft.job.name = name;
         words.thousands().for_each(|note| notes.add(note));
-        let job = FioJob {
-            draft,
-            stonewall,
-            engine: engine.0,
-            origin,
-        };
+        let job = FioJob { draft, stonewall, engine: engine.0, origin };
         Ok(job.like_fio(engine.1, notes))
     }
 
     fn like_fio(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
         let (line, name) = (self.origin.line(), self.draft.job.name.clone());
         if self.engine == FioEngine::Sync && self.draft.job.iodepth > 1 {
-            let which = engine
-                .and_then(|pair| pair.value.as_deref())
-                .unwrap_or("psync, fio's default");
+            let which = engine.and_then(|pair| pair.value.as_deref()).unwrap_or("psync, fio's default");
             notes.add(format!(
                 "{line}: job \"{name}\": iodepth={} becomes 1, as in fio: its engine {which} issues one I/O at a time",
                 self.draft.job.iodepth
@@ -394,15 +326,10 @@ impl FioJob {
 
 impl Pair {
     fn value(&self) -> Result<&str, InputError> {
-        self.value
-            .as_deref()
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| {
-                self.origin.error(
-                    &self.key,
-                    Fault::hint("a value is missing", format!("write {}=VALUE", self.key)),
-                )
-            })
+        self.value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
+            self.origin
+                .error(&self.key, Fault::hint("a value is missing", format!("write {}=VALUE", self.key)))
+        })
     }
 
     /// Flags may stand alone.
@@ -410,39 +337,27 @@ impl Pair {
         match self.value.as_deref() {
             None | Some("1") => Ok(true),
             Some("0") => Ok(false),
-            Some(other) => Err(self
-                .origin
-                .error(&self.key, Fault::new(format!("\"{other}\" is not 0 or 1")))),
+            Some(other) => {
+                Err(self.origin.error(&self.key, Fault::new(format!("\"{other}\" is not 0 or 1"))))
+            }
         }
     }
 
     fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
         let key = self.key.as_str();
         if let Some((_, why)) = NOTED.iter().find(|(noted, _)| *noted == key) {
-            let written = self
-                .value
-                .as_ref()
-                .map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
-            notes.add(format!(
-                "{}: \"{written}\" has no effect here: {why}",
-                self.origin.line()
-            ));
+            let written =
+                self.value.as_ref().map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
+            notes.add(format!("{}: \"{written}\" has no effect here: {why}", self.origin.line()));
             return Ok(());
         }
-        if let Some((_, harmless, why, hint)) = SHAPING.iter().find(|(shaping, ..)| *shaping == key)
-        {
+        if let Some((_, harmless, why, hint)) = SHAPING.iter().find(|(shaping, ..)| *shaping == key) {
             let value = self.value.as_deref().unwrap_or("1");
             if harmless.contains(&value) {
                 return Ok(());
             }
-            let hint = if hint.is_empty() {
-                "remove the line if the load may be another one"
-            } else {
-                hint
-            };
-            return Err(self
-                .origin
-                .error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)));
+            let hint = if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
+            return Err(self.origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)));
         }
         Err(self.origin.error(key, unknown_key(key)))
     }
@@ -451,13 +366,7 @@ impl Pair {
 fn unknown_key(key: &str) -> Fault {
     let known: Vec<&str> = known_words()
         .into_iter()
-        .chain([
-            "stonewall",
-            "wait_for_previous",
-            "name",
-            "ioengine",
-            "include",
-        ])
+        .chain(["stonewall", "wait_for_previous", "name", "ioengine", "include"])
         .chain(NOTED.iter().map(|(key, _)| *key))
         .chain(SHAPING.iter().map(|(key, ..)| *key))
         .collect();
@@ -483,21 +392,11 @@ impl FioEngine {
     fn of(pair: &Pair) -> Result<Self, InputError> {
         match pair.value()? {
             "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
-            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => {
-                Ok(FioEngine::Async)
-            }
+            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
             "null" => Ok(FioEngine::Null),
             other => {
-                let known = [
-                    "psync",
-                    "sync",
-                    "pvsync",
-                    "libaio",
-                    "io_uring",
-                    "posixaio",
-                    "windowsaio",
-                    "null",
-                ];
+                let known =
+                    ["psync", "sync", "pvsync", "libaio", "io_uring", "posixaio", "windowsaio", "null"];
                 let Fault { hint, .. } = Fault::unknown("ioengine", other, &known);
                 let why = format!("\"{other}\" issues I/O that no engine of iotax issues");
                 Err(pair.origin.error(&pair.key, Fault { why, hint }))
@@ -514,20 +413,12 @@ struct Group {
 impl Group {
     fn draft(self) -> Result<Draft, InputError> {
         let engine = self.engine()?;
-        let names: Vec<&str> = self
-            .jobs
-            .iter()
-            .map(|job| job.draft.job.name.as_str())
-            .collect();
+        let names: Vec<&str> = self.jobs.iter().map(|job| job.draft.job.name.as_str()).collect();
         let name = match names.as_slice() {
             [first, _, _, _, ..] => format!("{first}+{}more", names.len() - 1),
             few => few.join("+"),
         };
-        Ok(Draft {
-            name,
-            jobs: self.jobs.into_iter().map(|job| job.draft).collect(),
-            engine,
-        })
+        Ok(Draft { name, jobs: self.jobs.into_iter().map(|job| job.draft).collect(), engine })
     }
 
     /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.
@@ -537,10 +428,7 @@ impl Group {
             return Ok(Some(Engine::Native(EngineName::Null)));
         }
         if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Null) {
-            let fault = Fault::hint(
-                "ioengine=null beside jobs that do I/O",
-                "put a stonewall between them",
-            );
+            let fault = Fault::hint("ioengine=null beside jobs that do I/O", "put a stonewall between them");
             return Err(job.origin.error("ioengine", fault));
         }
         Ok(all(FioEngine::Sync).then_some(Engine::Native(EngineName::Sync)))
@@ -555,10 +443,7 @@ const ENGINE: &str = "iotax sets its own engine up";
 /// Keys that do not shape the load, and why they have no effect.
 const NOTED: &[(&str, &str)] = &[
     ("description", "it is a comment"),
-    (
-        "group_reporting",
-        "jobs of a workload are reported together",
-    ),
+    ("group_reporting", "jobs of a workload are reported together"),
     ("new_group", REPORTS),
     ("thread", "iotax always uses threads"),
     ("filename", TARGET),
@@ -576,10 +461,7 @@ const NOTED: &[(&str, &str)] = &[
     ("create_on_open", TARGET),
     ("allow_file_create", TARGET),
     ("unlink", TARGET),
-    (
-        "overwrite",
-        "the file is always written in full before measuring",
-    ),
+    ("overwrite", "the file is always written in full before measuring"),
     ("runtime", TIMING),
     ("timeout", TIMING),
     ("time_based", TIMING),
@@ -592,35 +474,20 @@ const NOTED: &[(&str, &str)] = &[
     ("steadystate_duration", TIMING),
     ("steadystate_ramp_time", TIMING),
     ("exitall", TIMING),
-    (
-        "norandommap",
-        "random offsets are drawn independently, as norandommap does",
-    ),
-    (
-        "softrandommap",
-        "random offsets are drawn independently, as norandommap does",
-    ),
+    ("norandommap", "random offsets are drawn independently, as norandommap does"),
+    ("softrandommap", "random offsets are drawn independently, as norandommap does"),
     ("randrepeat", "offsets follow randseed"),
     ("allrandrepeat", "offsets follow randseed"),
     ("random_generator", "offsets come from iotax's generator"),
-    (
-        "refill_buffers",
-        "write data are incompressible unless buffer_compress_percentage says otherwise",
-    ),
-    (
-        "scramble_buffers",
-        "write data are incompressible unless buffer_compress_percentage says otherwise",
-    ),
+    ("refill_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
+    ("scramble_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
     ("rw_sequencer", "it acts only on rw=...:N"),
     ("rwmixcycle", "fio itself ignores it"),
     ("userspace_reap", ENGINE),
     ("fixedbufs", ENGINE),
     ("registerfiles", ENGINE),
     ("nonvectored", ENGINE),
-    (
-        "invalidate",
-        "iotax never drops the page cache; direct=1 goes past it",
-    ),
+    ("invalidate", "iotax never drops the page cache; direct=1 goes past it"),
     ("clocksource", REPORTS),
     ("gtod_reduce", REPORTS),
     ("gtod_cpu", REPORTS),
@@ -677,12 +544,7 @@ const TRIM: &str = "this version does not trim";
 const REPLAY: &str = "this version does not replay";
 const LOAD: &str = "it changes what I/O is issued";
 
-type Shaping = (
-    &'static str,
-    &'static [&'static str],
-    &'static str,
-    &'static str,
-);
+type Shaping = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 /// Keys that shape the load: the values at which they change nothing, what they change, a hint.
 const SHAPING: &[Shaping] = &[
@@ -695,32 +557,12 @@ const SHAPING: &[Shaping] = &[
     ("ba", &[], BLOCKS, "I/Os are aligned to bs"),
     ("blockalign", &[], BLOCKS, "I/Os are aligned to bs"),
     ("filesize", &[], "it changes the region", "write size=SIZE"),
-    (
-        "fill_device",
-        &["0"],
-        "it changes the region",
-        "write no size: the region is the whole target",
-    ),
-    (
-        "fill_fs",
-        &["0"],
-        "it changes the region",
-        "write no size: the region is the whole target",
-    ),
+    ("fill_device", &["0"], "it changes the region", "write no size: the region is the whole target"),
+    ("fill_fs", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("file_append", &["0"], "it changes the region", ""),
-    (
-        "offset_increment",
-        &["0"],
-        OFFSETS,
-        "write one job for each offset",
-    ),
+    ("offset_increment", &["0"], OFFSETS, "write one job for each offset"),
     ("offset_align", &["0"], OFFSETS, ""),
-    (
-        "random_distribution",
-        &["random"],
-        OFFSETS,
-        "this version draws uniformly",
-    ),
+    ("random_distribution", &["random"], OFFSETS, "this version draws uniformly"),
     ("experimental_verify", &["0"], VERIFY, ""),
     ("zonemode", &["none"], OFFSETS, ""),
     ("zonesize", &["0"], OFFSETS, ""),
@@ -749,12 +591,7 @@ const SHAPING: &[Shaping] = &[
     ("thinktime_spin", &["0"], PACE, ""),
     ("thinktime_blocks", &["1"], PACE, ""),
     ("thinktime_iotime", &["0"], PACE, ""),
-    (
-        "startdelay",
-        &["0"],
-        PACE,
-        "jobs of a workload begin together",
-    ),
+    ("startdelay", &["0"], PACE, "jobs of a workload begin together"),
     ("latency_target", &["0"], PACE, ""),
     ("latency_window", &["0"], PACE, ""),
     ("latency_percentile", &["100"], PACE, ""),
@@ -763,30 +600,15 @@ const SHAPING: &[Shaping] = &[
     ("flow", &["0"], PACE, ""),
     ("flow_id", &["0"], PACE, ""),
     ("flow_sleep", &["0"], PACE, ""),
-    (
-        "wait_for",
-        &[],
-        "jobs wait for all before them or for none",
-        "write stonewall",
-    ),
-    (
-        "sync",
-        &["0", "none"],
-        "each write would be durable when it returns",
-        "write fsync=1 or fdatasync=1",
-    ),
+    ("wait_for", &[], "jobs wait for all before them or for none", "write stonewall"),
+    ("sync", &["0", "none"], "each write would be durable when it returns", "write fsync=1 or fdatasync=1"),
     ("atomic", &["0"], LOAD, ""),
     ("write_barrier", &["0"], LOAD, "write fdatasync=N"),
     ("sync_file_range", &[], LOAD, "write fdatasync=N"),
     ("fsync_on_close", &["0"], LOAD, "write end_fsync=1"),
     ("fadvise_hint", &[], CACHE, ""),
     ("pre_read", &["0"], CACHE, ""),
-    (
-        "zero_buffers",
-        &["0"],
-        DATA,
-        "write buffer_compress_percentage=100",
-    ),
+    ("zero_buffers", &["0"], DATA, "write buffer_compress_percentage=100"),
     ("buffer_pattern", &[], DATA, ""),
     ("buffer_compress_chunk", &[], DATA, ""),
     ("dedupe_percentage", &["0"], DATA, ""),
@@ -804,31 +626,11 @@ const SHAPING: &[Shaping] = &[
     ("trim_backlog", &["0"], TRIM, ""),
     ("trim_verify_zero", &["0"], TRIM, ""),
     ("read_iolog", &[], REPLAY, ""),
-    (
-        "write_iolog",
-        &[],
-        "this version does not record offsets",
-        "",
-    ),
+    ("write_iolog", &[], "this version does not record offsets", ""),
     ("profile", &[], LOAD, ""),
-    (
-        "exec_prerun",
-        &[],
-        "iotax runs no command of a job file",
-        "run it yourself before",
-    ),
-    (
-        "exec_postrun",
-        &[],
-        "iotax runs no command of a job file",
-        "run it yourself afterwards",
-    ),
-    (
-        "ioscheduler",
-        &[],
-        "it changes the device's scheduler",
-        "set it before the run; it is recorded",
-    ),
+    ("exec_prerun", &[], "iotax runs no command of a job file", "run it yourself before"),
+    ("exec_postrun", &[], "iotax runs no command of a job file", "run it yourself afterwards"),
+    ("ioscheduler", &[], "it changes the device's scheduler", "set it before the run; it is recorded"),
     ("cpus_allowed", &[], CPU, ""),
     ("cpus_allowed_policy", &[], CPU, ""),
     ("cpumask", &[], CPU, ""),
@@ -841,48 +643,13 @@ const SHAPING: &[Shaping] = &[
     ("cgroup_weight", &[], CPU, ""),
     ("uid", &[], CPU, ""),
     ("gid", &[], CPU, ""),
-    (
-        "mem",
-        &["malloc"],
-        "the kind of memory changes what is measured",
-        "",
-    ),
-    (
-        "iomem",
-        &["malloc"],
-        "the kind of memory changes what is measured",
-        "",
-    ),
-    (
-        "lockmem",
-        &["0"],
-        "the kind of memory changes what is measured",
-        "",
-    ),
-    (
-        "hugepage-size",
-        &[],
-        "the kind of memory changes what is measured",
-        "",
-    ),
-    (
-        "kb_base",
-        &["1024"],
-        "it changes how every size is read",
-        "write sizes with kb_base=1024",
-    ),
-    (
-        "continue_on_error",
-        &["none"],
-        "an I/O that fails is always counted as failed",
-        "",
-    ),
-    (
-        "ignore_error",
-        &[],
-        "an I/O that fails is always counted as failed",
-        "",
-    ),
+    ("mem", &["malloc"], "the kind of memory changes what is measured", ""),
+    ("iomem", &["malloc"], "the kind of memory changes what is measured", ""),
+    ("lockmem", &["0"], "the kind of memory changes what is measured", ""),
+    ("hugepage-size", &[], "the kind of memory changes what is measured", ""),
+    ("kb_base", &["1024"], "it changes how every size is read", "write sizes with kb_base=1024"),
+    ("continue_on_error", &["none"], "an I/O that fails is always counted as failed", ""),
+    ("ignore_error", &[], "an I/O that fails is always counted as failed", ""),
     ("create_only", &["0"], "it does no I/O", ""),
     ("verify_offset", &["0"], VERIFY, ""),
     ("verify_dump", &["0"], VERIFY, ""),
@@ -909,12 +676,7 @@ const SHAPING: &[Shaping] = &[
     ("dedupe_working_set_percentage", &[], DATA, ""),
     ("dedupe_global", &["0"], DATA, ""),
     ("cgroup_nodelete", &["0"], CPU, ""),
-    (
-        "allow_mounted_write",
-        &["0"],
-        "a mounted device is never written",
-        "",
-    ),
+    ("allow_mounted_write", &["0"], "a mounted device is never written", ""),
 ];
 
 #[cfg(test)]

@@ -20,10 +20,7 @@ fn read_text(text: &str, others: &[(&str, &str)]) -> Result<JobFile, String> {
     let prefix = format!("{}/", folder.path().display());
     let short = |text: String| text.replace(&prefix, "");
     result
-        .map(|file| JobFile {
-            notes: file.notes.into_iter().map(short).collect(),
-            ..file
-        })
+        .map(|file| JobFile { notes: file.notes.into_iter().map(short).collect(), ..file })
         .map_err(|error| error.to_string().replace(&prefix, ""))
 }
 
@@ -68,10 +65,7 @@ time_based
 ";
     insta::assert_snapshot!(good(
         text,
-        &[
-            ("common.fio", "# shared\nsize=1g\ninclude deeper.fio\n"),
-            ("deeper.fio", "numjobs=2\n")
-        ]
+        &[("common.fio", "# shared\nsize=1g\ninclude deeper.fio\n"), ("deeper.fio", "numjobs=2\n")]
     ));
 }
 
@@ -86,18 +80,15 @@ fn the_default_engine_is_synchronous() {
 #[test]
 fn flags_alone_and_with_a_value() {
     let file = read_text("[a]\nstonewall=0\ngroup_reporting=1\nthread\n[b]\nstonewall=0\n[c]\nwait_for_previous\n[d]\n${LINE}\nioengine=null\nstonewall=1\n", &[]).unwrap();
-    let names: Vec<&str> = file
-        .drafts
-        .iter()
-        .map(|draft| draft.name.as_str())
-        .collect();
+    let names: Vec<&str> = file.drafts.iter().map(|draft| draft.name.as_str()).collect();
     assert_eq!(names, ["a+b", "c", "d"]);
     assert_eq!(file.drafts[2].jobs[0].job.iodepth, 8);
 }
 
 #[test]
 fn harmless_values_of_shaping_keys_pass() {
-    let text = "[a]\nthinktime=0\nverify=0\nzonemode=none\nrandom_distribution=random\niodepth_batch=1\nsync=0\n";
+    let text =
+        "[a]\nthinktime=0\nverify=0\nzonemode=none\nrandom_distribution=random\niodepth_batch=1\nsync=0\n";
     assert!(read_text(text, &[]).is_ok());
 }
 
@@ -217,10 +208,8 @@ const BAD_FOR_BOTH: &[&str] = &[
 fn fio_takes(text: &str) -> std::io::Result<bool> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("jobs.fio"), text)?;
-    let output = Command::new("fio")
-        .args(["--parse-only", "jobs.fio"])
-        .current_dir(folder.path())
-        .output()?;
+    let output =
+        Command::new("fio").args(["--parse-only", "jobs.fio"]).current_dir(folder.path()).output()?;
     let words = [output.stdout, output.stderr].concat();
     Ok(output.status.success() && !String::from_utf8_lossy(&words).contains("Error"))
 }
@@ -248,16 +237,8 @@ fn fio_runs(words: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("[a]\nioengine=null\nsize=64m\nio_size=64k\n{words}\n");
     std::fs::write(folder.path().join("jobs.fio"), text).unwrap();
-    let output = Command::new("fio")
-        .arg("jobs.fio")
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    let output = Command::new("fio").arg("jobs.fio").current_dir(folder.path()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -280,8 +261,7 @@ fn the_real_fio_reads_the_same_numbers() {
     ] {
         for rw in ["read", "write"] {
             let words = format!("rw={rw}\n{words}");
-            let file =
-                read_text(&format!("[a]\n{words}\niodepth=3\nioengine=libaio\n"), &[]).unwrap();
+            let file = read_text(&format!("[a]\n{words}\niodepth=3\nioengine=libaio\n"), &[]).unwrap();
             let job = &file.drafts[0].jobs[0].job;
             let sign = if rw == "read" { "(R)" } else { "(W)" };
             let line = fio_runs(&words);
@@ -297,11 +277,8 @@ fn the_real_fio_reads_the_same_numbers() {
 #[test]
 fn tables_are_sound() {
     let mut seen = BTreeSet::new();
-    for key in NOTED
-        .iter()
-        .map(|(key, _)| *key)
-        .chain(SHAPING.iter().map(|(key, ..)| *key))
-        .chain(known_words())
+    for key in
+        NOTED.iter().map(|(key, _)| *key).chain(SHAPING.iter().map(|(key, ..)| *key)).chain(known_words())
     {
         assert!(seen.insert(key), "\"{key}\" stands in two tables");
     }
@@ -328,11 +305,7 @@ fn every_option_of_the_real_fio_is_placed() {
         .filter(|key| !known.contains(key))
         .collect();
     // A newer fio has keys that nobody has looked at; they are refused as unknown, which is safe.
-    let version = Command::new("fio")
-        .arg("--version")
-        .output()
-        .unwrap()
-        .stdout;
+    let version = Command::new("fio").arg("--version").output().unwrap().stdout;
     if String::from_utf8_lossy(&version).trim() == "fio-3.33" {
         assert_eq!(unplaced, [""; 0], "options of fio that are in no table");
     } else {

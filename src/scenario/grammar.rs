@@ -47,10 +47,7 @@ impl<'a> Scan<'a> {
             let members = self.members()?;
             return self.no_place().map(|()| BaseExpr::Many(members));
         }
-        let mut ahead = Scan {
-            text: self.text,
-            at: self.at,
-        };
+        let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name() == "each" && ahead.after_blanks('(') {
             self.at = ahead.at;
             return self.each();
@@ -61,10 +58,7 @@ impl<'a> Scan<'a> {
     fn each(&mut self) -> Parsed<BaseExpr> {
         self.blanks();
         if self.peek() != Some('[') {
-            return Err(self.expected(
-                "\"[\" and a list of media",
-                Some("write each([/dev/sda,/dev/sdb])"),
-            ));
+            return Err(self.expected("\"[\" and a list of media", Some("write each([/dev/sda,/dev/sdb])")));
         }
         let members = self.members()?;
         if !self.after_blanks(')') {
@@ -103,10 +97,7 @@ impl<'a> Scan<'a> {
         self.blanks();
         let start = self.at;
         let scheme = self.scheme();
-        let body = self.word(
-            "a medium",
-            "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH",
-        )?;
+        let body = self.word("a medium", "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH")?;
         let mut options = Vec::new();
         while self.option_follows(in_list) {
             options.push(self.keyed_option()?);
@@ -114,20 +105,11 @@ impl<'a> Scan<'a> {
         let end = self.at;
         let place = self.medium_place()?;
         let end = if place.is_some() { self.at } else { end };
-        Ok(MediumExpr {
-            scheme,
-            body,
-            options,
-            place,
-            span: start..end,
-        })
+        Ok(MediumExpr { scheme, body, options, place, span: start..end })
     }
 
     fn scheme(&mut self) -> Option<String> {
-        let mut ahead = Scan {
-            text: self.text,
-            at: self.at,
-        };
+        let mut ahead = Scan { text: self.text, at: self.at };
         let name = ahead.name().to_owned();
         if name.is_empty() || !ahead.take(':') {
             return None;
@@ -137,10 +119,7 @@ impl<'a> Scan<'a> {
     }
 
     fn option_follows(&mut self, in_list: bool) -> bool {
-        let mut ahead = Scan {
-            text: self.text,
-            at: self.at,
-        };
+        let mut ahead = Scan { text: self.text, at: self.at };
         if !ahead.after_blanks(',') {
             return false;
         }
@@ -158,10 +137,7 @@ impl<'a> Scan<'a> {
         let option = self.option()?;
         if option.key.is_none() {
             let fault = Fault::hint(
-                format!(
-                    "expected key=value after \",\", found \"{}\"",
-                    option.values.join(",")
-                ),
+                format!("expected key=value after \",\", found \"{}\"", option.values.join(",")),
                 "write several media as [a,b]",
             );
             return Err(TextFault::new(start..self.at, fault));
@@ -171,10 +147,7 @@ impl<'a> Scan<'a> {
 
     /// `user@host` is a part of a body, so a medium's place needs a blank before it.
     fn medium_place(&mut self) -> Parsed<Option<String>> {
-        let mut ahead = Scan {
-            text: self.text,
-            at: self.at,
-        };
+        let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
         if !ahead.take('@') {
             return Ok(None);
@@ -188,16 +161,11 @@ impl<'a> Scan<'a> {
         let start = self.at;
         let name = self.name().to_owned();
         if name.is_empty() {
-            return Err(self.expected(
-                "the name of a layer",
-                Some("write for example \"| loop\" or \"| fs(xfs)\""),
-            ));
+            return Err(
+                self.expected("the name of a layer", Some("write for example \"| loop\" or \"| fs(xfs)\""))
+            );
         }
-        let options = if self.after_blanks('(') {
-            self.options()?
-        } else {
-            Vec::new()
-        };
+        let options = if self.after_blanks('(') { self.options()? } else { Vec::new() };
         let mut end = self.at;
         let place = self.layer_place()?;
         if place.is_some() {
@@ -207,13 +175,7 @@ impl<'a> Scan<'a> {
         if fanout.is_some() {
             end = self.at;
         }
-        Ok(LayerExpr {
-            name,
-            options,
-            place,
-            fanout,
-            span: start..end,
-        })
+        Ok(LayerExpr { name, options, place, fanout, span: start..end })
     }
 
     fn options(&mut self) -> Parsed<Vec<OptionExpr>> {
@@ -235,31 +197,16 @@ impl<'a> Scan<'a> {
 
     fn option(&mut self) -> Parsed<OptionExpr> {
         let start = self.at;
-        let mut ahead = Scan {
-            text: self.text,
-            at: start,
-        };
+        let mut ahead = Scan { text: self.text, at: start };
         let key = ahead.name().to_owned();
         if key.is_empty() || !ahead.after_blanks('=') {
             let word = self.word("an option", "write key=value or a lone word")?;
-            return Ok(OptionExpr {
-                key: None,
-                values: vec![word],
-                span: start..self.at,
-            });
+            return Ok(OptionExpr { key: None, values: vec![word], span: start..self.at });
         }
         self.at = ahead.at;
         self.blanks();
-        let values = if self.take('[') {
-            self.grid(&key)?
-        } else {
-            vec![self.value(&key)?]
-        };
-        Ok(OptionExpr {
-            key: Some(key),
-            values,
-            span: start..self.at,
-        })
+        let values = if self.take('[') { self.grid(&key)? } else { vec![self.value(&key)?] };
+        Ok(OptionExpr { key: Some(key), values, span: start..self.at })
     }
 
     fn grid(&mut self, key: &str) -> Parsed<Vec<String>> {
@@ -277,10 +224,7 @@ impl<'a> Scan<'a> {
     }
 
     fn value(&mut self, key: &str) -> Parsed<String> {
-        self.word(
-            &format!("a value for \"{key}\""),
-            "put \"...\" around a value with blanks or brackets",
-        )
+        self.word(&format!("a value for \"{key}\""), "put \"...\" around a value with blanks or brackets")
     }
 
     fn layer_place(&mut self) -> Parsed<Option<(String, Option<String>)>> {
@@ -305,10 +249,7 @@ impl<'a> Scan<'a> {
     }
 
     fn fanout(&mut self) -> Parsed<Option<u32>> {
-        let mut ahead = Scan {
-            text: self.text,
-            at: self.at,
-        };
+        let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
         let start = ahead.at;
         let word = ahead.name();
@@ -343,10 +284,8 @@ impl<'a> Scan<'a> {
         let word = rest[..end].to_owned();
         self.at += end;
         if self.peek() == Some('"') {
-            let fault = Fault::hint(
-                "a quote in the middle of a word",
-                "put the quotes around the whole word",
-            );
+            let fault =
+                Fault::hint("a quote in the middle of a word", "put the quotes around the whole word");
             return Err(self.fault_here(fault));
         }
         Ok(word)
@@ -388,10 +327,7 @@ impl<'a> Scan<'a> {
         self.blanks();
         match self.peek() {
             None => Ok(()),
-            Some('@') => Err(self.expected(
-                wanted,
-                Some("a place is written before xN: \"vm @host x8\""),
-            )),
+            Some('@') => Err(self.expected(wanted, Some("a place is written before xN: \"vm @host x8\""))),
             Some(',') => Err(self.expected(wanted, Some("write several media as [a,b]"))),
             Some(_) => Err(self.expected(wanted, Some("put \"|\" between layers"))),
         }
@@ -399,10 +335,7 @@ impl<'a> Scan<'a> {
 
     fn expected(&self, what: &str, hint: Option<&str>) -> TextFault {
         let why = format!("expected {what}, found {}", self.found());
-        self.fault_here(Fault {
-            why,
-            hint: hint.map(str::to_owned),
-        })
+        self.fault_here(Fault { why, hint: hint.map(str::to_owned) })
     }
 
     fn found(&self) -> String {
@@ -458,10 +391,7 @@ impl<'a> Scan<'a> {
 }
 
 fn escape_fault(at: usize) -> TextFault {
-    let fault = Fault::hint(
-        "a \"\\\" in quotes stands before \" or \\ only",
-        "write \\\\ for a backslash",
-    );
+    let fault = Fault::hint("a \"\\\" in quotes stands before \" or \\ only", "write \\\\ for a backslash");
     TextFault::new(at..at + 1, fault)
 }
 
@@ -478,19 +408,13 @@ pub fn quote(word: &str, also: &[char]) -> String {
     let bare = !word.is_empty()
         && !word.starts_with('@')
         && !word.contains(|c: char| ends_word(c) || c == '\\' || also.contains(&c));
-    if bare {
-        word.to_owned()
-    } else {
-        format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
-    }
+    if bare { word.to_owned() } else { format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")) }
 }
 
 impl fmt::Display for StackExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.base)?;
-        self.layers
-            .iter()
-            .try_for_each(|layer| write!(f, " | {layer}"))
+        self.layers.iter().try_for_each(|layer| write!(f, " | {layer}"))
     }
 }
 
@@ -512,12 +436,8 @@ impl fmt::Display for MediumExpr {
             None if self.body.starts_with('/') => write!(f, "{}", quote(&self.body, &[]))?,
             None => write!(f, "{}", quote(&self.body, &[':', '=']))?,
         }
-        self.options
-            .iter()
-            .try_for_each(|option| write!(f, ",{option}"))?;
-        self.place
-            .as_ref()
-            .map_or(Ok(()), |place| write!(f, " @{place}"))
+        self.options.iter().try_for_each(|option| write!(f, ",{option}"))?;
+        self.place.as_ref().map_or(Ok(()), |place| write!(f, " @{place}"))
     }
 }
 
@@ -548,11 +468,7 @@ impl fmt::Display for OptionExpr {
 }
 
 fn joined(items: &[impl fmt::Display]) -> String {
-    items
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -568,17 +484,11 @@ mod tests {
         };
         for medium in media {
             medium.span = 0..0;
-            medium
-                .options
-                .iter_mut()
-                .for_each(|option| option.span = 0..0);
+            medium.options.iter_mut().for_each(|option| option.span = 0..0);
         }
         for layer in &mut stack.layers {
             layer.span = 0..0;
-            layer
-                .options
-                .iter_mut()
-                .for_each(|option| option.span = 0..0);
+            layer.options.iter_mut().for_each(|option| option.span = 0..0);
         }
         stack
     }
@@ -596,44 +506,23 @@ mod tests {
     }
 
     fn option() -> impl Strategy<Value = OptionExpr> {
-        let lone = ".{0,6}".prop_map(|word| OptionExpr {
-            key: None,
-            values: vec![word],
-            span: 0..0,
-        });
+        let lone = ".{0,6}".prop_map(|word| OptionExpr { key: None, values: vec![word], span: 0..0 });
         prop_oneof![keyed(), lone]
     }
 
     fn medium() -> impl Strategy<Value = MediumExpr> {
         let place = proptest::option::of(name());
         let options = proptest::collection::vec(keyed(), 0..3);
-        (
-            proptest::option::of(name()),
-            "[/a-z@=:| \"\\\\,]{0,3}.{0,8}",
-            options,
-            place,
+        (proptest::option::of(name()), "[/a-z@=:| \"\\\\,]{0,3}.{0,8}", options, place).prop_map(
+            |(scheme, body, options, place)| MediumExpr { scheme, body, options, place, span: 0..0 },
         )
-            .prop_map(|(scheme, body, options, place)| MediumExpr {
-                scheme,
-                body,
-                options,
-                place,
-                span: 0..0,
-            })
     }
 
     fn layer() -> impl Strategy<Value = LayerExpr> {
         let place = proptest::option::of((name(), proptest::option::of(name())));
         let options = proptest::collection::vec(option(), 0..4);
-        (name(), options, place, proptest::option::of(1u32..=65_536)).prop_map(
-            |(name, options, place, fanout)| LayerExpr {
-                name,
-                options,
-                place,
-                fanout,
-                span: 0..0,
-            },
-        )
+        (name(), options, place, proptest::option::of(1u32..=65_536))
+            .prop_map(|(name, options, place, fanout)| LayerExpr { name, options, place, fanout, span: 0..0 })
     }
 
     fn stack() -> impl Strategy<Value = StackExpr> {
@@ -643,8 +532,7 @@ mod tests {
             members().prop_map(BaseExpr::Many),
             members().prop_map(BaseExpr::Each),
         ];
-        (base, proptest::collection::vec(layer(), 0..4))
-            .prop_map(|(base, layers)| StackExpr { base, layers })
+        (base, proptest::collection::vec(layer(), 0..4)).prop_map(|(base, layers)| StackExpr { base, layers })
     }
 
     proptest! {
@@ -677,14 +565,9 @@ mod tests {
         let text = "file:/srv/x.img,size=4GiB | vm(cache=[none,writeback], vcpus=2) @host x2";
         let stack = parse(text).unwrap();
         let layer = &stack.layers[0];
-        assert_eq!(
-            &text[layer.span.clone()],
-            "vm(cache=[none,writeback], vcpus=2) @host x2"
-        );
+        assert_eq!(&text[layer.span.clone()], "vm(cache=[none,writeback], vcpus=2) @host x2");
         assert_eq!(&text[layer.options[1].span.clone()], "vcpus=2");
-        let BaseExpr::One(medium) = &stack.base else {
-            panic!("one medium")
-        };
+        let BaseExpr::One(medium) = &stack.base else { panic!("one medium") };
         assert_eq!(&text[medium.span.clone()], "file:/srv/x.img,size=4GiB");
         assert_eq!(&text[medium.options[0].span.clone()], "size=4GiB");
     }
@@ -692,12 +575,7 @@ mod tests {
     #[test]
     fn a_login_is_no_place() {
         let stack = parse("ssh:root@vm7:/dev/vda | null").unwrap();
-        let BaseExpr::One(medium) = stack.base else {
-            panic!("one medium")
-        };
-        assert_eq!(
-            (medium.body.as_str(), medium.place),
-            ("root@vm7:/dev/vda", None)
-        );
+        let BaseExpr::One(medium) = stack.base else { panic!("one medium") };
+        assert_eq!((medium.body.as_str(), medium.place), ("root@vm7:/dev/vda", None));
     }
 }

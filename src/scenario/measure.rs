@@ -6,15 +6,7 @@ use super::error::Fault;
 use crate::units;
 
 /// All keys, in the order of the docs.
-pub const KEYS: &[&str] = &[
-    "slice",
-    "precision",
-    "equivalence",
-    "min_time",
-    "budget",
-    "visits",
-    "seed",
-];
+pub const KEYS: &[&str] = &["slice", "precision", "equivalence", "min_time", "budget", "visits", "seed"];
 
 /// Sets one key.
 ///
@@ -29,9 +21,7 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
         "budget" => spec.budget_ns = duration(word, 1_000_000, WEEK_NS)?,
         "visits" => spec.visits = visits(word)?,
         "seed" => {
-            spec.seed = word
-                .parse()
-                .map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))?
+            spec.seed = word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))?
         }
         other => return Err(Fault::unknown("key of [measure]", other, KEYS)),
     }
@@ -45,15 +35,9 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
 pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
     let show = |ns: u64| units::show_ns(ns as f64);
     if spec.min_time_ns > spec.budget_ns {
-        let why = format!(
-            "min_time {} is longer than budget {}",
-            show(spec.min_time_ns),
-            show(spec.budget_ns)
-        );
-        return Err((
-            "min_time",
-            Fault::hint(why, "raise budget or lower min_time"),
-        ));
+        let why =
+            format!("min_time {} is longer than budget {}", show(spec.min_time_ns), show(spec.budget_ns));
+        return Err(("min_time", Fault::hint(why, "raise budget or lower min_time")));
     }
     if spec.slice_ns.saturating_mul(4) > spec.budget_ns {
         let why = format!(
@@ -86,9 +70,7 @@ fn duration(word: &str, least: u64, most: u64) -> Result<u64, Fault> {
 fn percent(word: &str) -> Result<f64, Fault> {
     match units::parse_percent(word) {
         Ok(fraction) if fraction > 0.0 && fraction < 1.0 => Ok(fraction),
-        Ok(_) => Err(Fault::new(format!(
-            "\"{word}\" is not between 0 % and 100 %"
-        ))),
+        Ok(_) => Err(Fault::new(format!("\"{word}\" is not between 0 % and 100 %"))),
         Err(clause) => Err(Fault::from_clause(&clause)),
     }
 }
@@ -96,8 +78,6 @@ fn percent(word: &str) -> Result<f64, Fault> {
 fn visits(word: &str) -> Result<u32, Fault> {
     match word.parse() {
         Ok(visits @ 1..=1000) => Ok(visits),
-        _ => Err(Fault::new(format!(
-            "\"{word}\" is not a whole number from 1 to 1000"
-        ))),
+        _ => Err(Fault::new(format!("\"{word}\" is not a whole number from 1 to 1000"))),
     }
 }

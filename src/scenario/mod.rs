@@ -127,11 +127,7 @@ impl Workload {
 
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
-        self.jobs
-            .iter()
-            .map(job_subject)
-            .collect::<Vec<_>>()
-            .join(" with ")
+        self.jobs.iter().map(job_subject).collect::<Vec<_>>().join(" with ")
     }
 }
 
@@ -145,11 +141,7 @@ fn job_subject(job: &Job) -> String {
         _ => format!("random {}/{} mix", job.rwmixread, 100 - job.rwmixread),
     };
     let bs = block_size_word(job.bs);
-    let jobs = if job.numjobs > 1 {
-        format!(" x {}", job.numjobs)
-    } else {
-        String::new()
-    };
+    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     format!("{bs} {kind} at iodepth {}{jobs}", job.iodepth)
 }
 

@@ -33,12 +33,7 @@ fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
 }
 
 fn peers<'a>(cells: &'a [Cell], shorts: &[String], of: usize) -> Vec<&'a Cell> {
-    cells
-        .iter()
-        .zip(shorts)
-        .filter(|(_, short)| **short == shorts[of])
-        .map(|(cell, _)| cell)
-        .collect()
+    cells.iter().zip(shorts).filter(|(_, short)| **short == shorts[of]).map(|(cell, _)| cell).collect()
 }
 
 /// Those whose name stands for different stacks.
@@ -47,26 +42,15 @@ fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
     for (name, text) in names.iter().zip(texts) {
         meant.entry(name).or_default().insert(text);
     }
-    (0..names.len())
-        .filter(|i| meant[names[*i].as_str()].len() > 1)
-        .collect()
+    (0..names.len()).filter(|i| meant[names[*i].as_str()].len() > 1).collect()
 }
 
 fn numbered(names: Vec<String>) -> Vec<String> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut unique = Vec::new();
     for name in names {
-        let free = (1..).map(|n| {
-            if n == 1 {
-                name.clone()
-            } else {
-                format!("{name} #{n}")
-            }
-        });
-        let chosen = free
-            .into_iter()
-            .find(|name| !taken.contains(name))
-            .unwrap_or(name);
+        let free = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name} #{n}") });
+        let chosen = free.into_iter().find(|name| !taken.contains(name)).unwrap_or(name);
         taken.insert(chosen.clone());
         unique.push(chosen);
     }
@@ -75,19 +59,15 @@ fn numbered(names: Vec<String>) -> Vec<String> {
 
 /// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
 fn short(cell: &Cell) -> String {
-    cell.layers
-        .last()
-        .map_or_else(|| medium_short(&cell.medium), layer_short)
+    cell.layers.last().map_or_else(|| medium_short(&cell.medium), layer_short)
 }
 
 fn medium_short(medium: &Medium) -> String {
     match medium {
         Medium::File { .. } => "file".to_owned(),
-        Medium::Device { path } => path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned(),
+        Medium::Device { path } => {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        }
         Medium::Remote { host, .. } => format!("ssh:{host}"),
         Medium::Many { members } => format!("{} media", members.len()),
     }
@@ -98,18 +78,9 @@ fn layer_short(layer: &LayerSpec) -> String {
     let needed = catalog::find(&layer.name).map_or(&[][..], |help| help.one_of);
     let shown: Vec<String> = needed
         .iter()
-        .filter_map(|key| {
-            layer
-                .options
-                .get(*key)
-                .map(|value| layer.option_text(key, value))
-        })
+        .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))
         .collect();
-    if shown.is_empty() {
-        layer.name.clone()
-    } else {
-        format!("{}({})", layer.name, shown.join(","))
-    }
+    if shown.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, shown.join(",")) }
 }
 
 /// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
@@ -118,11 +89,7 @@ fn with_differences(cell: &Cell, peers: &[&Cell]) -> String {
         return chain(cell);
     };
     let differing = differences(last, peers);
-    if differing.is_empty() {
-        chain(cell)
-    } else {
-        format!("{} {}", layer_short(last), differing.join(","))
-    }
+    if differing.is_empty() { chain(cell) } else { format!("{} {}", layer_short(last), differing.join(",")) }
 }
 
 fn differences(last: &LayerSpec, peers: &[&Cell]) -> Vec<String> {
@@ -130,19 +97,13 @@ fn differences(last: &LayerSpec, peers: &[&Cell]) -> Vec<String> {
         return Vec::new();
     };
     let differs = |name: &str| {
-        let values: BTreeSet<_> = peers
-            .iter()
-            .filter_map(|cell| cell.layers.last())
-            .map(|layer| layer.option(name))
-            .collect();
+        let values: BTreeSet<_> =
+            peers.iter().filter_map(|cell| cell.layers.last()).map(|layer| layer.option(name)).collect();
         values.len() > 1
     };
     let options = help.options.iter().filter(|option| differs(option.name));
     options
-        .filter_map(|option| {
-            last.option(option.name)
-                .map(|value| format!("{}={value}", option.name))
-        })
+        .filter_map(|option| last.option(option.name).map(|value| format!("{}={value}", option.name)))
         .collect()
 }
 
@@ -154,10 +115,7 @@ pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
             // Cut at this layer, so that "last" means this one.
             let cut: Vec<Cell> = cells
                 .iter()
-                .map(|cell| Cell {
-                    medium: cell.medium.clone(),
-                    layers: cell.layers[..=depth].to_vec(),
-                })
+                .map(|cell| Cell { medium: cell.medium.clone(), layers: cell.layers[..=depth].to_vec() })
                 .collect();
             words.extend(differences(layer, &cut.iter().collect::<Vec<_>>()));
         }
@@ -167,15 +125,6 @@ pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
 }
 
 fn chain(cell: &Cell) -> String {
-    let layers = cell.layers.iter().map(|layer| {
-        LayerSpec {
-            origin: String::new(),
-            ..layer.clone()
-        }
-        .text()
-    });
-    std::iter::once(medium_short(&cell.medium))
-        .chain(layers)
-        .collect::<Vec<_>>()
-        .join(" | ")
+    let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
+    std::iter::once(medium_short(&cell.medium)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

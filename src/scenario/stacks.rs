@@ -32,16 +32,9 @@ type Checked<T> = Result<T, TextFault>;
 ///
 /// # Errors
 /// The first thing that no layer knows or can do.
-pub fn cells_of(
-    expr: &StackExpr,
-    devices: &Devices,
-    origin: &dyn Fn(usize) -> String,
-) -> Checked<Vec<Cell>> {
+pub fn cells_of(expr: &StackExpr, devices: &Devices, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
     let medium = base_medium(&expr.base, devices, expr.layers.first())?;
-    let mut cells = vec![Cell {
-        medium,
-        layers: Vec::new(),
-    }];
+    let mut cells = vec![Cell { medium, layers: Vec::new() }];
     for layer in &expr.layers {
         cells = stacked(&cells, layer, origin)?;
     }
@@ -52,19 +45,12 @@ pub fn cells_of(
 ///
 /// # Errors
 /// What the layer does not know or cannot do.
-pub fn stacked(
-    cells: &[Cell],
-    layer: &LayerExpr,
-    origin: &dyn Fn(usize) -> String,
-) -> Checked<Vec<Cell>> {
+pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
     let help = known_layer(layer)?;
     let choices = layer_choices(help, layer)?;
     if cells.len() * choices.len() > MOST_CELLS {
         let fault = Fault::hint(
-            format!(
-                "the grid has {} stacks, at most {MOST_CELLS} are compared",
-                cells.len() * choices.len()
-            ),
+            format!("the grid has {} stacks, at most {MOST_CELLS} are compared", cells.len() * choices.len()),
             "write fewer values in [...]",
         );
         return Err(TextFault::new(layer.span.clone(), fault));
@@ -92,10 +78,8 @@ fn base_medium(base: &BaseExpr, devices: &Devices, first: Option<&LayerExpr>) ->
     match base {
         BaseExpr::One(medium) => medium_of(medium, devices),
         BaseExpr::Many(members) => {
-            let media = members
-                .iter()
-                .map(|member| medium_of(member, devices))
-                .collect::<Checked<Vec<_>>>()?;
+            let media =
+                members.iter().map(|member| medium_of(member, devices)).collect::<Checked<Vec<_>>>()?;
             distinct(members, &media)?;
             match <[Medium; 1]>::try_from(media) {
                 Ok([medium]) => Ok(medium),
@@ -128,10 +112,7 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
 /// No layer of this version joins media; an unknown one is the better thing to say first.
 fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
     let Some(layer) = first else {
-        let fault = Fault::hint(
-            format!("{count} media without a layer that joins them"),
-            "name one medium",
-        );
+        let fault = Fault::hint(format!("{count} media without a layer that joins them"), "name one medium");
         return TextFault::new(whole(members), fault);
     };
     match known_layer(layer) {
@@ -169,16 +150,12 @@ pub fn medium_of(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
 fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
     let path = absolute(expr, &expr.body)?;
     if is_device_path(&path) {
-        let fault = Fault::hint(
-            format!("{} is a device, not a file", expr.body),
-            "write it without \"file:\"",
-        );
+        let fault =
+            Fault::hint(format!("{} is a device, not a file", expr.body), "write it without \"file:\"");
         return Err(TextFault::new(expr.span.clone(), fault));
     }
     let options = medium_options(expr, &["size", "keep"])?;
-    let keep = options
-        .get("keep")
-        .map_or(Ok(false), |option| flag(option))?;
+    let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
     let size = options.get("size").map(|option| size(option)).transpose()?;
     Ok(Medium::File { path, size, keep })
 }
@@ -191,10 +168,8 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
         return Err(TextFault::new(expr.span.clone(), fault));
     }
     if let Some(option) = expr.options.first() {
-        let fault = Fault::hint(
-            format!("a device takes no option, got \"{option}\""),
-            "a device is used whole",
-        );
+        let fault =
+            Fault::hint(format!("a device takes no option, got \"{option}\""), "a device is used whole");
         return Err(TextFault::new(option.span.clone(), fault));
     }
     Ok(Medium::Device { path })
@@ -203,10 +178,7 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
 fn remote_medium(expr: &MediumExpr) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     let Some(colon) = expr.body.find(":/") else {
-        return Err(at(Fault::hint(
-            "a remote medium without a path",
-            "write ssh:HOST:/dev/vdb",
-        )));
+        return Err(at(Fault::hint("a remote medium without a path", "write ssh:HOST:/dev/vdb")));
     };
     let host = &expr.body[..colon];
     // ssh would take a name that begins with "-" for one of its options.
@@ -214,25 +186,15 @@ fn remote_medium(expr: &MediumExpr) -> Checked<Medium> {
         || host.starts_with('-')
         || host.contains(|c: char| c.is_whitespace() || c.is_control())
     {
-        return Err(at(Fault::hint(
-            format!("\"{host}\" is no host for ssh"),
-            "write ssh:HOST:/dev/vdb",
-        )));
+        return Err(at(Fault::hint(format!("\"{host}\" is no host for ssh"), "write ssh:HOST:/dev/vdb")));
     }
     let path = absolute(expr, &expr.body[colon + 1..])?;
     let options = medium_options(expr, &["size"])?;
     let size = options.get("size").map(|option| size(option)).transpose()?;
     if size.is_some() && is_device_path(&path) {
-        return Err(at(Fault::hint(
-            "a device takes no size",
-            "a device is used whole",
-        )));
+        return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
     }
-    Ok(Medium::Remote {
-        host: host.to_owned(),
-        path,
-        size,
-    })
+    Ok(Medium::Remote { host: host.to_owned(), path, size })
 }
 
 fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
@@ -251,10 +213,7 @@ fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
         Some(option) => Err(TextFault::new(
             option.span.clone(),
             Fault::hint(
-                format!(
-                    "\"{}\" is declared elsewhere and takes no option here",
-                    expr.body
-                ),
+                format!("\"{}\" is declared elsewhere and takes no option here", expr.body),
                 format!("write it in [device.{}]", expr.body),
             ),
         )),
@@ -268,14 +227,10 @@ fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
         return at(Fault::new("a path with a zero byte"));
     }
     if !path.starts_with('/') {
-        return at(Fault::hint(
-            format!("\"{path}\" is not an absolute path"),
-            "begin it with \"/\"",
-        ));
+        return at(Fault::hint(format!("\"{path}\" is not an absolute path"), "begin it with \"/\""));
     }
-    let plain = Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    let plain =
+        Path::new(path).components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !plain || path.ends_with('/') {
         return at(Fault::hint(
             format!("\"{path}\" is not a plain path"),
@@ -290,20 +245,14 @@ fn is_device_path(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-fn medium_options<'a>(
-    expr: &'a MediumExpr,
-    known: &[&str],
-) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
+fn medium_options<'a>(expr: &'a MediumExpr, known: &[&str]) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
     let mut found = BTreeMap::new();
     for option in &expr.options {
         let key = option.key.as_deref().unwrap_or_default();
         let fault = if !known.contains(&key) {
             Fault::unknown("option", key, known)
         } else if option.values.len() != 1 {
-            Fault::hint(
-                format!("\"{key}\" of a medium takes one value"),
-                "write one stack for each",
-            )
+            Fault::hint(format!("\"{key}\" of a medium takes one value"), "write one stack for each")
         } else if found.insert(key, option).is_some() {
             Fault::new(format!("\"{key}\" is written twice"))
         } else {
@@ -344,10 +293,7 @@ fn flag(option: &OptionExpr) -> Checked<bool> {
 fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
     catalog::find(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
-        TextFault::new(
-            layer.span.start..end,
-            Fault::unknown("layer", &layer.name, &catalog::names()),
-        )
+        TextFault::new(layer.span.start..end, Fault::unknown("layer", &layer.name, &catalog::names()))
     })
 }
 
@@ -360,10 +306,7 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
             "write it without xN",
         )
     } else if layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
-        Fault::hint(
-            format!("\"{name}\" has one end, so it lives in one place"),
-            "write one place, as @host",
-        )
+        Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
     } else if let Some((place, _)) = layer.place.as_ref().filter(|(place, _)| place != "host") {
         unknown_place(place)
     } else if help.anywhere {
@@ -401,11 +344,7 @@ fn face(cell: &Cell) -> Face {
         Medium::File { .. } => Face::File,
         _ => Face::Block,
     };
-    let mut given = cell
-        .layers
-        .iter()
-        .filter_map(|layer| catalog::find(&layer.name))
-        .map(|help| help.gives);
+    let mut given = cell.layers.iter().filter_map(|layer| catalog::find(&layer.name)).map(|help| help.gives);
     given.rfind(|face| *face != Face::Any).unwrap_or(medium)
 }
 
@@ -417,10 +356,7 @@ fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
     for option in &layer.options {
         let (name, values) = option_values(help, option)?;
         if choices[0].contains_key(&name) {
-            let fault = Fault::new(format!(
-                "option \"{name}\" of \"{}\" is written twice",
-                help.name
-            ));
+            let fault = Fault::new(format!("option \"{name}\" of \"{}\" is written twice", help.name));
             return Err(TextFault::new(option.span.clone(), fault));
         }
         if choices.len() * values.len() > MOST_CELLS {
@@ -442,31 +378,21 @@ fn crossed(choices: &[Choice], name: &str, values: &[String]) -> Vec<Choice> {
         choice.insert(name.to_owned(), value.clone());
         choice
     };
-    choices
-        .iter()
-        .flat_map(|choice| values.iter().map(move |value| with(choice, value)))
-        .collect()
+    choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, value))).collect()
 }
 
 fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<String>)> {
     let at = |fault| TextFault::new(option.span.clone(), fault);
     let (key, values) = keyed(help, option).map_err(at)?;
     let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
-    let def = help
-        .option(&key)
-        .ok_or_else(|| at(unknown_option(help, &key, &known)))?;
+    let def = help.option(&key).ok_or_else(|| at(unknown_option(help, &key, &known)))?;
     let mut checked: Vec<String> = Vec::new();
     for value in &values {
-        let value = def.check(value).map_err(|fault| {
-            at(Fault {
-                why: format!("option \"{key}\": {}", fault.why),
-                ..fault
-            })
-        })?;
+        let value = def
+            .check(value)
+            .map_err(|fault| at(Fault { why: format!("option \"{key}\": {}", fault.why), ..fault }))?;
         if checked.contains(&value) {
-            return Err(at(Fault::new(format!(
-                "option \"{key}\": \"{value}\" stands twice in the grid"
-            ))));
+            return Err(at(Fault::new(format!("option \"{key}\": \"{value}\" stands twice in the grid"))));
         }
         checked.push(value);
     }
@@ -488,10 +414,9 @@ fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>),
     let word = option.values.join(",");
     match (help.option(&word), help.positional) {
         (Some(def), _) if def.kind == OptionKind::Flag => Ok((word, vec!["true".to_owned()])),
-        (Some(def), _) => Err(Fault::hint(
-            format!("option \"{word}\" without a value"),
-            format!("write {}=...", def.name),
-        )),
+        (Some(def), _) => {
+            Err(Fault::hint(format!("option \"{word}\" without a value"), format!("write {}=...", def.name)))
+        }
         (None, Some(positional)) => Ok((positional.to_owned(), vec![word])),
         (None, None) => {
             let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
@@ -501,69 +426,33 @@ fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>),
 }
 
 fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
-    let given = help
-        .one_of
-        .iter()
-        .filter(|name| choice.contains_key(**name))
-        .count();
+    let given = help.one_of.iter().filter(|name| choice.contains_key(**name)).count();
     if help.one_of.is_empty() || given == 1 {
         return Ok(());
     }
     let fault = match given {
         0 => format!("\"{}\" without {}", help.name, help.one_of.join(" or ")),
-        _ => format!(
-            "\"{}\" takes only one of {}",
-            help.name,
-            help.one_of.join(", ")
-        ),
+        _ => format!("\"{}\" takes only one of {}", help.name, help.one_of.join(", ")),
     };
-    Err(Fault::hint(
-        fault,
-        format!("write for example {}", help.example),
-    ))
+    Err(Fault::hint(fault, format!("write for example {}", help.example)))
 }
 
 impl Medium {
     /// As the one-line grammar writes it.
     pub fn text(&self) -> String {
-        let size = |size: &Option<u64>| {
-            size.map(|bytes| format!(",size={}", exact_size(bytes)))
-                .unwrap_or_default()
-        };
+        let size =
+            |size: &Option<u64>| size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default();
         match self {
-            Medium::File {
-                path,
-                size: bytes,
-                keep,
-            } => {
+            Medium::File { path, size: bytes, keep } => {
                 let keep = if *keep { ",keep=true" } else { "" };
-                format!(
-                    "file:{}{}{keep}",
-                    quote(&path.to_string_lossy(), &[]),
-                    size(bytes)
-                )
+                format!("file:{}{}{keep}", quote(&path.to_string_lossy(), &[]), size(bytes))
             }
             Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
-            Medium::Remote {
-                host,
-                path,
-                size: bytes,
-            } => {
-                format!(
-                    "ssh:{}{}",
-                    quote(&format!("{host}:{}", path.display()), &[]),
-                    size(bytes)
-                )
+            Medium::Remote { host, path, size: bytes } => {
+                format!("ssh:{}{}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
             }
             Medium::Many { members } => {
-                format!(
-                    "[{}]",
-                    members
-                        .iter()
-                        .map(Medium::text)
-                        .collect::<Vec<_>>()
-                        .join(",")
-                )
+                format!("[{}]", members.iter().map(Medium::text).collect::<Vec<_>>().join(","))
             }
         }
     }
@@ -571,38 +460,19 @@ impl Medium {
 
 /// Bytes in the largest unit that keeps them whole.
 fn exact_size(bytes: u64) -> String {
-    let unit = [
-        ("TiB", 1u64 << 40),
-        ("GiB", units::GIB),
-        ("MiB", units::MIB),
-        ("KiB", units::KIB),
-    ]
-    .into_iter()
-    .find(|(_, factor)| bytes % factor == 0);
-    unit.map_or_else(
-        || format!("{bytes}B"),
-        |(name, factor)| format!("{}{name}", bytes / factor),
-    )
+    let unit = [("TiB", 1u64 << 40), ("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
+        .into_iter()
+        .find(|(_, factor)| bytes % factor == 0);
+    unit.map_or_else(|| format!("{bytes}B"), |(name, factor)| format!("{}{name}", bytes / factor))
 }
 
 impl LayerSpec {
     /// As the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
-        let options: Vec<String> = self
-            .options
-            .iter()
-            .map(|(key, value)| self.option_text(key, value))
-            .collect();
-        let options = if options.is_empty() {
-            String::new()
-        } else {
-            format!("({})", options.join(","))
-        };
-        let place = self
-            .place
-            .as_ref()
-            .map(|place| format!(" @{place}"))
-            .unwrap_or_default();
+        let options: Vec<String> =
+            self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
+        let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
+        let place = self.place.as_ref().map(|place| format!(" @{place}")).unwrap_or_default();
         format!("{}{options}{place}", self.name)
     }
 
@@ -616,15 +486,9 @@ impl LayerSpec {
         let help = catalog::find(&self.name);
         let lone = help.is_some_and(|help| {
             help.positional == Some(key)
-                && help
-                    .option(key)
-                    .is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
+                && help.option(key).is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
         });
-        if lone {
-            quote(value, &['='])
-        } else {
-            format!("{key}={}", quote(value, &[]))
-        }
+        if lone { quote(value, &['=']) } else { format!("{key}={}", quote(value, &[])) }
     }
 }
 
@@ -632,20 +496,11 @@ impl Cell {
     /// The canonical one-line form: it parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
-        std::iter::once(self.medium.text())
-            .chain(layers)
-            .collect::<Vec<_>>()
-            .join(" | ")
+        std::iter::once(self.medium.text()).chain(layers).collect::<Vec<_>>().join(" | ")
     }
 
     /// A stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
-        Stack {
-            name,
-            text: self.text(),
-            medium: self.medium,
-            layers: self.layers,
-            own,
-        }
+        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own }
     }
 }

@@ -21,17 +21,9 @@ use std::path::{Path, PathBuf};
 /// The first key or value at fault.
 pub(super) fn read(path: &Path) -> Result<Parts, InputError> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        InputError::new(
-            &file,
-            Fault::new(format!("cannot read the scenario: {error}")),
-        )
-    })?;
-    let source = Source {
-        file,
-        text: &text,
-        folder: path.parent().unwrap_or(Path::new("")),
-    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
+    let source = Source { file, text: &text, folder: path.parent().unwrap_or(Path::new("")) };
     let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.checked(wire)
 }
@@ -134,10 +126,7 @@ impl WorkloadWire {
             ("direct", &self.direct),
             ("buffered", &self.buffered),
             ("rate_iops", &self.rate_iops),
-            (
-                "buffer_compress_percentage",
-                &self.buffer_compress_percentage,
-            ),
+            ("buffer_compress_percentage", &self.buffer_compress_percentage),
             ("randseed", &self.randseed),
         ]
         .into_iter()
@@ -185,19 +174,12 @@ struct Source<'a> {
 impl Source<'_> {
     fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
         self.refuse_later(&wire)?;
-        let engine = wire
-            .engine
-            .as_ref()
-            .map(|word| self.engine(word))
-            .transpose()?
-            .flatten();
+        let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
         let devices = self.devices(&wire.device)?;
         let mut parts = Parts::new(&self.file);
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
-        parts.baseline = wire
-            .baseline
-            .map(|name| (self.origin(&name.span()), name.into_inner()));
+        parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.stacks = self.stacks(&wire.stack, &devices)?;
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
@@ -205,8 +187,7 @@ impl Source<'_> {
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
         for text in &wire.destroy {
-            let consent =
-                parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
+            let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
         }
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
@@ -217,10 +198,8 @@ impl Source<'_> {
     fn refuse_later(&self, wire: &Wire) -> Result<(), InputError> {
         for (key, value) in [("states", &wire.states), ("place", &wire.place)] {
             if let Some(value) = value {
-                let fault = Fault::hint(
-                    "belongs to a later version of iotax and cannot be done yet",
-                    "remove it",
-                );
+                let fault =
+                    Fault::hint("belongs to a later version of iotax and cannot be done yet", "remove it");
                 return Err(self.origin(&value.span()).error(key, fault));
             }
         }
@@ -228,9 +207,7 @@ impl Source<'_> {
     }
 
     fn devices(&self, wire: &BTreeMap<String, Spanned<DeviceWire>>) -> Result<Devices, InputError> {
-        wire.iter()
-            .map(|(name, device)| Ok((name.clone(), self.device(name, device)?)))
-            .collect()
+        wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device)?))).collect()
     }
 
     /// The path with its options goes the way of the one-line grammar, so both refuse the same.
@@ -238,10 +215,9 @@ impl Source<'_> {
         plain_name(name).map_err(|fault| self.fault(&device.span(), fault))?;
         let device = device.get_ref();
         let path = device.path.get_ref();
-        let scheme = ["file", "ssh"].into_iter().find(|scheme| {
-            path.strip_prefix(scheme)
-                .is_some_and(|rest| rest.starts_with(':'))
-        });
+        let scheme = ["file", "ssh"]
+            .into_iter()
+            .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
         if scheme.is_none() && !body.starts_with('/') {
             let fault = Fault::hint(
@@ -264,14 +240,8 @@ impl Source<'_> {
     }
 
     fn device_options(&self, device: &DeviceWire) -> Vec<super::ast::OptionExpr> {
-        let size = device
-            .size
-            .as_ref()
-            .map(|size| ("size", size.get_ref().clone(), size.span()));
-        let keep = device
-            .keep
-            .as_ref()
-            .map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
+        let size = device.size.as_ref().map(|size| ("size", size.get_ref().clone(), size.span()));
+        let keep = device.keep.as_ref().map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
         let option = |(key, value, span): (&str, String, Range<usize>)| super::ast::OptionExpr {
             key: Some(key.to_owned()),
             values: vec![value],
@@ -292,19 +262,10 @@ impl Source<'_> {
         for name in order {
             plain_name(name).map_err(|fault| self.fault(&wire[name].span(), fault))?;
             let own = wire[name].get_ref().own.unwrap_or(false);
-            let cells = Resolver {
-                source: self,
-                wire,
-                devices,
-            }
-            .cells(name, &mut Vec::new())?;
+            let cells = Resolver { source: self, wire, devices }.cells(name, &mut Vec::new())?;
             let suffixes = names::grid_suffixes(&cells);
             for (cell, suffix) in cells.into_iter().zip(suffixes) {
-                let name = if suffix.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{name} {suffix}")
-                };
+                let name = if suffix.is_empty() { name.clone() } else { format!("{name} {suffix}") };
                 stacks.push(cell.named(name, own));
             }
         }
@@ -319,11 +280,7 @@ impl Source<'_> {
     ) -> Result<(), InputError> {
         let span = wire.span();
         let wire = wire.into_inner();
-        let own = wire
-            .engine
-            .as_ref()
-            .map(|word| self.engine(word))
-            .transpose()?;
+        let own = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?;
         if let Some(file) = &wire.file {
             return self.job_file(&wire, file, own.unwrap_or(engine), parts);
         }
@@ -354,10 +311,8 @@ impl Source<'_> {
         parts: &mut Parts,
     ) -> Result<(), InputError> {
         if let Some((_, word)) = wire.words().next() {
-            let fault = Fault::hint(
-                "stands beside \"file\"",
-                "write it in the job file, or without \"file\"",
-            );
+            let fault =
+                Fault::hint("stands beside \"file\"", "write it in the job file, or without \"file\"");
             return Err(self.fault(&word.span(), fault));
         }
         let path: PathBuf = self.folder.join(file.get_ref());
@@ -374,11 +329,7 @@ impl Source<'_> {
             draft.engine = engine.or(draft.engine);
             if let Some(name) = &wire.name {
                 let name = name.get_ref();
-                draft.name = if many {
-                    format!("{name}-{}", draft.name)
-                } else {
-                    name.clone()
-                };
+                draft.name = if many { format!("{name}-{}", draft.name) } else { name.clone() };
             }
             parts.drafts.push(draft);
         }
@@ -415,9 +366,7 @@ impl Source<'_> {
         parts: &mut Parts,
     ) -> Result<(), InputError> {
         measure::set(&mut parts.measure, key, word).map_err(|fault| self.fault(span, fault))?;
-        parts
-            .measure_origins
-            .insert(key.to_owned(), self.origin(span));
+        parts.measure_origins.insert(key.to_owned(), self.origin(span));
         Ok(())
     }
 
@@ -435,8 +384,7 @@ impl Source<'_> {
 
     /// A fault of a value: the key is the one that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
-        let error =
-            InputError::new(self.file.clone(), fault).at(position_of(self.text, span.start));
+        let error = InputError::new(self.file.clone(), fault).at(position_of(self.text, span.start));
         match key_at(self.text, span.start) {
             Some(key) => error.key(key),
             None => error,
@@ -448,62 +396,35 @@ impl Source<'_> {
         let text = value.get_ref();
         let start = value.span().start;
         // Without escapes the text stands in the file as it is, one quote behind the value's start.
-        let verbatim = self
-            .text
-            .get(start + 1..)
-            .is_some_and(|rest| rest.starts_with(text.as_str()));
-        let offset = if verbatim {
-            start + 1 + fault.span.start
-        } else {
-            start
-        };
+        let verbatim = self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
+        let offset = if verbatim { start + 1 + fault.span.start } else { start };
         let excerpt = super::error::excerpt(text, &fault.span);
-        let error = self
-            .fault(&value.span(), fault.fault)
-            .at(position_of(self.text, offset));
-        InputError {
-            excerpt: Some(excerpt.into()),
-            ..error
-        }
+        let error = self.fault(&value.span(), fault.fault).at(position_of(self.text, offset));
+        InputError { excerpt: Some(excerpt.into()), ..error }
     }
 
     fn origin(&self, span: &Range<usize>) -> Origin {
-        Origin {
-            file: self.file.clone(),
-            at: Some(position_of(self.text, span.start)),
-        }
+        Origin { file: self.file.clone(), at: Some(position_of(self.text, span.start)) }
     }
 
     /// What serde and the TOML parser say, in our words.
     fn wire_error(&self, error: &::toml::de::Error) -> InputError {
         let message = error.message();
         let start = error.span().map_or(0, |span| span.start);
-        let named = ["unknown field", "missing field"]
-            .iter()
-            .any(|kind| message.starts_with(kind));
+        let named = ["unknown field", "missing field"].iter().any(|kind| message.starts_with(kind));
         let key = match message.split('`').nth(1) {
             Some(key) if named => Some(key.to_owned()),
             _ => key_at(self.text, start),
         };
         let fault = wire_fault(message, key.as_deref().unwrap_or_default());
         let place = InputError::new(self.file.clone(), fault).at(position_of(self.text, start));
-        InputError {
-            key: key.map(String::into_boxed_str),
-            ..place
-        }
+        InputError { key: key.map(String::into_boxed_str), ..place }
     }
 }
 
 /// Keys whose value has a unit.
-const WITH_UNIT: &[&str] = &[
-    "slice",
-    "precision",
-    "equivalence",
-    "min_time",
-    "budget",
-    "size",
-    "max_written",
-];
+const WITH_UNIT: &[&str] =
+    &["slice", "precision", "equivalence", "min_time", "budget", "size", "max_written"];
 
 fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");
@@ -511,10 +432,7 @@ fn wire_fault(message: &str, key: &str) -> Fault {
     match quoted.as_slice() {
         [key, known @ ..] if message.starts_with("unknown field") => {
             let fault = Fault::unknown("key", key, known);
-            Fault {
-                why: "unknown key".to_owned(),
-                hint: fault.hint,
-            }
+            Fault { why: "unknown key".to_owned(), hint: fault.hint }
         }
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
@@ -554,16 +472,12 @@ fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
 
 /// Names are used in tables, in file names and in the one-line grammar.
 fn plain_name(name: &str) -> Result<(), Fault> {
-    let plain = !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let plain =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if plain {
         return Ok(());
     }
-    Err(Fault::new(format!(
-        "name \"{name}\" has signs other than letters, digits, \"_\", \"-\" and \".\""
-    )))
+    Err(Fault::new(format!("name \"{name}\" has signs other than letters, digits, \"_\", \"-\" and \".\"")))
 }
 
 struct Resolver<'a> {
@@ -605,39 +519,26 @@ impl Resolver<'_> {
     fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
         let name = on.get_ref();
         let fault = match (self.wire.contains_key(name), self.devices.get(name)) {
-            (true, Some(_)) => Fault::hint(
-                format!("\"{name}\" is a stack and a device"),
-                "rename one of them",
-            ),
-            (true, None) if open.contains(name) => Fault::new(format!(
-                "stacks stand on each other in a circle: {} on {name}",
-                open.join(" on ")
-            )),
+            (true, Some(_)) => {
+                Fault::hint(format!("\"{name}\" is a stack and a device"), "rename one of them")
+            }
+            (true, None) if open.contains(name) => {
+                Fault::new(format!("stacks stand on each other in a circle: {} on {name}", open.join(" on ")))
+            }
             (true, None) => return self.cells(name, open),
             (false, Some(medium)) => {
-                return Ok(vec![Cell {
-                    medium: medium.clone(),
-                    layers: Vec::new(),
-                }]);
+                return Ok(vec![Cell { medium: medium.clone(), layers: Vec::new() }]);
             }
             (false, None) => {
-                let known: Vec<&str> = self
-                    .wire
-                    .keys()
-                    .chain(self.devices.keys())
-                    .map(String::as_str)
-                    .collect();
+                let known: Vec<&str> =
+                    self.wire.keys().chain(self.devices.keys()).map(String::as_str).collect();
                 Fault::unknown("stack or device", name, &known)
             }
         };
         Err(self.source.fault(&on.span(), fault))
     }
 
-    fn with_layers(
-        &self,
-        mut cells: Vec<Cell>,
-        layers: &[Spanned<String>],
-    ) -> Result<Vec<Cell>, InputError> {
+    fn with_layers(&self, mut cells: Vec<Cell>, layers: &[Spanned<String>]) -> Result<Vec<Cell>, InputError> {
         for text in layers {
             let fault = |fault| self.source.text_fault(text, fault);
             let layer = grammar::parse_layer(text.get_ref()).map_err(fault)?;

@@ -16,9 +16,7 @@ fn read_text(text: &str) -> Result<Scenario, String> {
     from_path(&folder.path().join("x.toml"), &Request::default())
         .map_err(|error| error.to_string().replace(&prefix, ""))
         .map(|scenario| {
-            let text = serde_json::to_string(&scenario)
-                .unwrap()
-                .replace(&prefix, "");
+            let text = serde_json::to_string(&scenario).unwrap().replace(&prefix, "");
             serde_json::from_str(&text).unwrap()
         })
 }
@@ -87,22 +85,11 @@ engine = "auto"
 
 #[test]
 fn stacks_keep_the_order_of_the_file() {
-    let text =
-        "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack.m]\ntext=\"/dev/m\"\n";
-    let names: Vec<String> = read_text(text)
-        .unwrap()
-        .stacks
-        .into_iter()
-        .map(|stack| stack.name)
-        .collect();
+    let text = "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack.m]\ntext=\"/dev/m\"\n";
+    let names: Vec<String> = read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
     assert_eq!(names, ["z", "a", "m"]);
     let text = "stack = { z = { text = \"/dev/z\" }, a = { text = \"/dev/a\" } }\n";
-    let names: Vec<String> = read_text(text)
-        .unwrap()
-        .stacks
-        .into_iter()
-        .map(|stack| stack.name)
-        .collect();
+    let names: Vec<String> = read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
     assert_eq!(names, ["z", "a"]);
 }
 
@@ -176,11 +163,7 @@ const BAD_BEHIND: &[&str] = &[
 fn refused_scenarios() {
     let mut table = String::new();
     for head in BAD_TOP {
-        let text = if head.is_empty() {
-            String::new()
-        } else {
-            format!("{head}{STACK}")
-        };
+        let text = if head.is_empty() { String::new() } else { format!("{head}{STACK}") };
         report(head, &text, &mut table);
     }
     for tail in BAD_BEHIND {
@@ -194,10 +177,7 @@ fn report(what: &str, text: &str, table: &mut String) {
         Ok(scenario) => panic!("taken: {what}\n{scenario:?}"),
         Err(error) => error,
     };
-    assert!(
-        error.contains("x.toml:") || error.contains("bad.fio:2:1:"),
-        "{error}"
-    );
+    assert!(error.contains("x.toml:") || error.contains("bad.fio:2:1:"), "{error}");
     writeln!(table, "{what:?}\n    {}", error.replace('\n', "\n    ")).unwrap();
 }
 

@@ -29,10 +29,7 @@ pub struct Origin {
 impl Origin {
     /// The command line, which has no lines.
     pub fn command_line() -> Self {
-        Origin {
-            file: "command line".to_owned(),
-            at: None,
-        }
+        Origin { file: "command line".to_owned(), at: None }
     }
 
     /// An error about a key that stands here.
@@ -46,10 +43,7 @@ impl Origin {
 
     /// `FILE:LINE`.
     pub fn line(&self) -> String {
-        self.at.map_or_else(
-            || self.file.clone(),
-            |(line, _)| format!("{}:{line}", self.file),
-        )
+        self.at.map_or_else(|| self.file.clone(), |(line, _)| format!("{}:{line}", self.file))
     }
 }
 
@@ -65,107 +59,33 @@ pub struct WordDef {
 
 /// All words that shape the load.
 pub const WORDS: &[WordDef] = &[
-    WordDef {
-        name: "rw",
-        aliases: &["readwrite"],
-        help: "read, write, randread, randwrite, rw or randrw",
-    },
-    WordDef {
-        name: "rwmixread",
-        aliases: &[],
-        help: "percent of reads in a mix",
-    },
-    WordDef {
-        name: "rwmixwrite",
-        aliases: &[],
-        help: "percent of writes in a mix",
-    },
-    WordDef {
-        name: "bs",
-        aliases: &["blocksize"],
-        help: "block size",
-    },
-    WordDef {
-        name: "iodepth",
-        aliases: &[],
-        help: "I/Os in flight a thread",
-    },
-    WordDef {
-        name: "numjobs",
-        aliases: &[],
-        help: "threads",
-    },
-    WordDef {
-        name: "size",
-        aliases: &[],
-        help: "bytes of the region, or percent of the target",
-    },
-    WordDef {
-        name: "offset",
-        aliases: &["fileoffset"],
-        help: "first byte of the region",
-    },
-    WordDef {
-        name: "percentage_random",
-        aliases: &[],
-        help: "percent of I/Os at a random offset",
-    },
-    WordDef {
-        name: "fsync",
-        aliases: &[],
-        help: "fsync after so many writes",
-    },
-    WordDef {
-        name: "fdatasync",
-        aliases: &[],
-        help: "fdatasync after so many writes",
-    },
-    WordDef {
-        name: "end_fsync",
-        aliases: &[],
-        help: "fsync at the end of each slice",
-    },
-    WordDef {
-        name: "direct",
-        aliases: &[],
-        help: "O_DIRECT",
-    },
-    WordDef {
-        name: "buffered",
-        aliases: &[],
-        help: "the opposite of direct",
-    },
-    WordDef {
-        name: "rate_iops",
-        aliases: &[],
-        help: "I/Os a second a thread, issued on schedule",
-    },
-    WordDef {
-        name: "buffer_compress_percentage",
-        aliases: &[],
-        help: "how compressible write data are",
-    },
-    WordDef {
-        name: "randseed",
-        aliases: &[],
-        help: "seed of offsets, mix and buffers",
-    },
+    WordDef { name: "rw", aliases: &["readwrite"], help: "read, write, randread, randwrite, rw or randrw" },
+    WordDef { name: "rwmixread", aliases: &[], help: "percent of reads in a mix" },
+    WordDef { name: "rwmixwrite", aliases: &[], help: "percent of writes in a mix" },
+    WordDef { name: "bs", aliases: &["blocksize"], help: "block size" },
+    WordDef { name: "iodepth", aliases: &[], help: "I/Os in flight a thread" },
+    WordDef { name: "numjobs", aliases: &[], help: "threads" },
+    WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
+    WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
+    WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
+    WordDef { name: "fsync", aliases: &[], help: "fsync after so many writes" },
+    WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after so many writes" },
+    WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
+    WordDef { name: "direct", aliases: &[], help: "O_DIRECT" },
+    WordDef { name: "buffered", aliases: &[], help: "the opposite of direct" },
+    WordDef { name: "rate_iops", aliases: &[], help: "I/Os a second a thread, issued on schedule" },
+    WordDef { name: "buffer_compress_percentage", aliases: &[], help: "how compressible write data are" },
+    WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
 /// The word behind a word or its alias.
 pub fn canonical(word: &str) -> Option<&'static str> {
-    WORDS
-        .iter()
-        .find(|def| def.name == word || def.aliases.contains(&word))
-        .map(|def| def.name)
+    WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
 
 /// Every word and alias.
 pub fn known_words() -> Vec<&'static str> {
-    WORDS
-        .iter()
-        .flat_map(|def| std::iter::once(def.name).chain(def.aliases.iter().copied()))
-        .collect()
+    WORDS.iter().flat_map(|def| std::iter::once(def.name).chain(def.aliases.iter().copied())).collect()
 }
 
 /// The words of one job as written; the last one counts, as in fio.
@@ -193,11 +113,7 @@ impl JobWords {
             "rwmixwrite" => "rwmixread",
             other => other,
         };
-        let written = Written {
-            key: key.to_owned(),
-            value: value.trim().to_owned(),
-            origin: origin.clone(),
-        };
+        let written = Written { key: key.to_owned(), value: value.trim().to_owned(), origin: origin.clone() };
         self.values.insert(slot, written);
         true
     }
@@ -207,17 +123,12 @@ impl JobWords {
     /// # Errors
     /// The first word that has no meaning, with its place.
     pub fn draft(&self, dialect: Dialect) -> Result<JobDraft, InputError> {
-        let read = Reader {
-            words: self,
-            dialect,
-        };
-        let rw = read
-            .get("rw", parse_rw)?
-            .unwrap_or(if dialect == Dialect::Fio {
-                Rw::Read
-            } else {
-                Rw::RandRead
-            });
+        let read = Reader { words: self, dialect };
+        let rw = read.get("rw", parse_rw)?.unwrap_or(if dialect == Dialect::Fio {
+            Rw::Read
+        } else {
+            Rw::RandRead
+        });
         let default = Job::default();
         let direct = read.direct()?.unwrap_or(dialect == Dialect::Ours);
         let job = Job {
@@ -238,14 +149,9 @@ impl JobWords {
             fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
             direct,
-            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?)
-                .filter(|rate| *rate > 0),
-            buffer_compress_percentage: read
-                .get("buffer_compress_percentage", parse_percent)?
-                .unwrap_or(0),
-            randseed: read
-                .get("randseed", parse_number)?
-                .unwrap_or(default.randseed),
+            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
+            buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
+            randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };
         let draft = JobDraft {
@@ -263,12 +169,13 @@ impl JobWords {
 
     /// Words in fio's "KiB" form, which fio reads as powers of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
-        let sizes = ["bs", "size", "offset"]
-            .into_iter()
-            .filter_map(|key| self.values.get(key));
+        let sizes = ["bs", "size", "offset"].into_iter().filter_map(|key| self.values.get(key));
         sizes.filter(|written| written.value.to_ascii_lowercase().contains("ib")).map(|written| {
             let (key, value) = (&written.key, &written.value);
-            format!("{}: \"{key}={value}\": in a job file fio reads KiB, MiB and GiB as powers of 1000", written.origin.line())
+            format!(
+                "{}: \"{key}={value}\": in a job file fio reads KiB, MiB and GiB as powers of 1000",
+                written.origin.line()
+            )
         })
     }
 
@@ -300,28 +207,17 @@ impl Reader<'_> {
         };
         match u32::try_from(number) {
             Ok(number) if (least..=most).contains(&number) => Ok(number),
-            _ => Err(self.refuse(
-                key,
-                Fault::new(format!("{number} is not between {least} and {most}")),
-            )),
+            _ => Err(self.refuse(key, Fault::new(format!("{number} is not between {least} and {most}")))),
         }
     }
 
     fn direct(&self) -> Result<Option<bool>, InputError> {
-        let negated = self
-            .words
-            .values
-            .get("direct")
-            .is_some_and(|written| written.key == "buffered");
+        let negated = self.words.values.get("direct").is_some_and(|written| written.key == "buffered");
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
     }
 
     fn rwmixread(&self) -> Result<Option<u8>, InputError> {
-        let negated = self
-            .words
-            .values
-            .get("rwmixread")
-            .is_some_and(|written| written.key == "rwmixwrite");
+        let negated = self.words.values.get("rwmixread").is_some_and(|written| written.key == "rwmixwrite");
         let percent = self.get("rwmixread", parse_percent)?;
         Ok(percent.map(|percent| if negated { 100 - percent } else { percent }))
     }
@@ -340,18 +236,12 @@ impl Reader<'_> {
         let refuse = |fault| self.refuse(key, fault);
         let parts: Vec<&str> = written.value.split(',').map(str::trim).collect();
         if parts.len() > 3 {
-            return Err(refuse(Fault::new(
-                "more than three values: read, write, trim",
-            )));
+            return Err(refuse(Fault::new("more than three values: read, write, trim")));
         }
         let mut values = Vec::new();
         for part in &parts {
             let empty = part.is_empty() && parts.len() > 1;
-            values.push(if empty {
-                default
-            } else {
-                parse(part, self.dialect).map_err(refuse)?
-            });
+            values.push(if empty { default } else { parse(part, self.dialect).map_err(refuse)? });
         }
         let read = values[0];
         let write = values.get(1).copied().unwrap_or(read);
@@ -414,14 +304,8 @@ impl JobDraft {
             return Ok(());
         }
         let origin = self.bs_origin.clone().unwrap_or_else(Origin::command_line);
-        let why = format!(
-            "a block of {} bytes cannot be read or written with O_DIRECT",
-            self.job.bs
-        );
-        Err(origin.error(
-            "bs",
-            Fault::hint(why, "take a multiple of 512 bytes, or direct=0"),
-        ))
+        let why = format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
+        Err(origin.error("bs", Fault::hint(why, "take a multiple of 512 bytes, or direct=0")))
     }
 
     /// The job on these targets: the same region, in bytes, on each of them.
@@ -431,14 +315,8 @@ impl JobDraft {
     pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
         let known = targets.smallest.filter(|_| targets.all_declared);
         let size = self.extent("size", self.size, self.size_origin.as_ref(), known)?;
-        let offset = self
-            .extent("offset", self.offset, self.offset_origin.as_ref(), known)?
-            .unwrap_or(0);
-        let job = Job {
-            size,
-            offset,
-            ..self.job.clone()
-        };
+        let offset = self.extent("offset", self.offset, self.offset_origin.as_ref(), known)?.unwrap_or(0);
+        let job = Job { size, offset, ..self.job.clone() };
         self.check_region(&job, targets.smallest)?;
         Ok(job)
     }
@@ -448,18 +326,9 @@ impl JobDraft {
         if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 {
             return Ok(());
         }
-        let origin = self
-            .iodepth_origin
-            .clone()
-            .unwrap_or_else(Origin::command_line);
-        let why = format!(
-            "engine \"sync\" issues one I/O at a time, and iodepth is {}",
-            self.job.iodepth
-        );
-        Err(origin.error(
-            "iodepth",
-            Fault::hint(why, "write iodepth 1 and numjobs, or engine uring"),
-        ))
+        let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
+        let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
+        Err(origin.error("iodepth", Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
     }
 
     fn extent(
@@ -480,10 +349,7 @@ impl JobDraft {
                     format!("{percent}% of a target whose size is not declared"),
                     "write it in bytes, or declare size=... of every medium",
                 );
-                Err(origin
-                    .cloned()
-                    .unwrap_or_else(Origin::command_line)
-                    .error(key, fault))
+                Err(origin.cloned().unwrap_or_else(Origin::command_line).error(key, fault))
             }
         }
     }
@@ -512,11 +378,7 @@ impl JobDraft {
             return Err(origin.error(key, Fault::hint(why, "take a larger size or a smaller bs")));
         }
         let Some(target) = target else { return Ok(()) };
-        if job
-            .offset
-            .checked_add(region)
-            .is_some_and(|end| end <= target)
-        {
+        if job.offset.checked_add(region).is_some_and(|end| end <= target) {
             return Ok(());
         }
         let from = if job.offset == 0 {
@@ -529,10 +391,7 @@ impl JobDraft {
             units::show_bytes(region),
             units::show_bytes(target)
         );
-        Err(origin.error(
-            key,
-            Fault::hint(why, "make the file larger or the workload smaller"),
-        ))
+        Err(origin.error(key, Fault::hint(why, "make the file larger or the workload smaller")))
     }
 }
 
@@ -552,11 +411,7 @@ impl Draft {
     pub fn of_words(words: &JobWords, engine: Option<Engine>) -> Result<Self, InputError> {
         let mut draft = words.draft(Dialect::Ours)?;
         draft.job.name = name_of(&draft.job);
-        Ok(Draft {
-            name: draft.job.name.clone(),
-            jobs: vec![draft],
-            engine,
-        })
+        Ok(Draft { name: draft.job.name.clone(), jobs: vec![draft], engine })
     }
 
     /// The workload on these targets.
@@ -564,19 +419,9 @@ impl Draft {
     /// # Errors
     /// As [`JobDraft::job_on`], and a depth that the engine cannot keep.
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
-        self.jobs
-            .iter()
-            .try_for_each(|job| job.check_depth(self.engine))?;
-        let jobs = self
-            .jobs
-            .iter()
-            .map(|job| job.job_on(targets))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Workload {
-            name: self.name.clone(),
-            jobs,
-            engine: self.engine,
-        })
+        self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
+        let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Workload { name: self.name.clone(), jobs, engine: self.engine })
     }
 }
 
@@ -609,10 +454,7 @@ pub(super) fn unknown_word(key: &str) -> Fault {
         "ioengine" => Some("write engine = null, sync, uring or fio".to_owned()),
         _ => Fault::unknown("word", key, &known).hint,
     };
-    Fault {
-        why: "unknown word of a workload".to_owned(),
-        hint,
-    }
+    Fault { why: "unknown word of a workload".to_owned(), hint }
 }
 
 /// `auto`, `null`, `sync`, `uring`, `fio`.
@@ -626,45 +468,22 @@ pub fn parse_engine(word: &str) -> Result<Option<Engine>, Fault> {
         "sync" => Ok(Some(Engine::Native(EngineName::Sync))),
         "uring" => Ok(Some(Engine::Native(EngineName::Uring))),
         "fio" => Ok(Some(Engine::Fio)),
-        "io_uring" => Err(Fault::hint(
-            "unknown engine \"io_uring\"",
-            "did you mean \"uring\"?",
-        )),
-        other => Err(Fault::unknown(
-            "engine",
-            other,
-            &["auto", "null", "sync", "uring", "fio"],
-        )),
+        "io_uring" => Err(Fault::hint("unknown engine \"io_uring\"", "did you mean \"uring\"?")),
+        other => Err(Fault::unknown("engine", other, &["auto", "null", "sync", "uring", "fio"])),
     }
 }
 
 /// `4k-randread-qd32`, `4k-randrw70-qd1-x4`.
 pub fn name_of(job: &Job) -> String {
-    let mix = if job.rw.reads() && job.rw.writes() {
-        job.rwmixread.to_string()
-    } else {
-        String::new()
-    };
-    let jobs = if job.numjobs > 1 {
-        format!("-x{}", job.numjobs)
-    } else {
-        String::new()
-    };
+    let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
+    let jobs = if job.numjobs > 1 { format!("-x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
         (0, 0) => String::new(),
         (0, every) => format!("-fdatasync{every}"),
         (every, _) => format!("-fsync{every}"),
     };
-    let rate = job
-        .rate_iops
-        .map(|rate| format!("-rate{rate}"))
-        .unwrap_or_default();
-    format!(
-        "{}-{}{mix}-qd{}{jobs}{sync}{rate}",
-        block_size_word(job.bs),
-        job.rw.word(),
-        job.iodepth
-    )
+    let rate = job.rate_iops.map(|rate| format!("-rate{rate}")).unwrap_or_default();
+    format!("{}-{}{mix}-qd{}{jobs}{sync}{rate}", block_size_word(job.bs), job.rw.word(), job.iodepth)
 }
 
 fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
@@ -675,21 +494,18 @@ fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
         "randwrite" => Ok(Rw::RandWrite),
         "rw" | "readwrite" => Ok(Rw::Rw),
         "randrw" => Ok(Rw::RandRw),
-        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => Err(Fault::hint(
-            format!("\"{word}\": this version does not trim"),
-            "take a read or a write",
-        )),
+        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
+            Err(Fault::hint(format!("\"{word}\": this version does not trim"), "take a read or a write"))
+        }
         other if other.contains(':') => Err(Fault::hint(
             format!(
                 "\"{other}\": an order of offsets behind \":\" is not issued, and without it the load would be another one"
             ),
             "write it without \":\", or use percentage_random",
         )),
-        other => Err(Fault::unknown(
-            "rw",
-            other,
-            &["read", "write", "randread", "randwrite", "rw", "randrw"],
-        )),
+        other => {
+            Err(Fault::unknown("rw", other, &["read", "write", "randread", "randwrite", "rw", "randrw"]))
+        }
     }
 }
 
@@ -698,9 +514,7 @@ const LARGEST_BLOCK: u64 = 1 << 30;
 fn parse_bs(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     match parse_size(word, dialect)? {
         0 => Err(Fault::new("a block of nothing")),
-        bytes if bytes > LARGEST_BLOCK => {
-            Err(Fault::new(format!("\"{word}\": a block has at most 1 GiB")))
-        }
+        bytes if bytes > LARGEST_BLOCK => Err(Fault::new(format!("\"{word}\": a block has at most 1 GiB"))),
         bytes => Ok(bytes),
     }
 }
@@ -713,16 +527,10 @@ fn parse_extent(word: &str, dialect: Dialect) -> Result<Extent, Fault> {
 }
 
 fn parse_percent(word: &str, dialect: Dialect) -> Result<u8, Fault> {
-    let digits = if dialect == Dialect::Ours {
-        word.strip_suffix('%').unwrap_or(word)
-    } else {
-        word
-    };
+    let digits = if dialect == Dialect::Ours { word.strip_suffix('%').unwrap_or(word) } else { word };
     match digits.trim().parse::<u8>() {
         Ok(percent @ 0..=100) => Ok(percent),
-        _ => Err(Fault::new(format!(
-            "\"{word}\" is not a whole percentage from 0 to 100"
-        ))),
+        _ => Err(Fault::new(format!("\"{word}\" is not a whole percentage from 0 to 100"))),
     }
 }
 
@@ -731,21 +539,14 @@ fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     match (word, dialect) {
         ("1", _) | ("true", Dialect::Ours) => Ok(true),
         ("0", _) | ("false", Dialect::Ours) => Ok(false),
-        (_, Dialect::Fio) => Err(Fault::hint(
-            format!("\"{word}\" is not 0 or 1"),
-            "fio takes 0 and 1 only",
-        )),
+        (_, Dialect::Fio) => Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only")),
         _ => Err(Fault::new(format!("\"{word}\" is not true, false, 0 or 1"))),
     }
 }
 
 /// A plain count; fio takes its suffixes here too.
 fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
-    let number = if dialect == Dialect::Fio {
-        fio_number(word)
-    } else {
-        word.parse().ok()
-    };
+    let number = if dialect == Dialect::Fio { fio_number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
@@ -791,9 +592,7 @@ fn letter_size(word: &str) -> Option<u64> {
 }
 
 fn power_of(letter: char) -> Option<u32> {
-    "kmgtp"
-        .find(letter.to_ascii_lowercase())
-        .and_then(|index| u32::try_from(index + 1).ok())
+    "kmgtp".find(letter.to_ascii_lowercase()).and_then(|index| u32::try_from(index + 1).ok())
 }
 
 fn scaled(number: u64, base: u64, power: u32) -> Option<u64> {
@@ -806,9 +605,7 @@ fn fio_number(word: &str) -> Option<u64> {
     if let Some(hex) = lower.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok();
     }
-    let end = lower
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(lower.len());
+    let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let number = lower[..end].parse().ok()?;
     let (letter, rest) = match lower[end..].chars().next() {
         None => return Some(number),
@@ -829,10 +626,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
@@ -854,13 +648,7 @@ mod tests {
     fn none_is_random_reads_one_at_a_time() {
         let workload = workload_from_words(&[]).unwrap();
         assert_eq!(workload.name, "4k-randread-qd1");
-        assert_eq!(
-            workload.jobs,
-            [Job {
-                name: "4k-randread-qd1".into(),
-                ..Job::default()
-            }]
-        );
+        assert_eq!(workload.jobs, [Job { name: "4k-randread-qd1".into(), ..Job::default() }]);
     }
 
     #[test]

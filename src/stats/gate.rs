@@ -18,11 +18,7 @@ impl Gate {
         let squares: f64 = batch_means.iter().map(|mean| mean * mean).sum();
         let products: f64 = batch_means.windows(2).map(|pair| pair[0] * pair[1]).sum();
         Gate {
-            correlation: if squares > 0.0 {
-                products / squares
-            } else {
-                0.0
-            },
+            correlation: if squares > 0.0 { products / squares } else { 0.0 },
             bound: 1.645 / (batch_means.len().max(1) as f64).sqrt(),
         }
     }
@@ -40,16 +36,11 @@ mod tests {
     #[test]
     fn a_trend_and_a_see_saw_fail_noise_passes() {
         let trend: Vec<f64> = (0..16).map(|i| f64::from(i) - 7.5).collect();
-        let see_saw: Vec<f64> = (0..16)
-            .map(|i| if i % 2 == 0 { 1.0 } else { -1.0 })
-            .collect();
+        let see_saw: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let mixed = [1.0, 1.0, -1.0, -1.0].repeat(4);
         assert!(!Gate::of(&trend).holds());
         assert!(!Gate::of(&see_saw).holds());
         assert!(Gate::of(&mixed).holds());
-        assert!(
-            Gate::of(&[0.0; 16]).holds(),
-            "no noise at all is no dependence"
-        );
+        assert!(Gate::of(&[0.0; 16]).holds(), "no noise at all is no dependence");
     }
 }

@@ -31,10 +31,7 @@ pub fn t975(freedom: usize) -> f64 {
     static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
     let table = TABLE.get_or_init(|| (1..=KEPT).map(t975_computed).collect());
     let freedom = freedom.max(1);
-    table
-        .get(freedom - 1)
-        .copied()
-        .unwrap_or_else(|| t975_computed(freedom))
+    table.get(freedom - 1).copied().unwrap_or_else(|| t975_computed(freedom))
 }
 
 fn t975_computed(freedom: usize) -> f64 {
@@ -48,18 +45,8 @@ mod tests {
 
     #[test]
     fn t_quantiles_agree_with_printed_tables() {
-        for (freedom, printed) in [
-            (1, 12.706),
-            (3, 3.182),
-            (15, 2.131),
-            (30, 2.042),
-            (120, 1.980),
-        ] {
-            assert!(
-                (t975(freedom) - printed).abs() < 6e-4,
-                "{freedom}: {}",
-                t975(freedom)
-            );
+        for (freedom, printed) in [(1, 12.706), (3, 3.182), (15, 2.131), (30, 2.042), (120, 1.980)] {
+            assert!((t975(freedom) - printed).abs() < 6e-4, "{freedom}: {}", t975(freedom));
         }
         assert_eq!(t975(0), t975(1));
     }

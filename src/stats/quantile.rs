@@ -36,10 +36,7 @@ pub struct Batches {
 impl Batches {
     /// For so many rounds.
     pub fn new(rounds: usize) -> Batches {
-        Batches {
-            batches: vec![Histogram::new(); BATCHES.min(rounds.max(1))],
-            rounds,
-        }
+        Batches { batches: vec![Histogram::new(); BATCHES.min(rounds.max(1))], rounds }
     }
 
     /// Adds the histogram of a slice of round `index` (position among the rounds, from 0).
@@ -106,11 +103,7 @@ pub fn pooled_mean_of_one(side: &Batches) -> Result<f64, Refusal> {
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
 pub fn of_ratio(a: &Batches, b: &Batches, q: f64) -> Result<Estimate, Refusal> {
-    let logs: Vec<f64> = batch_logs(b, q)?
-        .iter()
-        .zip(batch_logs(a, q)?)
-        .map(|(b, a)| b - a)
-        .collect();
+    let logs: Vec<f64> = batch_logs(b, q)?.iter().zip(batch_logs(a, q)?).map(|(b, a)| b - a).collect();
     let pooled = log_quantile(&b.pooled(), q)? - log_quantile(&a.pooled(), q)?;
     Ok(interval(&logs, pooled, a.count().min(b.count())))
 }
@@ -133,8 +126,8 @@ pub fn mean_of_one(side: &Batches) -> Result<Estimate, Refusal> {
 /// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond; for drawing.
 pub fn curve(side: &Batches) -> Vec<(f64, u64)> {
     const AT: [f64; 19] = [
-        0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998,
-        0.999, 0.9995, 0.9999,
+        0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
+        0.9995, 0.9999,
     ];
     let pooled = side.pooled();
     AT.iter()
@@ -144,11 +137,7 @@ pub fn curve(side: &Batches) -> Vec<(f64, u64)> {
 }
 
 fn enough_rounds(side: &Batches) -> Result<(), Refusal> {
-    if side.rounds < BATCHES {
-        Err(Refusal::TooFewRounds { have: side.rounds })
-    } else {
-        Ok(())
-    }
+    if side.rounds < BATCHES { Err(Refusal::TooFewRounds { have: side.rounds }) } else { Ok(()) }
 }
 
 fn batch_logs(side: &Batches, q: f64) -> Result<Vec<f64>, Refusal> {
@@ -157,10 +146,7 @@ fn batch_logs(side: &Batches, q: f64) -> Result<Vec<f64>, Refusal> {
     if have < LEAST_BEYOND {
         return Err(Refusal::ThinTail { have });
     }
-    side.batches
-        .iter()
-        .map(|batch| log_quantile(batch, q))
-        .collect()
+    side.batches.iter().map(|batch| log_quantile(batch, q)).collect()
 }
 
 /// Samples beyond a quantile; a hair is added since 1 - 0.999 is a little below 0.001.
@@ -170,18 +156,14 @@ fn beyond(count: u64, q: f64) -> u64 {
 
 fn log_quantile(histogram: &Histogram, q: f64) -> Result<f64, Refusal> {
     // Latencies below a nanosecond do not occur; the floor only keeps the logarithm finite.
-    histogram
-        .percentile(q)
-        .map(|ns| (ns.max(1) as f64).ln())
-        .ok_or(Refusal::IdleStack)
+    histogram.percentile(q).map(|ns| (ns.max(1) as f64).ln()).ok_or(Refusal::IdleStack)
 }
 
 /// mean +- t(15) s / 4, no finer than the buckets, stretched where needed to hold the pooled value (a
 /// percentile between two modes may fall outside of its batches' spread).
 fn interval(logs: &[f64], pooled: f64, samples: u64) -> Estimate {
     let centre = mean(logs);
-    let variance =
-        logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (logs.len() - 1) as f64;
+    let variance = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (logs.len() - 1) as f64;
     let half_width = t975(logs.len() - 1) * (variance / logs.len() as f64).sqrt() + RESOLUTION;
     Estimate {
         value: pooled.exp(),
@@ -210,15 +192,9 @@ mod tests {
     #[test]
     fn known_percentiles_and_ratio_are_covered() {
         let mut noise = Noise::new(11);
-        let (a, b) = (
-            side(&mut noise, 40, 500, 1e5),
-            side(&mut noise, 40, 500, 1.1e5),
-        );
+        let (a, b) = (side(&mut noise, 40, 500, 1e5), side(&mut noise, 40, 500, 1.1e5));
         let p50 = of_one(&a, 0.5).unwrap();
-        assert!(
-            p50.low < 1e5 && 1e5 < p50.high && p50.high / p50.low < 1.04,
-            "{p50:?}"
-        );
+        assert!(p50.low < 1e5 && 1e5 < p50.high && p50.high / p50.low < 1.04, "{p50:?}");
         let p99 = of_one(&a, 0.99).unwrap();
         let truth = 1e5 * (0.5f64 * 2.326_348).exp();
         assert!(p99.low < truth && truth < p99.high, "{p99:?} {truth}");
@@ -233,19 +209,13 @@ mod tests {
     fn thin_tails_and_few_rounds_are_refused() {
         let mut noise = Noise::new(12);
         let thin = side(&mut noise, 16, 500, 1e5);
-        assert!(matches!(
-            of_one(&thin, 0.99),
-            Err(Refusal::ThinTail { have: 5 })
-        ));
+        assert!(matches!(of_one(&thin, 0.99), Err(Refusal::ThinTail { have: 5 })));
         assert!(of_one(&thin, 0.98).is_ok());
         let few = side(&mut noise, 15, 5000, 1e5);
         assert_eq!(of_one(&few, 0.5), Err(Refusal::TooFewRounds { have: 15 }));
         assert!(curve(&few).len() > 10, "the pooled curve needs no interval");
         assert!(curve(&Batches::new(0)).is_empty());
-        assert!(matches!(
-            mean_of_one(&Batches::new(20)),
-            Err(Refusal::IdleStack)
-        ));
+        assert!(matches!(mean_of_one(&Batches::new(20)), Err(Refusal::IdleStack)));
     }
 
     proptest! {

@@ -30,12 +30,7 @@ impl Ratio {
 
     /// The same finding about the reciprocal: a ratio of times becomes one of rates.
     pub fn inverted(self) -> Ratio {
-        Ratio {
-            ratio: 1.0 / self.ratio,
-            low: 1.0 / self.high,
-            high: 1.0 / self.low,
-            ..self
-        }
+        Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, ..self }
     }
 }
 
@@ -50,12 +45,7 @@ pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     let ratio = ratio_of_totals(rounds)?;
     let spread = Spread::of(&residuals(rounds, ratio))?;
     let factor = spread.half_width().exp();
-    Ok(Ratio {
-        ratio,
-        low: ratio / factor,
-        high: ratio * factor,
-        spread,
-    })
+    Ok(Ratio { ratio, low: ratio / factor, high: ratio * factor, spread })
 }
 
 /// Sum B / sum A, without an interval.
@@ -70,9 +60,7 @@ pub fn ratio_of_totals(rounds: &[(f64, f64)]) -> Result<f64, Refusal> {
     if !rounds.iter().all(|(a, b)| usable(*a) && usable(*b)) {
         return Err(Refusal::NotARate);
     }
-    let (sum_a, sum_b) = rounds
-        .iter()
-        .fold((0.0, 0.0), |(a, b), round| (a + round.0, b + round.1));
+    let (sum_a, sum_b) = rounds.iter().fold((0.0, 0.0), |(a, b), round| (a + round.0, b + round.1));
     match (sum_a > 0.0, sum_b > 0.0) {
         (false, _) => Err(Refusal::IdleBaseline),
         (_, false) => Err(Refusal::IdleStack),
@@ -83,10 +71,7 @@ pub fn ratio_of_totals(rounds: &[(f64, f64)]) -> Result<f64, Refusal> {
 /// Relative residuals of each round; their mean is zero.
 pub fn residuals(rounds: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_a = mean(&rounds.iter().map(|round| round.0).collect::<Vec<_>>());
-    rounds
-        .iter()
-        .map(|(a, b)| (b - ratio * a) / (ratio * mean_a))
-        .collect()
+    rounds.iter().map(|(a, b)| (b - ratio * a) / (ratio * mean_a)).collect()
 }
 
 /// A difference of two means per item with its 95 % interval.
@@ -122,17 +107,9 @@ pub fn difference(rounds: &[(Total, Total)]) -> Result<Difference, Refusal> {
     let mean_b = ratio_of_totals(&side_b).map_err(|_| Refusal::IdleStack)?;
     let off_a = residuals(&side_a, mean_a);
     let off_b = residuals(&side_b, mean_b);
-    let paired: Vec<f64> = off_b
-        .iter()
-        .zip(&off_a)
-        .map(|(b, a)| b * mean_b - a * mean_a)
-        .collect();
+    let paired: Vec<f64> = off_b.iter().zip(&off_a).map(|(b, a)| b * mean_b - a * mean_a).collect();
     let spread = Spread::of(&paired)?;
-    Ok(Difference {
-        value: mean_b - mean_a,
-        half_width: spread.half_width(),
-        rounds: rounds.len(),
-    })
+    Ok(Difference { value: mean_b - mean_a, half_width: spread.half_width(), rounds: rounds.len() })
 }
 
 #[cfg(test)]
@@ -143,16 +120,11 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         // A is always 100; B alternates 80, 100 in pairs of rounds: R = 0.9, residuals -1/9 and +1/9.
-        let rounds: Vec<_> = (0..16)
-            .map(|i| (100.0, if i % 4 < 2 { 80.0 } else { 100.0 }))
-            .collect();
+        let rounds: Vec<_> = (0..16).map(|i| (100.0, if i % 4 < 2 { 80.0 } else { 100.0 })).collect();
         let found = estimate(&rounds).unwrap();
         assert!((found.ratio - 0.9).abs() < 1e-12);
         let error = (1.0f64 / 81.0 * 16.0 / 15.0 / 16.0).sqrt();
-        assert!(
-            (found.half_width() - 2.131_450 * error).abs() < 1e-6,
-            "{found:?}"
-        );
+        assert!((found.half_width() - 2.131_450 * error).abs() < 1e-6, "{found:?}");
         assert!((found.high / found.ratio - found.ratio / found.low).abs() < 1e-12);
     }
 
@@ -165,10 +137,7 @@ mod tests {
         assert_eq!(estimate(&[(0.0, 1.0); 20]), Err(Refusal::IdleBaseline));
         assert_eq!(estimate(&[(1.0, 0.0); 20]), Err(Refusal::IdleStack));
         assert_eq!(estimate(&[(1.0, f64::NAN); 20]), Err(Refusal::NotARate));
-        assert_eq!(
-            estimate(&[(1.0, 1.0); 15]),
-            Err(Refusal::TooFewRounds { have: 15 })
-        );
+        assert_eq!(estimate(&[(1.0, 1.0); 15]), Err(Refusal::TooFewRounds { have: 15 }));
         assert_eq!(estimate(&[]), Err(Refusal::TooFewRounds { have: 0 }));
     }
 
@@ -177,42 +146,20 @@ mod tests {
         let rounds: Vec<_> = (0..32)
             .map(|i| {
                 let drift = 100.0 + f64::from(i);
-                (
-                    Total {
-                        sum: 10.0 * drift,
-                        items: 10.0,
-                    },
-                    Total {
-                        sum: 10.0 * (drift + 3.0),
-                        items: 10.0,
-                    },
-                )
+                (Total { sum: 10.0 * drift, items: 10.0 }, Total { sum: 10.0 * (drift + 3.0), items: 10.0 })
             })
             .collect();
         let found = difference(&rounds).unwrap();
-        assert!(
-            (found.value - 3.0).abs() < 1e-9 && found.half_width < 1e-9,
-            "{found:?}"
-        );
+        assert!((found.value - 3.0).abs() < 1e-9 && found.half_width < 1e-9, "{found:?}");
         assert_eq!(
-            difference(
-                &[(
-                    Total::default(),
-                    Total {
-                        sum: 1.0,
-                        items: 1.0
-                    }
-                ); 16]
-            ),
+            difference(&[(Total::default(), Total { sum: 1.0, items: 1.0 }); 16]),
             Err(Refusal::IdleBaseline)
         );
     }
 
     fn rounds() -> impl Strategy<Value = Vec<(f64, f64)>> {
         prop::collection::vec((0.0..1e6f64, 0.0..1e6f64), 16..200)
-            .prop_filter("both sides complete something", |rounds| {
-                ratio_of_totals(rounds).is_ok()
-            })
+            .prop_filter("both sides complete something", |rounds| ratio_of_totals(rounds).is_ok())
     }
 
     proptest! {

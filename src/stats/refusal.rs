@@ -60,28 +60,17 @@ impl fmt::Display for Refusal {
             Refusal::IdleStack => write!(out, "the stack completed nothing"),
             Refusal::NotARate => write!(out, "a rate is negative or not a number"),
             Refusal::DependentBatches { correlation, bound } => {
-                let what = if *correlation > 0.0 {
-                    "the noise outlasts a batch"
-                } else {
-                    "batches see-saw"
-                };
+                let what = if *correlation > 0.0 { "the noise outlasts a batch" } else { "batches see-saw" };
                 write!(
                     out,
                     "{what} (neighbouring ones correlate by {correlation:+.2}, allowed is {bound:.2}); measure longer"
                 )
             }
             Refusal::TooWide { zone } => {
-                write!(
-                    out,
-                    "the interval includes zero and reaches beyond {} %",
-                    zone * 100.0
-                )
+                write!(out, "the interval includes zero and reaches beyond {} %", zone * 100.0)
             }
             Refusal::ThinTail { have } => {
-                write!(
-                    out,
-                    "fewer than 10 samples beyond it in a batch (the poorest has {have})"
-                )
+                write!(out, "fewer than 10 samples beyond it in a batch (the poorest has {have})")
             }
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }

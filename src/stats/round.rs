@@ -13,10 +13,7 @@ pub struct Rounded {
 /// Rounds to the second significant digit of the half-width, never finer than `decimals`.
 pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     let step = step_of(half_width, decimals);
-    Rounded {
-        value: fixed((value / step).round() * step, step),
-        half_width: up_to(half_width, step),
-    }
+    Rounded { value: fixed((value / step).round() * step, step), half_width: up_to(half_width, step) }
 }
 
 /// Rounds a bound up at two significant digits.
@@ -42,11 +39,7 @@ fn step_of(half_width: f64, decimals: i32) -> f64 {
     }
     let step = power(half_width.log10().floor() as i32 - 1).max(finest);
     // 0.996 rounds up to 1.0, which has its second digit one place further left.
-    if (half_width / step - SLACK).ceil() >= 100.0 {
-        step * 10.0
-    } else {
-        step
-    }
+    if (half_width / step - SLACK).ceil() >= 100.0 { step * 10.0 } else { step }
 }
 
 /// What a division by a power of ten may lose.
@@ -82,17 +75,8 @@ mod tests {
         assert_eq!(percent(-0.00001, 0.01), "0.0 % +- 1.0 %");
         assert_eq!(percent_up(0.0121), "1.3 %");
         let big = rounded(71_234.0, 412.0, 0);
-        assert_eq!(
-            (big.value.as_str(), big.half_width.as_str()),
-            ("71230", "420")
-        );
-        assert_eq!(
-            rounded(5.0, 0.0, 2),
-            Rounded {
-                value: "5.00".into(),
-                half_width: "0.00".into()
-            }
-        );
+        assert_eq!((big.value.as_str(), big.half_width.as_str()), ("71230", "420"));
+        assert_eq!(rounded(5.0, 0.0, 2), Rounded { value: "5.00".into(), half_width: "0.00".into() });
     }
 
     proptest! {

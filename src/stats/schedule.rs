@@ -12,9 +12,7 @@ impl Schedule {
     /// From the run's seed and a stream of its own for each use (the index of the workload).
     pub fn new(seed: u64, stream: u64) -> Schedule {
         let mut schedule = Schedule { state: seed };
-        schedule.state = schedule
-            .next()
-            .wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        schedule.state = schedule.next().wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         schedule
     }
 
@@ -85,29 +83,18 @@ mod tests {
         let mut schedule = Schedule::new(1, 0);
         let rounds: Vec<String> = (0..4).map(|_| word(&schedule.round(3))).collect();
         assert_eq!(rounds.join(" "), "ACBBCA CBAABC CBAABC CABBAC");
-        assert_ne!(
-            word(&Schedule::new(1, 0).round(9)),
-            word(&Schedule::new(1, 1).round(9))
-        );
-        assert_ne!(
-            word(&Schedule::new(1, 0).round(9)),
-            word(&Schedule::new(2, 0).round(9))
-        );
+        assert_ne!(word(&Schedule::new(1, 0).round(9)), word(&Schedule::new(1, 1).round(9)));
+        assert_ne!(word(&Schedule::new(1, 0).round(9)), word(&Schedule::new(2, 0).round(9)));
     }
 
     fn word(order: &[usize]) -> String {
-        order
-            .iter()
-            .map(|stack| char::from(b'A' + *stack as u8))
-            .collect()
+        order.iter().map(|stack| char::from(b'A' + *stack as u8)).collect()
     }
 
     #[test]
     fn two_stacks_are_a_fair_coin() {
         let mut schedule = Schedule::new(7, 0);
-        let abba = (0..10_000)
-            .filter(|_| word(&schedule.round(2)) == "ABBA")
-            .count();
+        let abba = (0..10_000).filter(|_| word(&schedule.round(2)) == "ABBA").count();
         assert!((4_800..5_200).contains(&abba), "{abba}");
     }
 
@@ -119,10 +106,7 @@ mod tests {
             *seen.entry(word(&schedule.round(3)[..3])).or_default() += 1;
         }
         assert_eq!(seen.len(), 6);
-        assert!(
-            seen.values().all(|count| (1_800..2_200).contains(count)),
-            "{seen:?}"
-        );
+        assert!(seen.values().all(|count| (1_800..2_200).contains(count)), "{seen:?}");
     }
 
     proptest! {

@@ -38,23 +38,16 @@ mod tests {
     use crate::stats::ratio::estimate;
 
     fn noisy(n: usize) -> Ratio {
-        let rounds: Vec<_> = (0..n)
-            .map(|i| (100.0, [97.0, 103.0, 104.0, 96.0, 100.0][i % 5]))
-            .collect();
+        let rounds: Vec<_> = (0..n).map(|i| (100.0, [97.0, 103.0, 104.0, 96.0, 100.0][i % 5])).collect();
         estimate(&rounds).unwrap()
     }
 
     #[test]
     fn wider_than_the_single_look_and_narrowing() {
         assert_eq!(half_width(&noisy(19)), None);
-        let widths: Vec<f64> = [32, 64, 128, 256, 512]
-            .iter()
-            .map(|n| half_width(&noisy(*n)).unwrap())
-            .collect();
-        assert!(
-            widths.windows(2).all(|pair| pair[1] < pair[0]),
-            "{widths:?}"
-        );
+        let widths: Vec<f64> =
+            [32, 64, 128, 256, 512].iter().map(|n| half_width(&noisy(*n)).unwrap()).collect();
+        assert!(widths.windows(2).all(|pair| pair[1] < pair[0]), "{widths:?}");
         for n in [20, 60, 500] {
             let factor = half_width(&noisy(n)).unwrap() / noisy(n).half_width();
             assert!((1.2..2.2).contains(&factor), "{n}: {factor}");

@@ -79,10 +79,7 @@ mod tests {
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
         }
-        assert_eq!(
-            Spread::of(&[0.0; 15]),
-            Err(Refusal::TooFewRounds { have: 15 })
-        );
+        assert_eq!(Spread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }
 
     #[test]

@@ -53,18 +53,12 @@ pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) ->
     if elapsed_s >= spec.budget_s {
         return Decision::Stop(StopReason::Budget);
     }
-    let n = comparisons
-        .iter()
-        .map(|rounds| rounds.len())
-        .min()
-        .unwrap_or(0);
+    let n = comparisons.iter().map(|rounds| rounds.len()).min().unwrap_or(0);
     let may_stop = !comparisons.is_empty() && is_look(n) && elapsed_s >= spec.min_time_s;
     if may_stop && comparisons.iter().all(|rounds| is_done(rounds, spec)) {
         return Decision::Stop(StopReason::Precision);
     }
-    Decision::Continue {
-        next_look: look_after(n),
-    }
+    Decision::Continue { next_look: look_after(n) }
 }
 
 /// Half-width at which a ratio is precise enough: the wished one, or a tenth of a large effect.
@@ -80,8 +74,7 @@ pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
 }
 
 fn is_done(rounds: &[(f64, f64)], spec: &StopSpec) -> bool {
-    estimate(rounds)
-        .is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
+    estimate(rounds).is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
 }
 
 /// The first look behind `n` rounds: 16, 17, ... then in steps of 4 %.
@@ -101,22 +94,14 @@ fn is_look(n: usize) -> bool {
 mod tests {
     use super::*;
 
-    const SPEC: StopSpec = StopSpec {
-        precision: 0.01,
-        min_time_s: 10.0,
-        budget_s: 300.0,
-    };
+    const SPEC: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
 
     fn quiet(n: usize) -> Vec<(f64, f64)> {
-        (0..n)
-            .map(|i| (100.0, [98.1, 97.9, 97.9, 98.1][i % 4]))
-            .collect()
+        (0..n).map(|i| (100.0, [98.1, 97.9, 97.9, 98.1][i % 4])).collect()
     }
 
     fn loud(n: usize) -> Vec<(f64, f64)> {
-        (0..n)
-            .map(|i| (100.0, [150.0, 50.0, 50.0, 150.0][i % 4]))
-            .collect()
+        (0..n).map(|i| (100.0, [150.0, 50.0, 50.0, 150.0][i % 4])).collect()
     }
 
     #[test]
@@ -126,10 +111,7 @@ mod tests {
         let mut look = 400;
         for _ in 0..50 {
             let next = look_after(look);
-            assert!(
-                is_look(next) && (1.03..=1.05).contains(&(next as f64 / look as f64))
-                    || look == 400
-            );
+            assert!(is_look(next) && (1.03..=1.05).contains(&(next as f64 / look as f64)) || look == 400);
             look = next;
         }
         assert!((0..1000).filter(|n| is_look(*n)).count() < 120);
@@ -139,18 +121,9 @@ mod tests {
     fn all_conditions_are_needed() {
         let at = |rounds: &[(f64, f64)], elapsed| decide(&[rounds], elapsed, &SPEC);
         assert_eq!(at(&quiet(20), 12.0), Decision::Stop(StopReason::Precision));
-        assert!(
-            matches!(at(&quiet(20), 9.0), Decision::Continue { next_look: 21 }),
-            "too early"
-        );
-        assert!(
-            matches!(at(&quiet(12), 12.0), Decision::Continue { next_look: 16 }),
-            "too few rounds"
-        );
-        assert!(
-            matches!(at(&loud(20), 12.0), Decision::Continue { .. }),
-            "too wide"
-        );
+        assert!(matches!(at(&quiet(20), 9.0), Decision::Continue { next_look: 21 }), "too early");
+        assert!(matches!(at(&quiet(12), 12.0), Decision::Continue { next_look: 16 }), "too few rounds");
+        assert!(matches!(at(&loud(20), 12.0), Decision::Continue { .. }), "too wide");
         assert_eq!(at(&loud(20), 300.0), Decision::Stop(StopReason::Budget));
         assert_eq!(at(&[], 300.0), Decision::Stop(StopReason::Budget));
         assert!(
@@ -161,43 +134,23 @@ mod tests {
 
     #[test]
     fn dependent_batches_go_on() {
-        let trend: Vec<_> = (0..20)
-            .map(|i| (100.0, 98.0 + 0.05 * f64::from(i)))
-            .collect();
+        let trend: Vec<_> = (0..20).map(|i| (100.0, 98.0 + 0.05 * f64::from(i))).collect();
         assert!(estimate(&trend).unwrap().half_width() < 0.01);
-        assert!(matches!(
-            decide(&[&trend], 20.0, &SPEC),
-            Decision::Continue { .. }
-        ));
+        assert!(matches!(decide(&[&trend], 20.0, &SPEC), Decision::Continue { .. }));
     }
 
     #[test]
     fn every_comparison_must_be_done() {
-        assert!(matches!(
-            decide(&[&quiet(20), &loud(20)], 20.0, &SPEC),
-            Decision::Continue { .. }
-        ));
-        assert_eq!(
-            decide(&[&quiet(20), &quiet(20)], 20.0, &SPEC),
-            Decision::Stop(StopReason::Precision)
-        );
+        assert!(matches!(decide(&[&quiet(20), &loud(20)], 20.0, &SPEC), Decision::Continue { .. }));
+        assert_eq!(decide(&[&quiet(20), &quiet(20)], 20.0, &SPEC), Decision::Stop(StopReason::Precision));
     }
 
     #[test]
     fn a_large_effect_needs_a_tenth_of_itself() {
-        let halved: Vec<_> = (0..20)
-            .map(|i| (100.0, [54.0, 46.0, 46.0, 54.0][i % 4]))
-            .collect();
+        let halved: Vec<_> = (0..20).map(|i| (100.0, [54.0, 46.0, 46.0, 54.0][i % 4])).collect();
         let found = estimate(&halved).unwrap();
-        assert!(
-            found.half_width() > 0.01 && found.half_width() < 0.0693,
-            "{}",
-            found.half_width()
-        );
-        assert_eq!(
-            decide(&[&halved], 20.0, &SPEC),
-            Decision::Stop(StopReason::Precision)
-        );
+        assert!(found.half_width() > 0.01 && found.half_width() < 0.0693, "{}", found.half_width());
+        assert_eq!(decide(&[&halved], 20.0, &SPEC), Decision::Stop(StopReason::Precision));
         assert!(rounds_needed(&estimate(&loud(20)).unwrap(), &SPEC) > 1000);
     }
 }

@@ -29,10 +29,7 @@ type Rounds = Vec<(f64, f64)>;
 
 /// Share of `runs` simulations for which `test` is true; each gets a seed of its own.
 fn share(runs: u64, mut test: impl FnMut(&mut Noise) -> bool) -> f64 {
-    (0..runs)
-        .filter(|run| test(&mut Noise::new(1_000 + run)))
-        .count() as f64
-        / runs as f64
+    (0..runs).filter(|run| test(&mut Noise::new(1_000 + run))).count() as f64 / runs as f64
 }
 
 fn covers(found: &Ratio, truth: f64) -> bool {
@@ -54,29 +51,15 @@ fn naive_covers(rounds: &[(f64, f64)], truth: f64) -> bool {
 }
 
 fn independent(noise: &mut Noise, n: usize, truth: f64) -> Rounds {
-    (0..n)
-        .map(|_| {
-            (
-                1.0 + 0.05 * noise.normal(),
-                truth * (1.0 + 0.05 * noise.normal()),
-            )
-        })
-        .collect()
+    (0..n).map(|_| (1.0 + 0.05 * noise.normal(), truth * (1.0 + 0.05 * noise.normal()))).collect()
 }
 
 /// One round in twelve of B runs at a twentieth.
 fn dips(noise: &mut Noise, n: usize) -> (Rounds, f64) {
     let rounds = (0..n)
         .map(|_| {
-            let level = if noise.uniform() < 1.0 / 12.0 {
-                0.05
-            } else {
-                1.0
-            };
-            (
-                1.0 + 0.05 * noise.normal(),
-                level * (1.0 + 0.05 * noise.normal()),
-            )
+            let level = if noise.uniform() < 1.0 / 12.0 { 0.05 } else { 1.0 };
+            (1.0 + 0.05 * noise.normal(), level * (1.0 + 0.05 * noise.normal()))
         })
         .collect();
     (rounds, 1.0 - 0.95 / 12.0)
@@ -88,16 +71,9 @@ fn episodes(noise: &mut Noise, n: usize, mean_length: f64) -> (Rounds, f64) {
     let mut slow = noise.uniform() < 1.0 / 3.0;
     let rounds = (0..n)
         .map(|_| {
-            slow = if slow {
-                noise.uniform() >= leave
-            } else {
-                noise.uniform() < enter
-            };
+            slow = if slow { noise.uniform() >= leave } else { noise.uniform() < enter };
             let level = if slow { 0.6 } else { 1.0 };
-            (
-                1.0 + 0.02 * noise.normal(),
-                level * (1.0 + 0.02 * noise.normal()),
-            )
+            (1.0 + 0.02 * noise.normal(), level * (1.0 + 0.02 * noise.normal()))
         })
         .collect();
     (rounds, 1.0 - 0.4 / 3.0)
@@ -106,9 +82,7 @@ fn episodes(noise: &mut Noise, n: usize, mean_length: f64) -> (Rounds, f64) {
 #[test]
 fn independent_noise_is_covered_at_any_truth() {
     for truth in [1.0, 0.98, 0.95, 0.8] {
-        let coverage = share(500, |noise| {
-            covers(&estimate(&independent(noise, 60, truth)).unwrap(), truth)
-        });
+        let coverage = share(500, |noise| covers(&estimate(&independent(noise, 60, truth)).unwrap(), truth));
         assert!((0.925..=0.985).contains(&coverage), "{truth}: {coverage}");
     }
 }
@@ -162,17 +136,10 @@ fn peeking_for_significance_finds_costs_that_are_not_there() {
         let rounds = independent(noise, 600, 1.0);
         (16..=600).any(|n| !naive_covers(&rounds[..n], 1.0))
     });
-    let spec = StopSpec {
-        precision: 0.01,
-        min_time_s: 10.0,
-        budget_s: 120.0,
-    };
+    let spec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 120.0 };
     let ours = share(300, |noise| {
         let found = estimate(&run_until_decided(noise, &spec));
-        matches!(
-            Verdict::of_rounds(&found, 0.02),
-            Verdict::Costs { .. } | Verdict::Gains { .. }
-        )
+        matches!(Verdict::of_rounds(&found, 0.02), Verdict::Costs { .. } | Verdict::Gains { .. })
     });
     assert!(peeking >= 0.35, "peeking is wrong in {peeking}");
     assert!(ours <= 0.085, "stopping on precision is wrong in {ours}");
@@ -216,20 +183,10 @@ fn periodic_noise_fools_a_fixed_order_not_a_drawn_one() {
         move |at: usize| if at % 4 == phase { 0.7 } else { 1.0 } + jitter[at]
     };
     let costs = |rounds: &Rounds| !covers(&estimate(rounds).unwrap(), 1.0);
-    let fixed = share(200, |noise| {
-        costs(&sliced(
-            (0..100).map(|_| vec![0, 1, 1, 0]),
-            stall(1, noise),
-            1.0,
-        ))
-    });
+    let fixed = share(200, |noise| costs(&sliced((0..100).map(|_| vec![0, 1, 1, 0]), stall(1, noise), 1.0)));
     let drawn = share(200, |noise| {
         let mut schedule = Schedule::new(noise.0.next(), 0);
-        costs(&sliced(
-            (0..100).map(|_| schedule.round(2)),
-            stall(1, noise),
-            1.0,
-        ))
+        costs(&sliced((0..100).map(|_| schedule.round(2)), stall(1, noise), 1.0))
     });
     assert!(fixed >= 0.9, "fixed ABBA is wrong in {fixed}");
     assert!(drawn <= 0.09, "drawn order is wrong in {drawn}");
@@ -256,15 +213,10 @@ fn shared_drift_cancels() {
     // One after the other, the same machine time: the drift is taken for a cost.
     let off = share(400, |noise| {
         let mut level = drifting(noise);
-        let halves: Vec<f64> = (0..2)
-            .map(|_| (0..160).map(&mut level).sum::<f64>())
-            .collect();
+        let halves: Vec<f64> = (0..2).map(|_| (0..160).map(&mut level).sum::<f64>()).collect();
         (halves[1] / halves[0] - 1.0).abs() > 0.02
     });
-    assert!(
-        off >= 0.6,
-        "one after the other is off by more than 2 % in {off}"
-    );
+    assert!(off >= 0.6, "one after the other is off by more than 2 % in {off}");
 }
 
 #[test]
@@ -273,10 +225,7 @@ fn a_burst_credit_fools_one_after_the_other() {
     let bucket = |at: usize| if at < 120 { 1.0 } else { 0.5 };
     let half = |from: usize| (from..from + 200).map(bucket).sum::<f64>();
     let claimed = 1.0 - 0.98 * half(200) / half(0);
-    assert!(
-        claimed > 0.25,
-        "one after the other claims {claimed} for a true 0.02"
-    );
+    assert!(claimed > 0.25, "one after the other claims {claimed} for a true 0.02");
     let found = {
         let mut schedule = Schedule::new(5, 0);
         estimate(&sliced((0..100).map(|_| schedule.round(2)), bucket, 0.98)).unwrap()
@@ -293,10 +242,7 @@ fn rare_stalls_of_b_need_time() {
             let rounds: Rounds = (0..n)
                 .map(|_| {
                     let alive = if noise.uniform() < 0.02 { 0.0 } else { 1.0 };
-                    (
-                        1.0 + 0.01 * noise.normal(),
-                        alive * (1.0 + 0.01 * noise.normal()),
-                    )
+                    (1.0 + 0.01 * noise.normal(), alive * (1.0 + 0.01 * noise.normal()))
                 })
                 .collect();
             match Verdict::of_rounds(&estimate(&rounds), 0.02) {

@@ -45,18 +45,12 @@ impl Verdict {
         let found = match found {
             Ok(found) => found,
             Err(reason) => {
-                return Verdict::Unresolved {
-                    half_width: None,
-                    reason: reason.clone(),
-                };
+                return Verdict::Unresolved { half_width: None, reason: reason.clone() };
             }
         };
         let gate = found.gate();
         if !gate.holds() {
-            let reason = Refusal::DependentBatches {
-                correlation: gate.correlation,
-                bound: gate.bound,
-            };
+            let reason = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
             return Verdict::Unresolved {
                 half_width: Some(half_width(found.ratio, found.low, found.high)),
                 reason,
@@ -69,10 +63,7 @@ impl Verdict {
     pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Verdict {
         match found {
             Ok(found) => Verdict::of_interval(found.ratio, found.low, found.high, zone),
-            Err(reason) => Verdict::Unresolved {
-                half_width: None,
-                reason: reason.clone(),
-            },
+            Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
         }
     }
 
@@ -81,19 +72,10 @@ impl Verdict {
         let half_width = half_width(ratio, low, high);
         let farthest = (1.0 - low).abs().max((1.0 - high).abs());
         match () {
-            () if high < 1.0 => Verdict::Costs {
-                cost: 1.0 - ratio,
-                half_width,
-            },
-            () if low > 1.0 => Verdict::Gains {
-                gain: ratio - 1.0,
-                half_width,
-            },
+            () if high < 1.0 => Verdict::Costs { cost: 1.0 - ratio, half_width },
+            () if low > 1.0 => Verdict::Gains { gain: ratio - 1.0, half_width },
             () if farthest <= zone => Verdict::NoDifference { above: farthest },
-            () => Verdict::Unresolved {
-                half_width: Some(half_width),
-                reason: Refusal::TooWide { zone },
-            },
+            () => Verdict::Unresolved { half_width: Some(half_width), reason: Refusal::TooWide { zone } },
         }
     }
 
@@ -110,13 +92,10 @@ impl Verdict {
             Verdict::NoDifference { above } => {
                 format!("no difference above {}", percent_up(*above))
             }
-            Verdict::Unresolved {
-                half_width: Some(half),
-                ..
-            } => format!("unresolved (+- {})", percent_up(*half)),
-            Verdict::Unresolved {
-                half_width: None, ..
-            } => "unresolved".to_owned(),
+            Verdict::Unresolved { half_width: Some(half), .. } => {
+                format!("unresolved (+- {})", percent_up(*half))
+            }
+            Verdict::Unresolved { half_width: None, .. } => "unresolved".to_owned(),
         }
     }
 
@@ -127,19 +106,10 @@ impl Verdict {
             Verdict::Gains { .. } | Verdict::NoDifference { .. } => {
                 format!("{} in {subject}", self.phrase())
             }
-            Verdict::Unresolved {
-                half_width: Some(half),
-                reason,
-            } => {
-                format!(
-                    "unresolved in {subject} (+- {}): {reason}",
-                    percent_up(*half)
-                )
+            Verdict::Unresolved { half_width: Some(half), reason } => {
+                format!("unresolved in {subject} (+- {}): {reason}", percent_up(*half))
             }
-            Verdict::Unresolved {
-                half_width: None,
-                reason,
-            } => format!("unresolved in {subject}: {reason}"),
+            Verdict::Unresolved { half_width: None, reason } => format!("unresolved in {subject}: {reason}"),
         }
     }
 }
@@ -166,64 +136,33 @@ mod tests {
         let visits = Verdict::of_visits(&Err(Refusal::TooFewVisits { have: 2 }), 0.02);
         let wide = ": the interval includes zero and reaches beyond 2 %";
         let lines = [
-            (
-                said(0.939, 0.931, 0.947),
-                format!("costs 6.10 % +- 0.80 % of {SUBJECT}"),
-            ),
-            (
-                said(1.25, 1.20, 1.31),
-                format!("gains 25.0 % +- 6.0 % in {SUBJECT}"),
-            ),
-            (
-                said(1.001, 0.992, 1.0101),
-                format!("no difference above 1.1 % in {SUBJECT}"),
-            ),
-            (
-                said(0.99, 0.95, 1.03),
-                format!("unresolved in {SUBJECT} (+- 4.0 %){wide}"),
-            ),
-            (
-                few.sentence(SUBJECT),
-                format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16"),
-            ),
+            (said(0.939, 0.931, 0.947), format!("costs 6.10 % +- 0.80 % of {SUBJECT}")),
+            (said(1.25, 1.20, 1.31), format!("gains 25.0 % +- 6.0 % in {SUBJECT}")),
+            (said(1.001, 0.992, 1.0101), format!("no difference above 1.1 % in {SUBJECT}")),
+            (said(0.99, 0.95, 1.03), format!("unresolved in {SUBJECT} (+- 4.0 %){wide}")),
+            (few.sentence(SUBJECT), format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16")),
             (
                 visits.sentence(SUBJECT),
                 format!("unresolved in {SUBJECT}: 2 paired visits, an interval needs 4"),
             ),
         ];
-        lines
-            .iter()
-            .for_each(|(said, expected)| assert_eq!(said, expected));
+        lines.iter().for_each(|(said, expected)| assert_eq!(said, expected));
     }
 
     #[test]
     fn a_small_sure_difference_is_a_cost_not_nothing() {
-        assert!(matches!(
-            Verdict::of_interval(0.995, 0.991, 0.999, 0.02),
-            Verdict::Costs { .. }
-        ));
-        assert!(matches!(
-            Verdict::of_interval(1.0, 0.97, 1.03, 0.02),
-            Verdict::Unresolved { .. }
-        ));
-        assert!(matches!(
-            Verdict::of_interval(1.0, 0.97, 1.03, 0.05),
-            Verdict::NoDifference { .. }
-        ));
+        assert!(matches!(Verdict::of_interval(0.995, 0.991, 0.999, 0.02), Verdict::Costs { .. }));
+        assert!(matches!(Verdict::of_interval(1.0, 0.97, 1.03, 0.02), Verdict::Unresolved { .. }));
+        assert!(matches!(Verdict::of_interval(1.0, 0.97, 1.03, 0.05), Verdict::NoDifference { .. }));
     }
 
     #[test]
     fn dependent_batches_are_refused() {
-        let trend: Vec<_> = (0..32)
-            .map(|i| (100.0, 90.0 - 0.5 * f64::from(i)))
-            .collect();
+        let trend: Vec<_> = (0..32).map(|i| (100.0, 90.0 - 0.5 * f64::from(i))).collect();
         let verdict = Verdict::of_rounds(&estimate(&trend), 0.02);
         assert!(matches!(
             &verdict,
-            Verdict::Unresolved {
-                half_width: Some(_),
-                reason: Refusal::DependentBatches { .. }
-            }
+            Verdict::Unresolved { half_width: Some(_), reason: Refusal::DependentBatches { .. } }
         ));
         assert!(verdict.sentence(SUBJECT).contains("measure longer"));
     }

@@ -44,13 +44,11 @@ pub fn paired(visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
 fn log_ratios(visits: &[(f64, f64)]) -> Result<Vec<f64>, Refusal> {
     visits
         .iter()
-        .map(
-            |(a, b)| match (*a > 0.0 && a.is_finite(), *b > 0.0 && b.is_finite()) {
-                (false, _) => Err(Refusal::IdleBaseline),
-                (_, false) => Err(Refusal::IdleStack),
-                _ => Ok((b / a).ln()),
-            },
-        )
+        .map(|(a, b)| match (*a > 0.0 && a.is_finite(), *b > 0.0 && b.is_finite()) {
+            (false, _) => Err(Refusal::IdleBaseline),
+            (_, false) => Err(Refusal::IdleStack),
+            _ => Ok((b / a).ln()),
+        })
         .collect()
 }
 
@@ -70,10 +68,7 @@ mod tests {
 
     #[test]
     fn refuses_too_few_and_empty_visits() {
-        assert_eq!(
-            paired(&[(1.0, 1.0); 3]),
-            Err(Refusal::TooFewVisits { have: 3 })
-        );
+        assert_eq!(paired(&[(1.0, 1.0); 3]), Err(Refusal::TooFewVisits { have: 3 }));
         assert_eq!(paired(&[(1.0, 0.0); 6]), Err(Refusal::IdleStack));
         assert_eq!(paired(&[(0.0, 1.0); 6]), Err(Refusal::IdleBaseline));
     }

@@ -146,7 +146,11 @@ pub fn report_left(left: &[Left]) -> Result<()> {
         return Ok(());
     }
     let lines: Vec<String> = left.iter().map(show_left).collect();
-    Err(Failed { code: UNDO_INCOMPLETE, message: format!("not everything was taken down:\n{}", lines.join("\n")) }.into())
+    Err(Failed {
+        code: UNDO_INCOMPLETE,
+        message: format!("not everything was taken down:\n{}", lines.join("\n")),
+    }
+    .into())
 }
 
 fn show_left(left: &Left) -> String {

@@ -155,12 +155,9 @@ pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
     let mut open: Vec<Open> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Intent { seq, boot_id, step } => open.push(Open {
-                seq: *seq,
-                boot_id: boot_id.clone(),
-                step: step.clone(),
-                made: None,
-            }),
+            Entry::Intent { seq, boot_id, step } => {
+                open.push(Open { seq: *seq, boot_id: boot_id.clone(), step: step.clone(), made: None })
+            }
             Entry::Done { seq, made } => {
                 if let Some(found) = open.iter_mut().find(|open| open.seq == *seq) {
                     found.made = Some(made.clone());

@@ -40,7 +40,9 @@ impl PathRef {
         match self {
             PathRef::Path(path) => Ok(path),
             PathRef::Yield(step) => anyhow::bail!("the path that step {step} yields is not known yet"),
-            PathRef::Serial(serial) => anyhow::bail!("the disk with serial {serial} is only known in its guest"),
+            PathRef::Serial(serial) => {
+                anyhow::bail!("the disk with serial {serial} is only known in its guest")
+            }
         }
     }
 }

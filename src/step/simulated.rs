@@ -77,7 +77,11 @@ impl System for SimulatedSystem {
     }
 
     fn remove_file(&mut self, path: &Path, _: &Yield) -> Result<()> {
-        ensure!(!self.loops.values().any(|backing| backing == path), "{} backs a loop device", path.display());
+        ensure!(
+            !self.loops.values().any(|backing| backing == path),
+            "{} backs a loop device",
+            path.display()
+        );
         self.files.remove(path);
         Ok(())
     }
@@ -88,7 +92,8 @@ impl System for SimulatedSystem {
     }
 
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
-        let device = (0..).map(|n| PathBuf::from(format!("/dev/loop{n}"))).find(|d| !self.loops.contains_key(d));
+        let device =
+            (0..).map(|n| PathBuf::from(format!("/dev/loop{n}"))).find(|d| !self.loops.contains_key(d));
         let device = device.context("no loop device is free")?;
         self.loops.insert(device.clone(), request.backing.to_owned());
         self.changed()?;

@@ -96,7 +96,6 @@ impl System for RealSystem {
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
-        
         let Some(marker) = marker::read(path)? else { return Ok(None) };
         Ok((marker.run_id == run_id).then(|| yield_of(path, &marker)))
     }
@@ -188,7 +187,8 @@ impl System for RealSystem {
     }
 
     fn remove_directory(&mut self, path: &Path) -> Result<()> {
-        gone_is_fine(fs::remove_dir(path)).with_context(|| format!("cannot remove directory {}", path.display()))
+        gone_is_fine(fs::remove_dir(path))
+            .with_context(|| format!("cannot remove directory {}", path.display()))
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -200,9 +200,8 @@ impl System for RealSystem {
         let flags = rustix::mount::MountFlags::NOATIME
             | rustix::mount::MountFlags::NOSUID
             | rustix::mount::MountFlags::NODEV;
-        rustix::mount::mount(device, directory, kind, flags, None).with_context(|| {
-            format!("cannot mount {} ({kind}) at {}", device.display(), directory.display())
-        })
+        rustix::mount::mount(device, directory, kind, flags, None)
+            .with_context(|| format!("cannot mount {} ({kind}) at {}", device.display(), directory.display()))
     }
 
     fn mounted(&self, directory: &Path) -> Result<bool> {
@@ -218,12 +217,15 @@ impl System for RealSystem {
                 Ok(()) => return Ok(()),
                 // Something of ours may still be closing a file there.
                 Err(error @ rustix::io::Errno::BUSY) => last = Some(error),
-                Err(error) => return Err(error).with_context(|| format!("cannot unmount {}", directory.display())),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot unmount {}", directory.display()));
+                }
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from))
-            .with_context(|| format!("cannot unmount {}: a process has a file open there", directory.display()))
+        Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from)).with_context(|| {
+            format!("cannot unmount {}: a process has a file open there", directory.display())
+        })
     }
 
     fn spawn(&mut self, argv: &[String], _tag: &str, log: &Path) -> Result<ProcessId> {
@@ -321,7 +323,10 @@ fn reusable(path: &Path, bytes: u64) -> Result<Option<marker::Marker>> {
             crate::units::show_bytes(marker.bytes),
             crate::units::show_bytes(bytes)
         ),
-        None => bail!("{} exists and is not a file of ours; hint: name a file that does not exist", path.display()),
+        None => bail!(
+            "{} exists and is not a file of ours; hint: name a file that does not exist",
+            path.display()
+        ),
     }
 }
 
@@ -352,7 +357,9 @@ fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
     match kind {
         "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
         // Lazy initialisation would write in the background while slices are measured.
-        "ext4" => command.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-L", label]),
+        "ext4" => {
+            command.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-L", label])
+        }
         other => bail!("unknown file system \"{other}\""),
     };
     command.arg(device);

@@ -65,13 +65,32 @@ impl System for Shared {
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
     let ops = vec![
-        Op::MakeFile(MakeFile { path: "/srv/x.img".into(), bytes: 1 << 30, keep: false, inside_mount: false }),
+        Op::MakeFile(MakeFile {
+            path: "/srv/x.img".into(),
+            bytes: 1 << 30,
+            keep: false,
+            inside_mount: false,
+        }),
         Op::FillFile(FillFile { file: path("/srv/x.img"), bytes: 1 << 30, seed: 1 }),
-        Op::AttachLoop(AttachLoop { backing: path("/srv/x.img"), bytes: 1 << 30, direct_io: true, read_only: false }),
-        Op::MakeFilesystem(MakeFilesystem { kind: "xfs".into(), device: PathRef::Yield(2), label: "iotax".into() }),
+        Op::AttachLoop(AttachLoop {
+            backing: path("/srv/x.img"),
+            bytes: 1 << 30,
+            direct_io: true,
+            read_only: false,
+        }),
+        Op::MakeFilesystem(MakeFilesystem {
+            kind: "xfs".into(),
+            device: PathRef::Yield(2),
+            label: "iotax".into(),
+        }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/fs0".into() }),
         Op::Mount(Mount { device: PathRef::Yield(2), directory: "/run/r/fs0".into(), kind: "xfs".into() }),
-        Op::MakeFile(MakeFile { path: "/run/r/fs0/data".into(), bytes: 1 << 29, keep: false, inside_mount: true }),
+        Op::MakeFile(MakeFile {
+            path: "/run/r/fs0/data".into(),
+            bytes: 1 << 29,
+            keep: false,
+            inside_mount: true,
+        }),
         Op::Spawn(Spawn {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),
@@ -80,7 +99,10 @@ fn plan() -> Vec<Step> {
             makes: vec!["/run/r/vm0.qmp".into()],
         }),
     ];
-    ops.into_iter().enumerate().map(|(id, op)| Step { id: id as u32, place: HOST.into(), why: "do it".into(), op }).collect()
+    ops.into_iter()
+        .enumerate()
+        .map(|(id, op)| Step { id: id as u32, place: HOST.into(), why: "do it".into(), op })
+        .collect()
 }
 
 fn tag(run_dir: &Path) -> RunTag {

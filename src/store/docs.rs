@@ -11,7 +11,10 @@ const PAGE: &str = include_str!("../../docs/result-format.md");
 
 fn blocks(info: &str) -> Vec<&'static str> {
     let fence = format!("```{info}\n");
-    PAGE.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap_or_default().trim_end()).collect()
+    PAGE.split(fence.as_str())
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default().trim_end())
+        .collect()
 }
 
 fn golden() -> PathBuf {
@@ -24,7 +27,9 @@ fn records_parse_and_lose_nothing() {
     for block in blocks("json record") {
         let record: Record = serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
         assert_eq!(serde_json::to_string(&record).unwrap(), block);
-        assert!(matches!(index::decode(&index::enclose(block.as_bytes())), Parsed::Record(parsed) if parsed == record));
+        assert!(
+            matches!(index::decode(&super::line::enclose(block.as_bytes())), Parsed::Record(parsed) if parsed == record)
+        );
         kinds.insert(serde_json::to_value(&record).unwrap()["record"].to_string());
     }
     assert_eq!(kinds.len(), 5, "{kinds:?}");
@@ -40,7 +45,8 @@ fn the_line_is_what_is_written() {
 #[test]
 fn the_segment_header_is_as_shown() {
     let hex: String = blocks("hex segment")[0].chars().filter(char::is_ascii_hexdigit).collect();
-    let shown: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let shown: Vec<u8> =
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
     let written = segment::encode(&Histogram::new());
     assert_eq!(written[..8], shown[..8]);
     assert_eq!(crc32fast::hash(&shown[..12]).to_le_bytes(), shown[12..]);
@@ -57,7 +63,9 @@ fn the_golden_run_stays_readable() {
     assert_eq!(run.ends, [("4k-randread".to_owned(), "precision".to_owned())]);
     assert_eq!(run.end.map(|(_, outcome)| outcome).as_deref(), Some("complete"));
     for (slice, counts) in run.slices.iter().zip([100, 200]) {
-        let Some(Value::Histogram(offset)) = slice.samples.iter().find(|s| s.metric == "read.latency").map(|s| &s.value) else {
+        let Some(Value::Histogram(offset)) =
+            slice.samples.iter().find(|s| s.metric == "read.latency").map(|s| &s.value)
+        else {
             panic!("no latency")
         };
         assert_eq!(run.histograms.get(*offset).unwrap().count(), counts);
@@ -68,7 +76,8 @@ fn the_golden_run_stays_readable() {
 #[test]
 #[ignore = "writes the fixture of a new format: IOTAX_GOLDEN=folder cargo test -- --ignored write_golden"]
 fn write_golden() {
-    let folder = std::env::var_os("IOTAX_GOLDEN").map(PathBuf::from).expect("IOTAX_GOLDEN names a new folder");
+    let folder =
+        std::env::var_os("IOTAX_GOLDEN").map(PathBuf::from).expect("IOTAX_GOLDEN names a new folder");
     let (runs, id) = (folder.parent().unwrap(), folder.file_name().unwrap().to_str().unwrap());
     let mut writer = Store::create(runs, id).unwrap();
     writer.append(&Record::Run(start())).unwrap();
@@ -90,7 +99,7 @@ fn write_golden() {
     drop(writer);
     let index = folder.join(super::INDEX);
     let mut text = std::fs::read(&index).unwrap();
-    text.extend(index::enclose(br#"{"record":"weather","sky":"grey"}"#));
+    text.extend(super::line::enclose(br#"{"record":"weather","sky":"grey"}"#));
     text.extend(b"{\"v\":1,\"len\":400,\"crc\":\"00c0ffee\",\"rec\":{\"record\":\"slice\",\"vis");
     std::fs::write(&index, text).unwrap();
     let mut writer = Store::append(&folder).unwrap();

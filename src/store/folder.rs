@@ -17,12 +17,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::System`].
     pub fn open(runs_dir: &Path) -> Result<Store, StoreError> {
-        let runs_dir = std::path::absolute(runs_dir).map_err(|error| StoreError::system("resolve", runs_dir, error))?;
+        let runs_dir =
+            std::path::absolute(runs_dir).map_err(|error| StoreError::system("resolve", runs_dir, error))?;
         check_links(&runs_dir)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(&runs_dir).map_err(|error| StoreError::system("make", &runs_dir, error))?;
-        let runs_dir = runs_dir.canonicalize().map_err(|error| StoreError::system("resolve", &runs_dir, error))?;
+        let runs_dir =
+            runs_dir.canonicalize().map_err(|error| StoreError::system("resolve", &runs_dir, error))?;
         for folder in runs_dir.ancestors() {
             check_folder(folder, folder == runs_dir)?;
         }
@@ -40,7 +42,10 @@ impl Store {
             let why = Some("an id is letters, digits and dashes".to_owned());
             return Err(StoreError::NoRun { what: format!("\"{}\"", id.escape_debug()), why });
         }
-        DirBuilder::new().mode(0o700).create(&folder).map_err(|error| StoreError::system("make", &folder, error))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| StoreError::system("make", &folder, error))?;
         Writer::open(&folder)
     }
 
@@ -70,7 +75,8 @@ pub fn default_runs_dir() -> Result<PathBuf, StoreError> {
 fn runs_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreError> {
     let state = || variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".local/state"));
-    let found = variable("IOTAX_RUNS").or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
+    let found =
+        variable("IOTAX_RUNS").or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
     found.ok_or_else(|| StoreError::Unsafe {
         path: "the folder of runs".into(),
         why: "neither IOTAX_RUNS nor XDG_STATE_HOME nor HOME is set".into(),
@@ -102,7 +108,9 @@ fn check_links(path: &Path) -> Result<(), StoreError> {
         if component == Component::ParentDir {
             continue;
         }
-        let Ok(meta) = std::fs::symlink_metadata(&walked) else { return Ok(()) };
+        let Ok(meta) = std::fs::symlink_metadata(&walked) else {
+            return Ok(());
+        };
         if meta.is_symlink() && !trusted(meta.uid()) {
             return Err(refuse(&walked, format!("it is a link of user {}", meta.uid())));
         }
@@ -136,7 +144,11 @@ fn trusted(uid: u32) -> bool {
 }
 
 fn refuse(path: &Path, why: String) -> StoreError {
-    StoreError::Unsafe { path: path.to_owned(), why, hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into() }
+    StoreError::Unsafe {
+        path: path.to_owned(),
+        why,
+        hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into(),
+    }
 }
 
 #[cfg(test)]
@@ -212,14 +224,18 @@ mod tests {
     #[test]
     fn the_default_follows_the_environment() {
         let with = |set: &[(&str, &str)]| {
-            let set: Vec<(String, PathBuf)> = set.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
+            let set: Vec<(String, PathBuf)> =
+                set.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
             runs_dir_from(|name| set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())).ok()
         };
         let all = [("IOTAX_RUNS", "/r"), ("XDG_STATE_HOME", "/s"), ("HOME", "/h")];
         assert_eq!(with(&all), Some("/r".into()));
         assert_eq!(with(&all[1..]), Some("/s/iotax/runs".into()));
         assert_eq!(with(&all[2..]), Some("/h/.local/state/iotax/runs".into()));
-        assert_eq!(with(&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")]), Some("/h/.local/state/iotax/runs".into()));
+        assert_eq!(
+            with(&[("XDG_STATE_HOME", "relative"), ("HOME", "/h")]),
+            Some("/h/.local/state/iotax/runs".into())
+        );
         assert_eq!(with(&[]), None);
     }
 }

@@ -7,6 +7,10 @@ use serde::Deserialize;
 
 /// What a line holds.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, moved on at once; a box would cost an allocation a line"
+)]
 pub(super) enum Parsed {
     /// A record.
     Record(Record),
@@ -56,7 +60,8 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
     struct Tagged {
         record: String,
     }
-    let kind = serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
+    let kind =
+        serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
     if KINDS.contains(&kind.as_str()) {
         return Parsed::Malformed(kind, error.to_string());
     }
@@ -90,12 +95,34 @@ mod tests {
         let whole = encode(&resumed()).unwrap();
         assert!(matches!(decode(&whole), Parsed::Record(record) if record == resumed()));
         assert!(matches!(decode(&whole[..whole.len() - 3]), Parsed::Torn));
-        assert!(matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare"));
-        assert!(matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at")));
-        assert!(matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice"));
+        assert!(
+            matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare")
+        );
+        assert!(
+            matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at"))
+        );
+        assert!(
+            matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice")
+        );
         let newer = String::from_utf8(whole).unwrap().replace("{\"v\":1", "{\"v\":2");
         assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(2)));
         assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), Parsed::Torn));
+    }
+
+    #[test]
+    fn each_value_of_a_sample_is_read_and_none_is_missing() {
+        use crate::store::record::{Sample, Value};
+        let read = |value: &str| {
+            let json = format!(r#"{{"metric":"m","unit":"1","better":"lower",{value}}}"#);
+            serde_json::from_str::<Sample>(&json).unwrap().value
+        };
+        assert_eq!(read(r#""value":1"#), Value::Value(1.0));
+        assert_eq!(read(r#""histogram":7"#), Value::Histogram(7));
+        assert_eq!(read(r#""failed":"f""#), Value::Failed("f".into()));
+        assert_eq!(read(r#""missing":"m""#), Value::Missing("m".into()));
+        let nan = serde_json::to_string(&Value::Value(f64::NAN)).unwrap();
+        assert_eq!(nan, r#"{"value":null}"#);
+        assert_eq!(read(r#""value":null"#), Value::Missing("no finite number".into()));
     }
 
     proptest! {

@@ -107,7 +107,9 @@ impl From<StoreError> for crate::exit::Failed {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => Self::measurement(message),
+            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => {
+                Self::measurement(message)
+            }
             _ => Self::input(message),
         }
     }

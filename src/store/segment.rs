@@ -91,7 +91,9 @@ impl Histograms {
     /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
     pub fn at(&self, offset: u64) -> Result<Stored, StoreError> {
         let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else { return Ok(Stored::Torn) };
+        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else {
+            return Ok(Stored::Torn);
+        };
         let mut fixed = [0u8; HEADER_LEN];
         fixed.copy_from_slice(header);
         let length = u32::from_le_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]) as usize;
@@ -113,7 +115,12 @@ impl Histograms {
             return Err(StoreError::Newer { path: self.path.clone(), theirs: u32::from(version) });
         }
         let layout = u16::from_le_bytes([header[6], header[7]]);
-        let malformed = |cause: String| StoreError::Malformed { path: self.path.clone(), line: 0, kind: "histogram".into(), cause };
+        let malformed = |cause: String| StoreError::Malformed {
+            path: self.path.clone(),
+            line: 0,
+            kind: "histogram".into(),
+            cause,
+        };
         if layout != LAYOUT {
             return Err(malformed(format!("bucket layout {layout} is unknown")));
         }
@@ -121,10 +128,19 @@ impl Histograms {
     }
 
     /// The bytes from `offset`, or `None` where the file ends before.
-    fn bytes<'b>(&self, block: &'b mut Block, offset: u64, length: usize) -> Result<Option<&'b [u8]>, StoreError> {
+    fn bytes<'b>(
+        &self,
+        block: &'b mut Block,
+        offset: u64,
+        length: usize,
+    ) -> Result<Option<&'b [u8]>, StoreError> {
         if !block.holds(offset, length) {
-            let Some(file) = &self.file else { return Ok(None) };
-            block.fill(file, offset, length.max(READ_AHEAD)).map_err(|error| StoreError::system("read", &self.path, error))?;
+            let Some(file) = &self.file else {
+                return Ok(None);
+            };
+            block
+                .fill(file, offset, length.max(READ_AHEAD))
+                .map_err(|error| StoreError::system("read", &self.path, error))?;
         }
         Ok(block.slice(offset, length))
     }
@@ -180,9 +196,17 @@ mod tests {
 
     #[test]
     fn frames_are_found_in_any_order_and_beyond_the_block() {
-        let frames: Vec<Histogram> = (0..400).map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>())).collect();
+        let frames: Vec<Histogram> =
+            (0..400).map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>())).collect();
         let mut bytes = Vec::new();
-        let offsets: Vec<u64> = frames.iter().map(|frame| { let at = bytes.len() as u64; bytes.extend(encode(frame)); at }).collect();
+        let offsets: Vec<u64> = frames
+            .iter()
+            .map(|frame| {
+                let at = bytes.len() as u64;
+                bytes.extend(encode(frame));
+                at
+            })
+            .collect();
         assert!(bytes.len() > 300 << 10);
         let (_dir, histograms) = stored(&bytes);
         for at in (0..400).rev().chain(0..400) {

@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The only writer of a run.
 #[derive(Debug)]
@@ -22,11 +23,7 @@ impl Writer {
     /// Opens both files, makes them where needed, and ends a torn last line.
     pub(super) fn open(folder: &Path) -> Result<Writer, StoreError> {
         let mut index = Appender::open(folder.join(INDEX))?;
-        match rustix::fs::flock(&index.file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(StoreError::Busy(folder.to_owned())),
-            Err(error) => return Err(StoreError::system("lock", &index.path, error.into())),
-        }
+        lock(&index, folder)?;
         index.end_torn_line()?;
         let segment = Appender::open(folder.join(SEGMENT))?;
         sync_folder(folder)?;
@@ -62,6 +59,19 @@ impl Writer {
         self.segment.sync()?;
         self.index.sync()
     }
+}
+
+/// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just given
+/// back, from its fork to its exec.
+fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
+    for _ in 0..50 {
+        match rustix::fs::flock(&index.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(StoreError::system("lock", &index.path, error.into())),
+        }
+    }
+    Err(StoreError::Busy(folder.to_owned()))
 }
 
 #[derive(Debug)]
@@ -100,15 +110,21 @@ impl Appender {
 
     fn failed(&self, source: io::Error) -> StoreError {
         match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => StoreError::Full { path: self.path.clone(), source },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::Full { path: self.path.clone(), source }
+            }
             _ => StoreError::system("write", &self.path, source),
         }
     }
 
     fn end_torn_line(&mut self) -> Result<(), StoreError> {
-        let Some(last) = self.end.checked_sub(1) else { return Ok(()) };
+        let Some(last) = self.end.checked_sub(1) else {
+            return Ok(());
+        };
         let mut byte = [0u8];
-        self.file.read_exact_at(&mut byte, last).map_err(|error| StoreError::system("read", &self.path, error))?;
+        self.file
+            .read_exact_at(&mut byte, last)
+            .map_err(|error| StoreError::system("read", &self.path, error))?;
         if byte == *b"\n" { Ok(()) } else { self.append(b"\n").map(|_| ()) }
     }
 
@@ -119,5 +135,7 @@ impl Appender {
 
 /// The names of new files outlive the power only with their folder.
 fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| StoreError::system("sync", folder, error))
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| StoreError::system("sync", folder, error))
 }

@@ -31,7 +31,10 @@ fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     rust_files(&root, &mut files);
-    files.into_iter().map(|path| (path.strip_prefix(&root).unwrap().to_owned(), fs::read_to_string(&path).unwrap())).collect()
+    files
+        .into_iter()
+        .map(|path| (path.strip_prefix(&root).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
+        .collect()
 }
 
 fn room(path: &Path) -> String {
@@ -73,7 +76,8 @@ fn rooms_use_only_what_they_may() {
 
 #[test]
 fn values_in_values_out() {
-    const FORBIDDEN: &[&str] = &["std::time::Instant", "SystemTime", "std::process::Command", "std::fs", "std::net", "println!"];
+    const FORBIDDEN: &[&str] =
+        &["std::time::Instant", "SystemTime", "std::process::Command", "std::fs", "std::net", "println!"];
     for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
         if matches!(room(path).as_str(), "stats" | "bill" | "report") {
             for word in FORBIDDEN {

@@ -32,7 +32,10 @@ fn of_the_command_line() {
 fn of_a_scenario_names_file_line_and_key() {
     let rig = Rig::new();
     let path = rig.path("s.toml");
-    let text = format!("[stack.a]\ntext = \"{}\"\n\n[[workload]]\nrw = \"randread\"\niodpeth = 4\n", rig.file("x.img", 64));
+    let text = format!(
+        "[stack.a]\ntext = \"{}\"\n\n[[workload]]\nrw = \"randread\"\niodpeth = 4\n",
+        rig.file("x.img", 64)
+    );
     std::fs::write(&path, text).unwrap();
     complains(&rig, 2, &["run", path.to_str().unwrap()], &["s.toml:6", "iodpeth", "iodepth"]);
 }

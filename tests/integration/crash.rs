@@ -23,7 +23,8 @@ fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
     let before = contents(&folder);
     for record in 0.. {
         for side in ["before", "after"] {
-            let output = rig.command(args).env("IOTAX_CRASH_AT", format!("{record}:{side}")).output().unwrap();
+            let output =
+                rig.command(args).env("IOTAX_CRASH_AT", format!("{record}:{side}")).output().unwrap();
             let survived = output.status.code().is_some();
             assert!(!survived || record >= least_records, "only {record} records\n{}", words(&output));
             if survived {
@@ -44,7 +45,10 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 #[test]
 fn of_a_loop_and_a_file_system() {
-    if !can("root, loop devices and mkfs.xfs", is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs")) {
+    if !can(
+        "root, loop devices and mkfs.xfs",
+        is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs"),
+    ) {
         return;
     }
     let rig = Rig::new();

@@ -24,7 +24,8 @@ fn renders_in_chromium_without_errors() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let args = ["run", &file, &format!("{file} | null"), "--slice", "20ms", "--min-time", "1s", "--budget", "2s"];
+    let args =
+        ["run", &file, &format!("{file} | null"), "--slice", "20ms", "--min-time", "1s", "--budget", "2s"];
     rig.expect(0, &args);
     let page = rig.path("page.html");
     rig.expect(0, &["report", "last", "--format", "html", "--output", page.to_str().unwrap()]);

@@ -46,7 +46,8 @@ fn qemu_that_dies_in_the_middle_is_told_and_nothing_is_left() {
     let args = ["run", &file, &guest, "--min-time", "60s", "--budget", "60s"];
     let mut command = rig.command(&args);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let index = || rig.run_dirs().first().and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok());
+    let index =
+        || rig.run_dirs().first().and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok());
     wait(|| index().is_some_and(|text| text.contains("\"slice\"")), 120, "the first slice");
     let qemu = pid_of_qemu(rig.path("").to_str().unwrap());
     Command::new("kill").args(["-9", &qemu]).status().unwrap();
@@ -90,7 +91,10 @@ impl Sshd {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
         std::fs::create_dir_all("/run/sshd").unwrap();
         for key in ["host", "user"] {
-            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key)).status();
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(folder.join(key))
+                .status();
             assert!(made.unwrap().success());
         }
         std::fs::copy(folder.join("user.pub"), folder.join("authorized")).unwrap();
@@ -111,7 +115,13 @@ impl Sshd {
         let config = folder.join("config");
         std::fs::write(&config, client).unwrap();
         let log = std::fs::File::create(folder.join("log")).unwrap();
-        let child = Command::new("/usr/sbin/sshd").arg("-D").arg("-e").arg("-f").arg(folder.join("sshd_config")).stderr(log).spawn();
+        let child = Command::new("/usr/sbin/sshd")
+            .arg("-D")
+            .arg("-e")
+            .arg("-f")
+            .arg(folder.join("sshd_config"))
+            .stderr(log)
+            .spawn();
         wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), 10, "sshd");
         Sshd { child: child.unwrap(), config }
     }

@@ -53,7 +53,8 @@ impl Rig {
     /// Folders of the runs.
     pub fn run_dirs(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.runs()) else { return Vec::new() };
-        let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        let mut dirs: Vec<PathBuf> =
+            entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
         dirs.sort();
         dirs
     }
@@ -76,7 +77,8 @@ pub fn traces(folder: &Path) -> Vec<String> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     found.extend(mounts.lines().filter(|line| line.contains(needle)).map(str::to_owned));
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok_and(|pid| pid != std::process::id());
+        let is_process =
+            entry.file_name().to_string_lossy().parse::<u32>().is_ok_and(|pid| pid != std::process::id());
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         if is_process && line.contains(needle) {

@@ -26,14 +26,18 @@ fn a_known_delay_is_found_on_a_file() {
 
 #[test]
 fn the_bill_of_a_file_system_on_a_loop_device() {
-    if !can("root, loop devices and mkfs.xfs", is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs")) {
+    if !can(
+        "root, loop devices and mkfs.xfs",
+        is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs"),
+    ) {
         return;
     }
     let rig = Rig::new();
     let stack = format!("{} | loop | fs(xfs)", rig.file("x.img", 512));
     let report = json(&rig, &[&["run", "--bill", &stack], QUICK].concat());
     let bill = &report["workloads"][0]["bill"];
-    let layers: Vec<&str> = bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
+    let layers: Vec<&str> =
+        bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
     assert_eq!(layers, ["loop", "fs(xfs)"], "{report}");
     assert!(bill["unexplained"].is_object() && bill["total"].is_object(), "{report}");
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
@@ -61,7 +65,10 @@ fn every_engine_measures_the_same_file() {
         engines.push("fio");
     }
     for engine in engines {
-        let report = json(&rig, &[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat());
+        let report = json(
+            &rig,
+            &[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat(),
+        );
         let row = &report["workloads"][0]["rows"][0];
         assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{report}");
         assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
@@ -100,7 +107,12 @@ fn plan_touches_nothing() {
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     let rig = Rig::new();
-    let mut child = rig.command(&["plan", &rig.file("x.img", 64)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = rig
+        .command(&["plan", &rig.file("x.img", 64)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.stderr.is_empty(), "{}", words(&output));

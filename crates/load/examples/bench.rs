@@ -32,51 +32,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         print_known_cost(&path, iodepth, share_ppm)?;
     }
     let chosen = worker(&path, None, 32, Hold::default())?;
-    println!(
-        "iodepth 32 by itself: {} ({})",
-        chosen.engine().name,
-        chosen.engine().why
-    );
+    println!("iodepth 32 by itself: {} ({})", chosen.engine().name, chosen.engine().why);
     Ok(())
 }
 
-fn worker(
-    path: &Path,
-    engine: Option<EngineName>,
-    iodepth: u32,
-    hold: Hold,
-) -> Result<Worker, LoadError> {
-    let target = TargetSpec {
-        path: path.into(),
-        bytes: None,
-        writable: false,
-        hold,
-    };
-    let job = Job {
-        iodepth,
-        direct: false,
-        ..Job::default()
-    };
+fn worker(path: &Path, engine: Option<EngineName>, iodepth: u32, hold: Hold) -> Result<Worker, LoadError> {
+    let target = TargetSpec { path: path.into(), bytes: None, writable: false, hold };
+    let job = Job { iodepth, direct: false, ..Job::default() };
     Worker::prepare(&target, &[job], engine)
 }
 
 fn slice(window_ms: u64) -> SliceSpec {
-    SliceSpec {
-        bound: Bound::Time {
-            ns: window_ms * 1_000_000,
-        },
-        min_discard_ns: 5_000_000,
-        flush: false,
-    }
+    SliceSpec { bound: Bound::Time { ns: window_ms * 1_000_000 }, min_discard_ns: 5_000_000, flush: false }
 }
 
 /// Slices of 50 ms in turn, ABBA, with and without the hold: how much of its cost is found.
 fn print_known_cost(path: &Path, iodepth: u32, share_ppm: u32) -> Result<(), LoadError> {
-    let engine = Some(if iodepth == 1 {
-        EngineName::Sync
-    } else {
-        EngineName::Uring
-    });
+    let engine = Some(if iodepth == 1 { EngineName::Sync } else { EngineName::Uring });
     let hold = Hold { ns: 0, share_ppm };
     let mut plain = worker(path, engine, iodepth, Hold::default())?;
     let mut held = worker(path, engine, iodepth, hold)?;

@@ -164,11 +164,7 @@ fn refresh(data: &mut [u8], kept: usize, key: u64) {
     if kept == SECTOR && data.len() <= REFRESH_WHOLE {
         return xor(data, key);
     }
-    let most = if data.len() <= REFRESH_WHOLE {
-        SECTOR
-    } else {
-        REFRESH_LINE
-    };
+    let most = if data.len() <= REFRESH_WHOLE { SECTOR } else { REFRESH_LINE };
     for sector in data.chunks_mut(SECTOR) {
         let changed = kept_of(sector.len(), kept).min(most);
         xor(&mut sector[..changed], key);
@@ -193,13 +189,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn needs(bs: usize, compress_percent: u8) -> Needs {
-        Needs {
-            slots: 3,
-            bs,
-            reads: true,
-            writes: true,
-            compress_percent,
-        }
+        Needs { slots: 3, bs, reads: true, writes: true, compress_percent }
     }
 
     fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
@@ -264,10 +254,7 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        let needs = Needs {
-            slots: u32::MAX,
-            ..needs(usize::MAX / 8192, 0)
-        };
+        let needs = Needs { slots: u32::MAX, ..needs(usize::MAX / 8192, 0) };
         assert!(Buffers::new(needs, Random::new(1, 0)).is_err());
     }
 }

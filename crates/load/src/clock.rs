@@ -26,16 +26,13 @@ pub fn wait_until(deadline_ns: u64) {
 fn sleep_until(deadline_ns: u64) {
     let until = timespec(deadline_ns);
     // A signal may end the sleep early; nothing else can fail with a monotonic clock.
-    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until)
-        == Err(rustix::io::Errno::INTR)
-    {}
+    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR)
+    {
+    }
 }
 
 fn timespec(ns: u64) -> Timespec {
-    Timespec {
-        tv_sec: (ns / 1_000_000_000) as i64,
-        tv_nsec: (ns % 1_000_000_000) as _,
-    }
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
 /// What one reading costs, nanoseconds: the mean over a thousand of them.

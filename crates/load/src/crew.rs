@@ -59,12 +59,7 @@ impl Crew {
 
     fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> io::Result<Crew> {
         let (sender, replies) = channel();
-        let mut crew = Crew {
-            members: Vec::new(),
-            replies,
-            patience_ns,
-            broken: None,
-        };
+        let mut crew = Crew { members: Vec::new(), replies, patience_ns, broken: None };
         for (index, setup) in setups.into_iter().enumerate() {
             let member = Member::start(index, start, setup, sender.clone())?;
             crew.members.push(member);
@@ -151,12 +146,7 @@ impl Crew {
         Ok(replies.into_iter().flatten().collect())
     }
 
-    fn note(
-        &mut self,
-        index: usize,
-        reply: Reply,
-        replies: &mut [Option<Reply>],
-    ) -> Result<(), String> {
+    fn note(&mut self, index: usize, reply: Reply, replies: &mut [Option<Reply>]) -> Result<(), String> {
         match (reply, replies.get_mut(index)) {
             // It ends after its answer when it could not prepare itself.
             (Reply::Gone, Some(Some(_))) => self.broken = Some(format!("thread {index} has ended")),
@@ -169,11 +159,7 @@ impl Crew {
 
     fn check_beats(&mut self, replies: &[Option<Reply>]) -> Result<(), String> {
         let now_ns = clock::now();
-        let waiting = self
-            .members
-            .iter()
-            .zip(replies)
-            .filter(|(_, reply)| reply.is_none());
+        let waiting = self.members.iter().zip(replies).filter(|(_, reply)| reply.is_none());
         let mut beats = waiting.map(|(member, _)| member.beat_ns.load(Ordering::Relaxed));
         if beats.any(|beat_ns| beat_ns.saturating_add(self.patience_ns) < now_ns) {
             let seconds = self.patience_ns as f64 / 1e9;
@@ -215,11 +201,7 @@ impl Member {
         let thread = std::thread::Builder::new()
             .name(format!("iotax-load-{index}"))
             .spawn(move || serve(start, setup, &inbox, &farewell))?;
-        Ok(Member {
-            orders,
-            beat_ns,
-            thread,
-        })
+        Ok(Member { orders, beat_ns, thread })
     }
 }
 
@@ -308,11 +290,7 @@ mod tests {
 
     fn setup() -> Setup {
         let job = Job::default();
-        let region = Region {
-            offset: 0,
-            bs: job.bs,
-            blocks: 10,
-        };
+        let region = Region { offset: 0, bs: job.bs, blocks: 10 };
         Setup {
             job,
             file: tempfile::tempfile().unwrap(),
@@ -328,10 +306,7 @@ mod tests {
 
     fn slice(crew: &mut Crew) -> Result<Vec<LaneResult>, LoadError> {
         let gate = Arc::new(Gate::new(crew.len()));
-        let order = |_| SliceOrder {
-            stop: Stop::Blocks(1),
-            gate: gate.clone(),
-        };
+        let order = |_| SliceOrder { stop: Stop::Blocks(1), gate: gate.clone() };
         crew.slice((0..crew.len()).map(order).collect())
     }
 
@@ -359,10 +334,7 @@ mod tests {
         let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Broken));
         let mut crew = Crew::start_with(start, vec![setup()], PATIENCE_NS).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
-        assert!(
-            words.contains("engine failed: Bad file descriptor"),
-            "{words}"
-        );
+        assert!(words.contains("engine failed: Bad file descriptor"), "{words}");
         assert!(slice(&mut crew).is_err());
     }
 

@@ -39,9 +39,7 @@ impl Histogram {
 
     /// Empty, with memory for every value: `record` never allocates.
     pub fn preallocated() -> Self {
-        Histogram {
-            counts: vec![0; BUCKETS],
-        }
+        Histogram { counts: vec![0; BUCKETS] }
     }
 
     /// Adds one latency.
@@ -61,9 +59,7 @@ impl Histogram {
 
     /// A copy without the empty buckets at the end.
     pub fn trimmed(&self) -> Histogram {
-        Histogram {
-            counts: self.used().to_vec(),
-        }
+        Histogram { counts: self.used().to_vec() }
     }
 
     /// Adds another's counts; the order of merging does not matter.
@@ -75,9 +71,7 @@ impl Histogram {
 
     /// Values recorded.
     pub fn count(&self) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum: u64, count| sum.saturating_add(*count))
+        self.counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 
     /// Whether nothing was recorded.
@@ -100,9 +94,7 @@ impl Histogram {
     /// Mean of the buckets' middles, within 1/256 of the true mean.
     pub fn mean(&self) -> Option<f64> {
         let total = self.count();
-        let sum = self
-            .sparse()
-            .map(|(bucket, count)| middle(bucket as usize) as f64 * count as f64);
+        let sum = self.sparse().map(|(bucket, count)| middle(bucket as usize) as f64 * count as f64);
         (total > 0).then(|| sum.sum::<f64>() / total as f64)
     }
 
@@ -120,26 +112,20 @@ impl Histogram {
             seen = seen.saturating_add(*count);
             seen >= rank
         };
-        self.sparse()
-            .find(reached)
-            .map(|(bucket, _)| middle(bucket as usize))
+        self.sparse().find(reached).map(|(bucket, _)| middle(bucket as usize))
     }
 
     /// (bucket, count) of every bucket in use, in rising order; [`bounds`] tells its values.
     pub fn sparse(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let numbered = self.counts.iter().enumerate();
-        numbered
-            .filter(|(_, count)| **count > 0)
-            .map(|(bucket, count)| (bucket as u32, *count))
+        numbered.filter(|(_, count)| **count > 0).map(|(bucket, count)| (bucket as u32, *count))
     }
 
     /// The inverse of [`Histogram::sparse`].
     ///
     /// # Errors
     /// When buckets do not rise, are out of range, are empty, or add up beyond 64 bits.
-    pub fn from_sparse(
-        buckets: impl IntoIterator<Item = (u32, u64)>,
-    ) -> Result<Histogram, DecodeError> {
+    pub fn from_sparse(buckets: impl IntoIterator<Item = (u32, u64)>) -> Result<Histogram, DecodeError> {
         let mut histogram = Histogram::new();
         let mut total = 0u64;
         for (bucket, count) in buckets {
@@ -150,9 +136,7 @@ impl Histogram {
             if count == 0 {
                 return Err(DecodeError::Bucket("it counts nothing"));
             }
-            total = total
-                .checked_add(count)
-                .ok_or(DecodeError::Bucket("counts overflow"))?;
+            total = total.checked_add(count).ok_or(DecodeError::Bucket("counts overflow"))?;
             histogram.grow_and_add(bucket, count);
         }
         Ok(histogram)
@@ -184,9 +168,7 @@ impl Histogram {
         if name_length != LAYOUT.len() as u64 {
             return Err(DecodeError::Layout);
         }
-        rest = rest
-            .strip_prefix(LAYOUT.as_bytes())
-            .ok_or(DecodeError::Layout)?;
+        rest = rest.strip_prefix(LAYOUT.as_bytes()).ok_or(DecodeError::Layout)?;
         let buckets = take_varint(&mut rest)?;
         if buckets > BUCKETS as u64 {
             return Err(DecodeError::Bucket("there are more than the layout has"));
@@ -214,11 +196,7 @@ impl Histogram {
     }
 
     fn used(&self) -> &[u64] {
-        let length = self
-            .counts
-            .iter()
-            .rposition(|count| *count > 0)
-            .map_or(0, |last| last + 1);
+        let length = self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
         &self.counts[..length]
     }
 }
@@ -301,11 +279,7 @@ mod tests {
     #[test]
     fn buckets_join_without_gap_and_end_at_the_largest_value() {
         for bucket in 1..BUCKETS {
-            assert_eq!(
-                bounds(bucket - 1).1 + 1,
-                bounds(bucket).0,
-                "bucket {bucket}"
-            );
+            assert_eq!(bounds(bucket - 1).1 + 1, bounds(bucket).0, "bucket {bucket}");
         }
         assert_eq!(bounds(BUCKETS - 1).1, u64::MAX);
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);

@@ -45,10 +45,7 @@ impl Holder {
         let (fixed_ns, share_ns) = (self.hold.ns, share_ns(self.hold, cycle_ns));
         let held_ns = fixed_ns.saturating_add(share_ns);
         let carried_ns = &mut self.carried_ns[slot as usize];
-        let taken_off_ns = fixed_ns
-            .min(MOST_CARRIED_FIXED_NS)
-            .saturating_add(share_ns)
-            .min(*carried_ns);
+        let taken_off_ns = fixed_ns.min(MOST_CARRIED_FIXED_NS).saturating_add(share_ns).min(*carried_ns);
         *carried_ns -= taken_off_ns;
         let due_ns = completed_ns.saturating_add(held_ns - taken_off_ns);
         self.waiting.push(Reverse((due_ns, slot)));
@@ -86,17 +83,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const TWO_PERCENT: Hold = Hold {
-        ns: 0,
-        share_ppm: 20_000,
-    };
+    const TWO_PERCENT: Hold = Hold { ns: 0, share_ppm: 20_000 };
 
     #[test]
     fn fixed_and_share_add_up() {
-        let hold = Hold {
-            ns: 500,
-            share_ppm: 100_000,
-        };
+        let hold = Hold { ns: 500, share_ppm: 100_000 };
         let mut holder = Holder::new(hold, 1);
         holder.admit(0, 1_000, 11_000);
         assert_eq!(holder.next_due_ns(), Some(12_500));
@@ -128,10 +119,7 @@ mod tests {
 
     #[test]
     fn a_fixed_hold_is_never_shorter_by_more_than_polling() {
-        let hold = Hold {
-            ns: 50_000,
-            share_ppm: 0,
-        };
+        let hold = Hold { ns: 50_000, share_ppm: 0 };
         let mut holder = Holder::new(hold, 1);
         holder.admit(0, 0, 100_000);
         assert_eq!(holder.release(5_000_000), Some(0));
@@ -141,10 +129,7 @@ mod tests {
 
     #[test]
     fn absurd_holds_saturate() {
-        let hold = Hold {
-            ns: u64::MAX,
-            share_ppm: u32::MAX,
-        };
+        let hold = Hold { ns: u64::MAX, share_ppm: u32::MAX };
         let mut holder = Holder::new(hold, 1);
         holder.admit(0, 0, u64::MAX / 2);
         assert_eq!(holder.next_due_ns(), Some(u64::MAX));

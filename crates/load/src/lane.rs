@@ -134,12 +134,8 @@ impl Cpu {
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
         unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-        let ns =
-            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Cpu {
-            user_ns: ns(usage.ru_utime),
-            system_ns: ns(usage.ru_stime),
-        }
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
     fn since(self, before: Cpu) -> Cpu {
@@ -190,10 +186,7 @@ impl<E: Engine + 'static> Lane<E> {
         Ok(Box::new(Lane::new(setup, make)?))
     }
 
-    fn new(
-        setup: Setup,
-        make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
-    ) -> io::Result<Lane<E>> {
+    fn new(setup: Setup, make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>) -> io::Result<Lane<E>> {
         let job = &setup.job;
         let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
         let needs = Needs {
@@ -231,10 +224,7 @@ impl<E: Engine + 'static> Lane<E> {
         loop {
             let open = now_ns < end_ns && !gate.abort.load(Ordering::Relaxed);
             let next_start_ns = if open { self.issue(now_ns) } else { None };
-            let until_ns = earliest(
-                next_start_ns.map(|at| at.min(end_ns)),
-                self.holder.next_due_ns(),
-            );
+            let until_ns = earliest(next_start_ns.map(|at| at.min(end_ns)), self.holder.next_due_ns());
             if self.in_flight == 0 && until_ns.is_none() {
                 return Ok(now_ns);
             }
@@ -281,13 +271,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
         self.slots[slot as usize] = Slot {
-            io: Ended {
-                op,
-                offset,
-                len,
-                result: 0,
-                start_ns: intended_ns.unwrap_or(ready_ns),
-            },
+            io: Ended { op, offset, len, result: 0, start_ns: intended_ns.unwrap_or(ready_ns) },
             cycle_from_ns: now_ns,
         };
         self.first_submit_ns = self.first_submit_ns.or(Some(ready_ns));
@@ -296,13 +280,7 @@ impl<E: Engine + 'static> Lane<E> {
             self.syncs_in_flight += 1;
             self.beat(now_ns);
         }
-        let io = Io {
-            op,
-            slot,
-            len,
-            offset,
-            buffer,
-        };
+        let io = Io { op, slot, len, offset, buffer };
         // SAFETY: the buffer is the slot's own, of `bs` bytes; the slot came from `ready` and goes
         // back there when its completion was reaped; the buffers outlive the engine, and are
         // abandoned if anything is in flight when the lane ends.
@@ -349,13 +327,8 @@ impl<E: Engine + 'static> Lane<E> {
 
     #[inline]
     fn beat(&self, at_ns: u64) {
-        let patience_ns = if self.syncs_in_flight > 0 {
-            SYNC_PATIENCE_NS
-        } else {
-            0
-        };
-        self.beat_ns
-            .store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
+        let patience_ns = if self.syncs_in_flight > 0 { SYNC_PATIENCE_NS } else { 0 };
+        self.beat_ns.store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
     }
 
     fn restart(&mut self, start_ns: u64, stop: Stop) {
@@ -412,8 +385,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
     fn flush(&mut self) -> FlushResult {
         let before = Cpu::of_thread();
         let begin_ns = clock::now();
-        self.beat_ns
-            .store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
+        self.beat_ns.store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
         let flushed = self.file.sync_all();
         FlushResult {
             took_ns: flushed.map(|()| clock::now() - begin_ns),
@@ -432,10 +404,7 @@ impl<E: Engine> Drop for Lane<E> {
 
 fn window(start_ns: u64, stop: Stop) -> Range<u64> {
     match stop {
-        Stop::Time {
-            discard_ns,
-            window_ns,
-        } => {
+        Stop::Time { discard_ns, window_ns } => {
             let begin_ns = start_ns.saturating_add(discard_ns);
             begin_ns..begin_ns.saturating_add(window_ns)
         }
@@ -451,24 +420,11 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 fn trimmed(direction: &Direction) -> Direction {
-    Direction {
-        ios: direction.ios,
-        bytes: direction.bytes,
-        latency: direction.latency.trimmed(),
-    }
+    Direction { ios: direction.ios, bytes: direction.bytes, latency: direction.latency.trimmed() }
 }
 
 fn idle_slot() -> Slot {
-    Slot {
-        io: Ended {
-            op: Op::Read,
-            offset: 0,
-            len: 0,
-            result: 0,
-            start_ns: 0,
-        },
-        cycle_from_ns: 0,
-    }
+    Slot { io: Ended { op: Op::Read, offset: 0, len: 0, result: 0, start_ns: 0 }, cycle_from_ns: 0 }
 }
 
 #[cfg(test)]
@@ -531,11 +487,7 @@ mod tests {
     }
 
     fn setup(job: Job, hold: Hold) -> Setup {
-        let region = Region {
-            offset: 0,
-            bs: job.bs,
-            blocks: 1000,
-        };
+        let region = Region { offset: 0, bs: job.bs, blocks: 1000 };
         Setup {
             pace: job.rate_iops.map(|rate| Pace::new(rate, 0, 1)),
             depth: job.iodepth,
@@ -556,32 +508,18 @@ mod tests {
     }
 
     fn device(service_ns: u64) -> Device {
-        Device {
-            service_ns,
-            busy: Vec::new(),
-        }
+        Device { service_ns, busy: Vec::new() }
     }
 
     #[test]
     fn a_stall_shows_in_every_io_that_it_delayed() {
-        let job = Job {
-            rate_iops: Some(10_000),
-            ..Job::default()
-        };
-        let engine = Stalling {
-            left: 50,
-            stall_ns: 100_000_000,
-            done: Vec::with_capacity(1),
-        };
-        let stop = Stop::Time {
-            discard_ns: 0,
-            window_ns: 300_000_000,
-        };
+        let job = Job { rate_iops: Some(10_000), ..Job::default() };
+        let engine = Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
+        let stop = Stop::Time { discard_ns: 0, window_ns: 300_000_000 };
         let result = run(setup(job, Hold::default()), engine, stop);
         let latency = &result.read.latency;
         // Meant to start in the first half of the stall: at least 50 ms late, 500 of them.
-        let late =
-            |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
+        let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 490, "{late}");
         assert!(result.read.ios <= 3000, "never faster than the rate");
@@ -589,16 +527,8 @@ mod tests {
 
     #[test]
     fn the_rate_is_kept_and_a_slice_by_blocks_ends() {
-        let job = Job {
-            rate_iops: Some(20_000),
-            iodepth: 4,
-            ..Job::default()
-        };
-        let result = run(
-            setup(job, Hold::default()),
-            device(10_000),
-            Stop::Blocks(201),
-        );
+        let job = Job { rate_iops: Some(20_000), iodepth: 4, ..Job::default() };
+        let result = run(setup(job, Hold::default()), device(10_000), Stop::Blocks(201));
         assert_eq!(result.read.ios, 201);
         // The 201st is meant to start at 200 / 20,000 s.
         let lasted_ns = result.last_release_ns.unwrap() - result.start_ns;
@@ -607,10 +537,7 @@ mod tests {
 
     #[test]
     fn a_share_held_back_costs_exactly_its_share() {
-        let hold = Hold {
-            ns: 0,
-            share_ppm: 250_000,
-        };
+        let hold = Hold { ns: 0, share_ppm: 250_000 };
         let job = Job::default();
         let result = run(setup(job, hold), device(50_000), Stop::Blocks(400));
         assert_eq!(result.read.ios, 400);
@@ -621,14 +548,8 @@ mod tests {
 
     #[test]
     fn held_completions_do_not_keep_others_from_being_reaped() {
-        let hold = Hold {
-            ns: 2_000_000,
-            share_ppm: 0,
-        };
-        let job = Job {
-            iodepth: 8,
-            ..Job::default()
-        };
+        let hold = Hold { ns: 2_000_000, share_ppm: 0 };
+        let job = Job { iodepth: 8, ..Job::default() };
         let result = run(setup(job, hold), device(1_000_000), Stop::Blocks(80));
         assert_eq!(result.read.ios, 80);
         assert!(result.read.latency.min().unwrap() >= 2_980_000);
@@ -638,12 +559,7 @@ mod tests {
 
     #[test]
     fn syncs_take_slots_and_are_counted_apart() {
-        let job = Job {
-            rw: Rw::Write,
-            fsync: 3,
-            iodepth: 2,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::Write, fsync: 3, iodepth: 2, ..Job::default() };
         let result = run(setup(job, Hold::default()), device(1_000), Stop::Blocks(12));
         assert_eq!(result.write.ios, 12);
         assert_eq!(result.sync_latency.count(), 4);

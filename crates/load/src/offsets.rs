@@ -58,16 +58,8 @@ pub(crate) struct Offsets {
 impl Offsets {
     pub(crate) fn new(job: &Job, region: Region, cursor: Cursor) -> Offsets {
         // fio looks at percentage_random in random jobs only.
-        let random_percent = if job.rw.random() {
-            job.percentage_random
-        } else {
-            0
-        };
-        Offsets {
-            region,
-            random_percent,
-            cursor,
-        }
+        let random_percent = if job.rw.random() { job.percentage_random } else { 0 };
+        Offsets { region, random_percent, cursor }
     }
 
     /// Byte offset of the next I/O; `direction` is 0 for reads, 1 for writes.
@@ -97,18 +89,10 @@ mod tests {
     use crate::Rw;
     use proptest::prelude::*;
 
-    const REGION: Region = Region {
-        offset: 8192,
-        bs: 4096,
-        blocks: 5,
-    };
+    const REGION: Region = Region { offset: 8192, bs: 4096, blocks: 5 };
 
     fn offsets(rw: Rw, percentage_random: u8) -> Offsets {
-        let job = Job {
-            rw,
-            percentage_random,
-            ..Job::default()
-        };
+        let job = Job { rw, percentage_random, ..Job::default() };
         Offsets::new(&job, REGION, Cursor::Own([0; 2]))
     }
 
@@ -143,10 +127,7 @@ mod tests {
     #[test]
     fn threads_that_share_a_cursor_go_through_once() {
         let shared = Arc::new([const { AtomicU64::new(0) }; 2]);
-        let job = Job {
-            rw: Rw::Read,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::Read, ..Job::default() };
         let one = || Offsets::new(&job, REGION, Cursor::Shared(shared.clone()));
         let (mut a, mut b) = (one(), one());
         assert_eq!(blocks(&mut a, 0, 2), [0, 1]);

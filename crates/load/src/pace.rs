@@ -20,13 +20,7 @@ impl Pace {
     /// `rate` I/Os a second (1 ..= [`MAX_RATE`]), of which this thread issues every `stride`-th
     /// beginning with the `first`.
     pub(crate) fn new(rate: u64, first: u64, stride: u64) -> Pace {
-        Pace {
-            rate,
-            first,
-            stride,
-            index: first,
-            start_ns: 0,
-        }
+        Pace { rate, first, stride, index: first, start_ns: 0 }
     }
 
     /// Begins anew with a slice.
@@ -66,17 +60,12 @@ mod tests {
         pace.restart(10);
         let expected = [10, 333_333_343, 666_666_676, 1_000_000_010];
         assert_eq!(starts(pace.clone(), 4), expected);
-        assert_eq!(
-            starts(pace, 3_000_001).last(),
-            Some(&(1_000_000 * 1_000_000_000 + 10))
-        );
+        assert_eq!(starts(pace, 3_000_001).last(), Some(&(1_000_000 * 1_000_000_000 + 10)));
     }
 
     #[test]
     fn threads_that_share_a_rate_interleave() {
-        let mut merged = [Pace::new(1000, 0, 2), Pace::new(1000, 1, 2)]
-            .map(|pace| starts(pace, 3))
-            .concat();
+        let mut merged = [Pace::new(1000, 0, 2), Pace::new(1000, 1, 2)].map(|pace| starts(pace, 3)).concat();
         merged.sort_unstable();
         assert_eq!(merged, starts(Pace::new(1000, 0, 1), 6));
     }

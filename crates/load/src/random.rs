@@ -13,9 +13,7 @@ impl Random {
         let mut mixer = Random { state: seed };
         let seeded = mixer.next();
         mixer.state = seeded ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        Random {
-            state: mixer.next(),
-        }
+        Random { state: mixer.next() }
     }
 
     /// 64 random bits.

@@ -115,11 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn source(job: Job, blocks: u64) -> Source {
-        let region = Region {
-            offset: 0,
-            bs: job.bs,
-            blocks: 100,
-        };
+        let region = Region { offset: 0, bs: job.bs, blocks: 100 };
         let offsets = Offsets::new(&job, region, Cursor::Own([0; 2]));
         let mut source = Source::new(&job, offsets, Random::new(job.randseed, 0));
         source.restart(blocks);
@@ -132,12 +128,7 @@ mod tests {
 
     #[test]
     fn a_sync_follows_every_nth_write() {
-        let job = Job {
-            rw: Rw::Write,
-            fsync: 4,
-            fdatasync: 2,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::Write, fsync: 4, fdatasync: 2, ..Job::default() };
         let mut source = source(job, 5);
         let w = Op::Write;
         let expected = [w, w, Op::Fdatasync, w, w, Op::Fsync, w];
@@ -149,11 +140,7 @@ mod tests {
 
     #[test]
     fn the_last_writes_sync_is_not_left_over() {
-        let job = Job {
-            rw: Rw::Write,
-            fsync: 1,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::Write, fsync: 1, ..Job::default() };
         let mut source = source(job, 1);
         assert_eq!(ops(&mut source), [Op::Write, Op::Fsync]);
     }
@@ -161,11 +148,7 @@ mod tests {
     #[test]
     fn reads_are_their_share() {
         for (rw, share) in [(Rw::RandRw, 7_000), (Rw::Read, 10_000), (Rw::RandWrite, 0)] {
-            let job = Job {
-                rw,
-                rwmixread: 70,
-                ..Job::default()
-            };
+            let job = Job { rw, rwmixread: 70, ..Job::default() };
             let ops = ops(&mut source(job, 10_000));
             let reads = ops.iter().filter(|op| **op == Op::Read).count();
             // Binomial: sd is 46.

@@ -48,10 +48,7 @@ struct Failing {
 impl Tally {
     /// Empty, with all the memory it will need.
     pub(crate) fn new() -> Tally {
-        let direction = || Direction {
-            latency: Histogram::preallocated(),
-            ..Direction::default()
-        };
+        let direction = || Direction { latency: Histogram::preallocated(), ..Direction::default() };
         Tally {
             window_ns: 0..0,
             read: direction(),
@@ -116,11 +113,7 @@ impl Tally {
     fn add_failure(&mut self, ended: &Ended, now_ns: u64) {
         self.errors += 1;
         self.first_error.get_or_insert_with(|| words(ended));
-        let failing = self.failing.get_or_insert(Failing {
-            first_ns: now_ns,
-            last_ns: now_ns,
-            count: 0,
-        });
+        let failing = self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
         failing.last_ns = now_ns;
         failing.count += 1;
     }
@@ -146,13 +139,7 @@ mod tests {
     use super::*;
 
     fn ended(op: Op, result: i32) -> Ended {
-        Ended {
-            op,
-            offset: 8192,
-            len: if op.is_sync() { 0 } else { 4096 },
-            result,
-            start_ns: 100,
-        }
+        Ended { op, offset: 8192, len: if op.is_sync() { 0 } else { 4096 }, result, start_ns: 100 }
     }
 
     fn tally() -> Tally {
@@ -190,18 +177,9 @@ mod tests {
         tally.add(&ended(Op::Read, 512), 1500);
         assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
         let first = tally.first_error.unwrap();
-        assert_eq!(
-            first,
-            "write of 4096 bytes at 8192: Input/output error (os error 5)"
-        );
-        assert_eq!(
-            words(&ended(Op::Read, 512)),
-            "short read: 512 of 4096 bytes at 8192"
-        );
-        assert_eq!(
-            words(&ended(Op::Fsync, -5)),
-            "fsync: Input/output error (os error 5)"
-        );
+        assert_eq!(first, "write of 4096 bytes at 8192: Input/output error (os error 5)");
+        assert_eq!(words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");
+        assert_eq!(words(&ended(Op::Fsync, -5)), "fsync: Input/output error (os error 5)");
     }
 
     #[test]

@@ -89,9 +89,12 @@ impl Target {
             )));
         }
         if size < bs {
-            return Err(self.unfit(job, format!(
-                "the region of {size} bytes does not hold one block of {bs}; hint: lower bs or raise size"
-            )));
+            return Err(self.unfit(
+                job,
+                format!(
+                    "the region of {size} bytes does not hold one block of {bs}; hint: lower bs or raise size"
+                ),
+            ));
         }
         if job.direct {
             self.check_direct(job)?;
@@ -107,21 +110,12 @@ impl Target {
     /// file.
     pub(crate) fn open(&self, job: &Job) -> Result<File, LoadError> {
         if job.rw.writes() && !self.writable {
-            return Err(self.unfit(
-                job,
-                format!("rw={} writes, and writing was not permitted", job.rw.word()),
-            ));
+            return Err(
+                self.unfit(job, format!("rw={} writes, and writing was not permitted", job.rw.word()))
+            );
         }
-        let access = if job.rw.writes() {
-            OFlags::RDWR
-        } else {
-            OFlags::RDONLY
-        };
-        let direct = if job.direct {
-            OFlags::DIRECT
-        } else {
-            OFlags::empty()
-        };
+        let access = if job.rw.writes() { OFlags::RDWR } else { OFlags::RDONLY };
+        let direct = if job.direct { OFlags::DIRECT } else { OFlags::empty() };
         let file = match open(&self.path, access | direct | OFlags::CLOEXEC) {
             Err(Errno::INVAL) if job.direct => return Err(self.unfit_direct(job)),
             opened => File::from(opened.map_err(|e| system("open", &self.path, e.into()))?),
@@ -176,41 +170,29 @@ impl Target {
     }
 
     fn unfit_direct(&self, job: &Job) -> LoadError {
-        let kind = if self.block_device {
-            "device"
-        } else {
-            "file system"
-        };
-        self.unfit(job, format!("the {kind} refuses O_DIRECT for blocks of {} bytes; hint: direct=0, or a larger bs", job.bs))
+        let kind = if self.block_device { "device" } else { "file system" };
+        self.unfit(
+            job,
+            format!(
+                "the {kind} refuses O_DIRECT for blocks of {} bytes; hint: direct=0, or a larger bs",
+                job.bs
+            ),
+        )
     }
 
     fn unfit(&self, job: &Job, reason: String) -> LoadError {
-        LoadError::Unfit(format!(
-            "job \"{}\" on {}: {reason}",
-            job.name,
-            self.path.display()
-        ))
+        LoadError::Unfit(format!("job \"{}\" on {}: {reason}", job.name, self.path.display()))
     }
 }
 
 /// Memory for reads at prepare.
 pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
-    let needs = Needs {
-        slots,
-        bs: bs as usize,
-        reads: true,
-        writes: false,
-        compress_percent: 0,
-    };
+    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, compress_percent: 0 };
     Buffers::new(needs, Random::new(0, 0))
 }
 
 fn system(action: &'static str, path: &Path, source: io::Error) -> LoadError {
-    LoadError::System {
-        action,
-        path: path.to_path_buf(),
-        source,
-    }
+    LoadError::System { action, path: path.to_path_buf(), source }
 }
 
 fn open(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
@@ -288,20 +270,11 @@ mod tests {
     }
 
     fn spec(path: &Path) -> TargetSpec {
-        TargetSpec {
-            path: path.into(),
-            bytes: None,
-            writable: false,
-            hold: crate::Hold::default(),
-        }
+        TargetSpec { path: path.into(), bytes: None, writable: false, hold: crate::Hold::default() }
     }
 
     fn buffered(bs: u64) -> Job {
-        Job {
-            bs,
-            direct: false,
-            ..Job::default()
-        }
+        Job { bs, direct: false, ..Job::default() }
     }
 
     fn refusal<T>(result: Result<T, LoadError>) -> String {
@@ -352,27 +325,18 @@ mod tests {
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
         for path in [folder.path(), &pipe, Path::new("/dev/null")] {
-            assert!(
-                refusal(Target::inspect(&spec(path))).contains("neither"),
-                "{path:?}"
-            );
+            assert!(refusal(Target::inspect(&spec(path))).contains("neither"), "{path:?}");
         }
         let missing = folder.path().join("missing");
         let words = refusal(Target::inspect(&spec(&missing)));
-        assert!(
-            words.starts_with("cannot look at") && words.contains("No such file"),
-            "{words}"
-        );
+        assert!(words.starts_with("cannot look at") && words.contains("No such file"), "{words}");
     }
 
     #[test]
     fn writing_needs_permission() {
         let file = file_of(100_000);
         let mut spec = spec(file.path());
-        let job = Job {
-            rw: Rw::RandRw,
-            ..buffered(4096)
-        };
+        let job = Job { rw: Rw::RandRw, ..buffered(4096) };
         let open = |spec: &TargetSpec| Target::inspect(spec).unwrap().open(&job);
         assert!(refusal(open(&spec)).contains("rw=randrw writes"));
         spec.writable = true;
@@ -395,10 +359,7 @@ mod tests {
         let file = file_of(100_000);
         let mut target = Target::inspect(&spec(file.path())).unwrap();
         target.direct_block = Some(4096);
-        let mut job = Job {
-            bs: 512,
-            ..Job::default()
-        };
+        let mut job = Job { bs: 512, ..Job::default() };
         assert!(refusal(target.region(&job)).contains("bs=512 is no multiple"));
         job.bs = 4096;
         job.offset = 512;

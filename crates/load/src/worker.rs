@@ -223,9 +223,7 @@ impl Worker {
     /// target did nothing but fail, [`LoadError::Unfit`] for a slice of no length. Other I/O
     /// errors are counted, not returned.
     pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
-        let discard_ns = spec
-            .min_discard_ns
-            .max(self.last_drain_ns.saturating_mul(2));
+        let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
         let orders = self.orders(spec.bound, discard_ns)?;
         let lanes = self.crew.slice(orders)?;
         let mut result = SliceResult::default();
@@ -248,27 +246,16 @@ impl Worker {
         let threads = self.block_sizes.len();
         let stops = match bound {
             Bound::Time { ns: 0 } | Bound::Bytes { bytes: 0 } => {
-                return Err(LoadError::Unfit(
-                    "a slice of no length measures nothing".into(),
-                ));
+                return Err(LoadError::Unfit("a slice of no length measures nothing".into()));
             }
-            Bound::Time { ns: window_ns } => vec![
-                Stop::Time {
-                    discard_ns,
-                    window_ns
-                };
-                threads
-            ],
+            Bound::Time { ns: window_ns } => vec![Stop::Time { discard_ns, window_ns }; threads],
             Bound::Bytes { bytes } => {
                 let shares = share_out(bytes, &self.block_sizes);
                 shares.into_iter().map(Stop::Blocks).collect()
             }
         };
         let gate = Arc::new(Gate::new(threads));
-        let order = |stop| SliceOrder {
-            stop,
-            gate: gate.clone(),
-        };
+        let order = |stop| SliceOrder { stop, gate: gate.clone() };
         Ok(stops.into_iter().map(order).collect())
     }
 
@@ -280,9 +267,7 @@ impl Worker {
         window_ns: u64,
     ) {
         let start_ns = lanes.first().map_or(0, |lane| lane.start_ns);
-        let end_ns = start_ns
-            .saturating_add(discard_ns)
-            .saturating_add(window_ns);
+        let end_ns = start_ns.saturating_add(discard_ns).saturating_add(window_ns);
         let drained_ns = lanes.iter().map(|lane| lane.drained_ns).max();
         result.window_start_ns = start_ns.saturating_add(discard_ns);
         result.window_ns = window_ns;
@@ -299,9 +284,7 @@ impl Worker {
             Ok(took_ns) => result.flush_ns = Some(took_ns),
             Err(error) => {
                 result.errors += 1;
-                result
-                    .first_error
-                    .get_or_insert_with(|| format!("final fsync: {error}"));
+                result.first_error.get_or_insert_with(|| format!("final fsync: {error}"));
             }
         }
         Ok(())
@@ -358,11 +341,8 @@ fn fit(target: &Target, jobs: &[Job]) -> Result<Vec<Fitted>, LoadError> {
 }
 
 fn trials<'a>(jobs: &'a [Job], fitted: &'a [Fitted]) -> Vec<Trial<'a>> {
-    let trial = |(job, fitted): (&'a Job, &'a Fitted)| Trial {
-        job,
-        file: &fitted.file,
-        region: fitted.region,
-    };
+    let trial =
+        |(job, fitted): (&'a Job, &'a Fitted)| Trial { job, file: &fitted.file, region: fitted.region };
     jobs.iter().zip(fitted).map(trial).collect()
 }
 
@@ -405,10 +385,7 @@ fn setups(
 
 fn check_hold(hold: Hold) -> Result<(), LoadError> {
     if hold.ns > MAX_HOLD_NS {
-        return Err(LoadError::Unfit(format!(
-            "a delay of {} ns is longer than a minute",
-            hold.ns
-        )));
+        return Err(LoadError::Unfit(format!("a delay of {} ns is longer than a minute", hold.ns)));
     }
     Ok(())
 }
@@ -427,9 +404,7 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
 /// What the machine must have for the threads: refused before anything is allocated, since memory
 /// that is promised and not there ends in the kernel killing some process.
 fn check_resources(jobs: &[Job], engine: EngineName) -> Result<(), LoadError> {
-    let threads = jobs
-        .iter()
-        .map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
+    let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
     let threads = threads.fold(0, u64::saturating_add);
     if threads > MAX_THREADS {
         return Err(LoadError::Unfit(format!(
@@ -452,45 +427,26 @@ fn check_resources(jobs: &[Job], engine: EngineName) -> Result<(), LoadError> {
 
 /// Threads that make up one of fio's: more than one where the engine does not reach the depth.
 fn split(job: &Job, engine: EngineName) -> u32 {
-    job.iodepth
-        .div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
+    job.iodepth.div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
 }
 
 /// What makes no sense on any target.
 fn oddity(job: &Job) -> Option<String> {
     let rate = job.rate_iops.unwrap_or(1);
     let checks = [
-        (
-            job.bs == 0 || job.bs > MAX_BS,
-            format!("bs={} is not 1 ..= {MAX_BS} bytes", job.bs),
-        ),
+        (job.bs == 0 || job.bs > MAX_BS, format!("bs={} is not 1 ..= {MAX_BS} bytes", job.bs)),
         (
             job.iodepth == 0 || job.iodepth > MAX_DEPTH,
             format!("iodepth={} is not 1 ..= {MAX_DEPTH}", job.iodepth),
         ),
         (job.numjobs == 0, "numjobs=0 issues nothing".into()),
-        (
-            job.rwmixread > 100,
-            format!("rwmixread={} is above 100", job.rwmixread),
-        ),
-        (
-            job.percentage_random > 100,
-            format!("percentage_random={} is above 100", job.percentage_random),
-        ),
+        (job.rwmixread > 100, format!("rwmixread={} is above 100", job.rwmixread)),
+        (job.percentage_random > 100, format!("percentage_random={} is above 100", job.percentage_random)),
         (
             job.buffer_compress_percentage > 100,
-            format!(
-                "buffer_compress_percentage={} is above 100",
-                job.buffer_compress_percentage
-            ),
+            format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),
         ),
-        (
-            rate == 0 || rate > pace::MAX_RATE,
-            format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE),
-        ),
+        (rate == 0 || rate > pace::MAX_RATE, format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE)),
     ];
-    checks
-        .into_iter()
-        .find(|(odd, _)| *odd)
-        .map(|(_, reason)| reason)
+    checks.into_iter().find(|(odd, _)| *odd).map(|(_, reason)| reason)
 }

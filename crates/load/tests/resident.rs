@@ -39,12 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn prepare(path: &Path, engine: EngineName, job: &Job, hold: Hold) -> Option<Worker> {
-    let target = TargetSpec {
-        path: path.into(),
-        bytes: None,
-        writable: true,
-        hold,
-    };
+    let target = TargetSpec { path: path.into(), bytes: None, writable: true, hold };
     match Worker::prepare(&target, std::slice::from_ref(job), Some(engine)) {
         Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
             println!("skipped: needs io_uring ({error})");
@@ -62,11 +57,7 @@ fn file() -> tempfile::NamedTempFile {
 
 /// I/Os of a slice by bytes, and the allocations while it ran.
 fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
-    let spec = SliceSpec {
-        bound: Bound::Bytes { bytes },
-        min_discard_ns: 0,
-        flush: false,
-    };
+    let spec = SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 0, flush: false };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let result = worker.slice(&spec).unwrap();
     let after = ALLOCATIONS.load(Ordering::Relaxed);
@@ -77,10 +68,7 @@ fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
 fn the_loop_does_not_allocate() {
     let _alone = ALONE.lock().unwrap();
     let file = file();
-    let share = Hold {
-        ns: 1_000,
-        share_ppm: 20_000,
-    };
+    let share = Hold { ns: 1_000, share_ppm: 20_000 };
     for (engine, hold, rate_iops) in [
         (EngineName::Null, Hold::default(), None),
         (EngineName::Sync, Hold::default(), None),
@@ -89,13 +77,7 @@ fn the_loop_does_not_allocate() {
         (EngineName::Uring, share, None),
         (EngineName::Uring, Hold::default(), Some(100_000)),
     ] {
-        let job = Job {
-            rw: Rw::RandRw,
-            direct: false,
-            iodepth: 8,
-            rate_iops,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::RandRw, direct: false, iodepth: 8, rate_iops, ..Job::default() };
         let Some(mut worker) = prepare(file.path(), engine, &job, hold) else {
             continue;
         };
@@ -105,10 +87,7 @@ fn the_loop_does_not_allocate() {
         // A slice allocates for its orders and results: some tens a thread, whatever its length
         // (the channels take a block for every 31 messages; a thread has 3 histograms, which grow
         // a few times when merged).
-        assert!(
-            long <= short + 100,
-            "{engine}: {short} for 100 I/Os, {long} for 10,000"
-        );
+        assert!(long <= short + 100, "{engine}: {short} for 100 I/Os, {long} for 10,000");
     }
 }
 
@@ -122,20 +101,9 @@ fn nothing_is_left_when_a_worker_is_dropped() {
         let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
         names.filter(|name| name.starts_with("iotax-load")).count()
     };
-    let mapped = || {
-        std::fs::read_to_string("/proc/self/maps")
-            .unwrap()
-            .lines()
-            .count()
-    };
+    let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
-        let job = Job {
-            rw: Rw::RandRw,
-            direct: false,
-            iodepth: 2,
-            numjobs: 3,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::RandRw, direct: false, iodepth: 2, numjobs: 3, ..Job::default() };
         // The first of them may leave what the C library keeps for later threads.
         drop(prepare(file.path(), engine, &job, Hold::default()));
         let (files, maps) = (count("/proc/self/fd"), mapped());

@@ -1,9 +1,7 @@
 //! Slices on real files: what is counted, what is written and where, what is refused. O_DIRECT is
 //! used where the file system of the temporary folder has it.
 
-use iotax_load::{
-    Bound, EngineName, Hold, Job, LoadError, Rw, SliceResult, SliceSpec, TargetSpec, Worker,
-};
+use iotax_load::{Bound, EngineName, Hold, Job, LoadError, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -12,18 +10,11 @@ use std::path::Path;
 const KIB: u64 = 1024;
 const MS: u64 = 1_000_000;
 
-const TIMED: SliceSpec = SliceSpec {
-    bound: Bound::Time { ns: 20 * MS },
-    min_discard_ns: 5 * MS,
-    flush: false,
-};
+const TIMED: SliceSpec =
+    SliceSpec { bound: Bound::Time { ns: 20 * MS }, min_discard_ns: 5 * MS, flush: false };
 
 fn by_bytes(bytes: u64) -> SliceSpec {
-    SliceSpec {
-        bound: Bound::Bytes { bytes },
-        min_discard_ns: 5 * MS,
-        flush: false,
-    }
+    SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false }
 }
 
 /// A file of zeros that are really there, so that no read meets a hole.
@@ -35,20 +26,11 @@ fn file_of(bytes: u64) -> tempfile::NamedTempFile {
 }
 
 fn target(path: &Path) -> TargetSpec {
-    TargetSpec {
-        path: path.into(),
-        bytes: None,
-        writable: true,
-        hold: Hold::default(),
-    }
+    TargetSpec { path: path.into(), bytes: None, writable: true, hold: Hold::default() }
 }
 
 fn buffered(rw: Rw) -> Job {
-    Job {
-        rw,
-        direct: false,
-        ..Job::default()
-    }
+    Job { rw, direct: false, ..Job::default() }
 }
 
 fn worker(path: &Path, jobs: &[Job], engine: EngineName) -> Option<Worker> {
@@ -86,11 +68,7 @@ fn entropy(data: &[u8]) -> f64 {
 fn a_timed_slice_counts_its_window_with_every_engine() {
     let file = file_of(1024 * KIB);
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
-        let job = Job {
-            iodepth: 4,
-            numjobs: 2,
-            ..buffered(Rw::RandRead)
-        };
+        let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &TIMED) else {
             continue;
         };
@@ -125,24 +103,13 @@ fn a_slice_by_bytes_issues_exactly_these() {
     let file = file_of(1024 * KIB);
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
         let jobs = [
-            Job {
-                numjobs: 3,
-                iodepth: 2,
-                ..buffered(Rw::Write)
-            },
-            Job {
-                bs: 16 * KIB,
-                ..buffered(Rw::RandRw)
-            },
+            Job { numjobs: 3, iodepth: 2, ..buffered(Rw::Write) },
+            Job { bs: 16 * KIB, ..buffered(Rw::RandRw) },
         ];
         let Some(result) = run(file.path(), &jobs, engine, &by_bytes(800 * KIB)) else {
             continue;
         };
-        assert_eq!(
-            result.read.bytes + result.write.bytes,
-            800 * KIB,
-            "{engine}"
-        );
+        assert_eq!(result.read.bytes + result.write.bytes, 800 * KIB, "{engine}");
         assert_eq!(result.write.latency.count(), result.write.ios);
         assert_eq!((result.discarded_ios, result.discarded_ns), (0, 0));
         assert_eq!((result.drain_ns, result.errors), (0, 0));
@@ -154,35 +121,18 @@ fn a_slice_by_bytes_issues_exactly_these() {
 fn writes_stay_in_the_region_and_are_incompressible() {
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
         let file = file_of(512 * KIB);
-        let job = Job {
-            iodepth,
-            offset: 128 * KIB,
-            size: Some(256 * KIB),
-            ..buffered(Rw::Write)
-        };
-        let spec = SliceSpec {
-            flush: true,
-            ..by_bytes(512 * KIB)
-        };
+        let job = Job { iodepth, offset: 128 * KIB, size: Some(256 * KIB), ..buffered(Rw::Write) };
+        let spec = SliceSpec { flush: true, ..by_bytes(512 * KIB) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
             continue;
         };
         assert_eq!(result.write.ios, 128);
         assert!(result.flush_ns.is_some());
         let mut data = Vec::new();
-        File::open(file.path())
-            .unwrap()
-            .read_to_end(&mut data)
-            .unwrap();
+        File::open(file.path()).unwrap().read_to_end(&mut data).unwrap();
         let (kib128, kib384) = (128 << 10, 384 << 10);
-        assert!(
-            data[..kib128].iter().all(|byte| *byte == 0),
-            "before the region"
-        );
-        assert!(
-            data[kib384..].iter().all(|byte| *byte == 0),
-            "behind the region"
-        );
+        assert!(data[..kib128].iter().all(|byte| *byte == 0), "before the region");
+        assert!(data[kib384..].iter().all(|byte| *byte == 0), "behind the region");
         let written = &data[kib128..kib384];
         assert!(entropy(written) > 7.99, "{}", entropy(written));
         // Blocks that were written from the same buffer have no word in common at its place.
@@ -199,10 +149,7 @@ fn writes_stay_in_the_region_and_are_incompressible() {
 #[test]
 fn what_is_asked_to_compress_does() {
     let file = file_of(256 * KIB);
-    let job = Job {
-        buffer_compress_percentage: 75,
-        ..buffered(Rw::Write)
-    };
+    let job = Job { buffer_compress_percentage: 75, ..buffered(Rw::Write) };
     run(file.path(), &[job], EngineName::Sync, &by_bytes(256 * KIB)).unwrap();
     let data = std::fs::read(file.path()).unwrap();
     let zeros = data.iter().filter(|byte| **byte == 0).count() as f64 / data.len() as f64;
@@ -216,11 +163,7 @@ fn o_direct_works_where_the_file_system_has_it() {
     let path = folder.path().join("file");
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
-        let job = Job {
-            rw: Rw::RandRw,
-            iodepth,
-            ..Job::default()
-        };
+        let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
         let mut worker = match Worker::prepare(&target(&path), &[job], Some(engine)) {
             Ok(worker) => worker,
             Err(error) => {
@@ -246,9 +189,7 @@ fn a_sequential_pass_goes_on_in_the_next_slice() {
         let mut data = vec![0; 64 << 10];
         file.read_exact_at(&mut data, 0).unwrap();
         let blocks = data.chunks(4096);
-        blocks
-            .map(|block| block.iter().any(|byte| *byte != 0))
-            .collect::<Vec<_>>()
+        blocks.map(|block| block.iter().any(|byte| *byte != 0)).collect::<Vec<_>>()
     };
     for turn in 1..=4 {
         worker.slice(&by_bytes(16 * KIB)).unwrap();
@@ -260,36 +201,20 @@ fn a_sequential_pass_goes_on_in_the_next_slice() {
 #[test]
 fn depth_by_threads_goes_through_a_region_once() {
     let file = file_of(64 * KIB);
-    let job = Job {
-        iodepth: 4,
-        ..buffered(Rw::Write)
-    };
+    let job = Job { iodepth: 4, ..buffered(Rw::Write) };
     let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
     assert_eq!(worker.threads(), 4);
-    assert!(
-        worker.engine().why.contains("4 threads"),
-        "{}",
-        worker.engine().why
-    );
+    assert!(worker.engine().why.contains("4 threads"), "{}", worker.engine().why);
     worker.slice(&by_bytes(64 * KIB)).unwrap();
     let data = std::fs::read(file.path()).unwrap();
-    assert!(
-        data.chunks(4096)
-            .all(|block| block.iter().any(|byte| *byte != 0))
-    );
+    assert!(data.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
 }
 
 #[test]
 fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
     let file = file_of(256 * KIB);
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
-        let job = Job {
-            fsync: 8,
-            fdatasync: 4,
-            end_fsync: true,
-            iodepth,
-            ..buffered(Rw::RandWrite)
-        };
+        let job = Job { fsync: 8, fdatasync: 4, end_fsync: true, iodepth, ..buffered(Rw::RandWrite) };
         let Some(result) = run(file.path(), &[job], engine, &by_bytes(128 * KIB)) else {
             continue;
         };
@@ -303,11 +228,7 @@ fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
 fn a_rate_is_not_exceeded() {
     let file = file_of(256 * KIB);
     for (engine, iodepth) in [(EngineName::Sync, 2), (EngineName::Uring, 4)] {
-        let job = Job {
-            rate_iops: Some(2_000),
-            iodepth,
-            ..buffered(Rw::RandRead)
-        };
+        let job = Job { rate_iops: Some(2_000), iodepth, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &by_bytes(404 * KIB)) else {
             continue;
         };
@@ -315,31 +236,17 @@ fn a_rate_is_not_exceeded() {
         // The 101st is meant to start 50 ms after the slice did. The window begins with the first
         // submission, which on a busy machine is late: then its latency says by how much.
         let lateness_ns = result.read.latency.max().unwrap();
-        assert!(
-            result.window_ns + lateness_ns >= 50 * MS,
-            "{}",
-            result.window_ns
-        );
+        assert!(result.window_ns + lateness_ns >= 50 * MS, "{}", result.window_ns);
     }
 }
 
 #[test]
 fn a_hold_counts_as_latency_with_every_engine() {
     let file = file_of(256 * KIB);
-    for (engine, iodepth) in [
-        (EngineName::Null, 4),
-        (EngineName::Sync, 1),
-        (EngineName::Uring, 4),
-    ] {
+    for (engine, iodepth) in [(EngineName::Null, 4), (EngineName::Sync, 1), (EngineName::Uring, 4)] {
         let mut target = target(file.path());
-        target.hold = Hold {
-            ns: 3 * MS,
-            share_ppm: 0,
-        };
-        let job = Job {
-            iodepth,
-            ..buffered(Rw::RandRead)
-        };
+        target.hold = Hold { ns: 3 * MS, share_ppm: 0 };
+        let job = Job { iodepth, ..buffered(Rw::RandRead) };
         let mut worker = match Worker::prepare(&target, &[job], Some(engine)) {
             Ok(worker) => worker,
             Err(error) if error.to_string().contains("io_uring:") => {
@@ -350,15 +257,9 @@ fn a_hold_counts_as_latency_with_every_engine() {
         };
         let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
         assert_eq!(result.read.ios, 20);
-        assert!(
-            result.read.latency.min().unwrap() >= 29 * MS / 10,
-            "{engine}"
-        );
+        assert!(result.read.latency.min().unwrap() >= 29 * MS / 10, "{engine}");
         let turns = 20 / u64::from(iodepth);
-        assert!(
-            result.window_ns >= turns * 3 * MS - 2_000 * turns,
-            "{engine}"
-        );
+        assert!(result.window_ns >= turns * 3 * MS - 2_000 * turns, "{engine}");
     }
 }
 
@@ -366,10 +267,7 @@ fn a_hold_counts_as_latency_with_every_engine() {
 fn a_file_that_is_cut_gives_short_reads_that_do_not_count() {
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
         let file = file_of(64 * KIB);
-        let job = Job {
-            iodepth,
-            ..buffered(Rw::Read)
-        };
+        let job = Job { iodepth, ..buffered(Rw::Read) };
         let Some(mut worker) = worker(file.path(), &[job], engine) else {
             continue;
         };
@@ -378,27 +276,18 @@ fn a_file_that_is_cut_gives_short_reads_that_do_not_count() {
         assert_eq!((result.read.ios, result.errors), (8, 8));
         assert_eq!(result.read.latency.count(), 8);
         let first = result.first_error.unwrap();
-        assert!(
-            first.starts_with("short read: 0 of 4096 bytes at "),
-            "{first}"
-        );
+        assert!(first.starts_with("short read: 0 of 4096 bytes at "), "{first}");
     }
 }
 
 #[test]
 fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
     let file = file_of(64 * KIB);
-    let job = Job {
-        numjobs: 2,
-        ..buffered(Rw::RandRead)
-    };
+    let job = Job { numjobs: 2, ..buffered(Rw::RandRead) };
     let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
     file.as_file().set_len(0).unwrap();
     // An hour, were it not ended.
-    let hour = SliceSpec {
-        bound: Bound::Time { ns: 3_600_000 * MS },
-        ..TIMED
-    };
+    let hour = SliceSpec { bound: Bound::Time { ns: 3_600_000 * MS }, ..TIMED };
     match worker.slice(&hour) {
         Err(LoadError::Failing { errors, first }) => {
             assert!(errors >= 1000);
@@ -408,25 +297,16 @@ fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
     }
     std::fs::write(file.path(), vec![1; 64 << 10]).unwrap();
     let result = worker.slice(&TIMED).unwrap();
-    assert!(
-        result.read.ios > 0 && result.errors == 0,
-        "it can be asked again"
-    );
+    assert!(result.read.ios > 0 && result.errors == 0, "it can be asked again");
 }
 
 #[test]
 fn a_slice_of_no_length_is_refused() {
     let file = file_of(64 * KIB);
     let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Null).unwrap();
-    let nothing = SliceSpec {
-        bound: Bound::Time { ns: 0 },
-        ..TIMED
-    };
+    let nothing = SliceSpec { bound: Bound::Time { ns: 0 }, ..TIMED };
     assert!(matches!(worker.slice(&nothing), Err(LoadError::Unfit(_))));
-    assert!(matches!(
-        worker.slice(&by_bytes(0)),
-        Err(LoadError::Unfit(_))
-    ));
+    assert!(matches!(worker.slice(&by_bytes(0)), Err(LoadError::Unfit(_))));
 }
 
 #[test]
@@ -436,56 +316,13 @@ fn jobs_that_make_no_sense_are_refused_by_name() {
     let job = || buffered(Rw::RandRead);
     let cases = [
         (Job { bs: 0, ..job() }, "bs=0"),
-        (
-            Job {
-                iodepth: 0,
-                ..job()
-            },
-            "iodepth=0",
-        ),
-        (
-            Job {
-                numjobs: 0,
-                ..job()
-            },
-            "numjobs=0",
-        ),
-        (
-            Job {
-                rwmixread: 101,
-                ..job()
-            },
-            "rwmixread=101",
-        ),
-        (
-            Job {
-                rate_iops: Some(0),
-                ..job()
-            },
-            "rate_iops=0",
-        ),
-        (
-            Job {
-                size: Some(65 * KIB),
-                ..job()
-            },
-            "beyond the 65536 bytes",
-        ),
-        (
-            Job {
-                numjobs: 5000,
-                ..job()
-            },
-            "5000 threads",
-        ),
-        (
-            Job {
-                direct: true,
-                bs: 100,
-                ..job()
-            },
-            "bs=100 is no multiple",
-        ),
+        (Job { iodepth: 0, ..job() }, "iodepth=0"),
+        (Job { numjobs: 0, ..job() }, "numjobs=0"),
+        (Job { rwmixread: 101, ..job() }, "rwmixread=101"),
+        (Job { rate_iops: Some(0), ..job() }, "rate_iops=0"),
+        (Job { size: Some(65 * KIB), ..job() }, "beyond the 65536 bytes"),
+        (Job { numjobs: 5000, ..job() }, "5000 threads"),
+        (Job { direct: true, bs: 100, ..job() }, "bs=100 is no multiple"),
     ];
     for (job, expected) in cases {
         let words = refusal(&target, &[job]);
@@ -500,25 +337,14 @@ fn nothing_is_written_without_permission() {
     let mut target = target(file.path());
     target.writable = false;
     let words = refusal(&target, &[buffered(Rw::RandRw)]);
-    assert!(
-        words.contains("rw=randrw writes, and writing was not permitted"),
-        "{words}"
-    );
+    assert!(words.contains("rw=randrw writes, and writing was not permitted"), "{words}");
 }
 
 #[test]
 fn more_memory_than_there_is_is_refused() {
     let file = file_of(64 * KIB);
-    let job = Job {
-        bs: 64 * KIB,
-        iodepth: 32_768,
-        numjobs: 1000,
-        ..buffered(Rw::RandRead)
-    };
+    let job = Job { bs: 64 * KIB, iodepth: 32_768, numjobs: 1000, ..buffered(Rw::RandRead) };
     let prepared = Worker::prepare(&target(file.path()), &[job], Some(EngineName::Null));
     let words = prepared.err().expect("refused").to_string();
-    assert!(
-        words.contains("more than half of this machine's memory"),
-        "{words}"
-    );
+    assert!(words.contains("more than half of this machine's memory"), "{words}");
 }

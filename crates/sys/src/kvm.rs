@@ -194,10 +194,14 @@ impl Guest {
 
 fn open_failure(errno: i32) -> String {
     match errno {
-        libc::ENOENT | libc::ENXIO | libc::ENODEV => "there is no /dev/kvm; hint: load kvm_intel or kvm_amd, and switch \
+        libc::ENOENT | libc::ENXIO | libc::ENODEV => {
+            "there is no /dev/kvm; hint: load kvm_intel or kvm_amd, and switch \
              virtualisation on in the firmware (or nested virtualisation in the hypervisor)"
-            .into(),
-        libc::EACCES | libc::EPERM => "no permission to open /dev/kvm; hint: usermod -aG kvm USER, then log in again".into(),
+                .into()
+        }
+        libc::EACCES | libc::EPERM => {
+            "no permission to open /dev/kvm; hint: usermod -aG kvm USER, then log in again".into()
+        }
         _ => format!("cannot open /dev/kvm: {}", std::io::Error::from_raw_os_error(errno)),
     }
 }
@@ -295,7 +299,9 @@ mod tests {
     #[test]
     fn judged_by_time_and_by_module() {
         assert_eq!(judge(20_000, false), KvmProbe::Works { loop_ns: 20_000 });
-        assert!(matches!(judge(3_500_000, false), KvmProbe::Emulated { loop_ns: 3_500_000, why } if why.contains("3500 us")));
+        assert!(
+            matches!(judge(3_500_000, false), KvmProbe::Emulated { loop_ns: 3_500_000, why } if why.contains("3500 us"))
+        );
         assert!(matches!(judge(20_000, true), KvmProbe::Emulated { why, .. } if why.contains("kvm_pvm")));
     }
 

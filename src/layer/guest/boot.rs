@@ -37,11 +37,13 @@ pub fn choose_accel(requested: Requested, probe: &KvmProbe) -> Result<(Accel, Op
     let note = |why: &str| Some(format!("emulated: not representative of KVM ({why})"));
     match (requested, probe) {
         (Requested::Auto | Requested::Kvm, KvmProbe::Works { .. }) => Ok((Accel::Kvm, None)),
-        (Requested::Auto, KvmProbe::Emulated { why, .. } | KvmProbe::Absent { why }) => Ok((Accel::Tcg, note(why))),
-        (Requested::Kvm, KvmProbe::Emulated { why, .. }) => Ok((Accel::Kvm, note(why))),
-        (Requested::Kvm, KvmProbe::Absent { why }) => {
-            Err(Failed::need(format!("accel=kvm cannot be had: {why}; hint: accel=tcg works anywhere, for figures that are not representative")))
+        (Requested::Auto, KvmProbe::Emulated { why, .. } | KvmProbe::Absent { why }) => {
+            Ok((Accel::Tcg, note(why)))
         }
+        (Requested::Kvm, KvmProbe::Emulated { why, .. }) => Ok((Accel::Kvm, note(why))),
+        (Requested::Kvm, KvmProbe::Absent { why }) => Err(Failed::need(format!(
+            "accel=kvm cannot be had: {why}; hint: accel=tcg works anywhere, for figures that are not representative"
+        ))),
         (Requested::Tcg, _) => Ok((Accel::Tcg, note("accel=tcg was asked for"))),
     }
 }
@@ -128,7 +130,8 @@ pub enum BootFailure {
 impl BootError {
     /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never lived.
     pub fn blames_kvm(&self) -> bool {
-        let kvm_like = matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
+        let kvm_like =
+            matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
         self.accel == Accel::Kvm && !self.alive && kvm_like
     }
 }
@@ -147,7 +150,10 @@ pub fn spawn(program: &OsStr, arguments: &[OsString], files: &GuestFiles) -> Res
     command.spawn().map_err(|error| {
         let name = program.to_string_lossy();
         match error.kind() {
-            ErrorKind::NotFound => Failed::need(format!("{name} is missing to boot a guest; hint: apt-get install qemu-system-x86")).into(),
+            ErrorKind::NotFound => Failed::need(format!(
+                "{name} is missing to boot a guest; hint: apt-get install qemu-system-x86"
+            ))
+            .into(),
             _ => anyhow::Error::new(error).context(format!("cannot start {name}")),
         }
     })
@@ -288,7 +294,8 @@ pub fn identify(pid: u32) -> Result<ProcessId> {
 
 /// Whether that process is there and no zombie.
 pub fn runs(process: &ProcessId) -> bool {
-    stat(process.pid).is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
+    stat(process.pid)
+        .is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
 }
 
 /// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
@@ -404,7 +411,12 @@ mod tests {
         let console: String = (1..=50).map(|n| format!("\u{1b}[31mline {n}\r\n\r\n")).collect();
         std::fs::write(&files.console, console).unwrap();
         let words = last_words(&files);
-        assert!(words.ends_with("    [31mline 50") && words.contains("[31mline 31\n") && !words.contains("line 30\n"), "{words}");
+        assert!(
+            words.ends_with("    [31mline 50")
+                && words.contains("[31mline 31\n")
+                && !words.contains("line 30\n"),
+            "{words}"
+        );
         assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));
     }
 

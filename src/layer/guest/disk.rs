@@ -11,7 +11,8 @@ pub fn disk_by_serial(serial: &str) -> Option<PathBuf> {
 
 fn find(blocks: &Path, serial: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(blocks).ok()?;
-    let mut matching = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|block| has_serial(block, serial));
+    let mut matching =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|block| has_serial(block, serial));
     let found = matching.next()?;
     if matching.next().is_some() {
         return None;

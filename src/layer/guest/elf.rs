@@ -31,7 +31,10 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     let mut end = header.segments_end()?;
     for index in 0..u64::from(header.segment_count) {
         let at = header.segments_at.saturating_add(index * u64::from(header.segment_size));
-        ensure!(u32_at(file, at)? != SEGMENT_INTERPRETER, "the program is dynamically linked: it needs a loader and libraries");
+        ensure!(
+            u32_at(file, at)? != SEGMENT_INTERPRETER,
+            "the program is dynamically linked: it needs a loader and libraries"
+        );
         let (offset, bytes) = (u64_at(file, at.saturating_add(8))?, u64_at(file, at.saturating_add(32))?);
         end = end.max(offset.checked_add(bytes).context("a segment ends beyond 2^64")?);
     }
@@ -91,8 +94,11 @@ impl Header {
 }
 
 fn slice(file: &[u8], offset: u64, bytes: u64) -> Result<&[u8]> {
-    let range = usize::try_from(offset).ok().zip(offset.checked_add(bytes).and_then(|end| usize::try_from(end).ok()));
-    range.and_then(|(begin, end)| file.get(begin..end)).context("a table of the ELF file points outside of it")
+    let range =
+        usize::try_from(offset).ok().zip(offset.checked_add(bytes).and_then(|end| usize::try_from(end).ok()));
+    range
+        .and_then(|(begin, end)| file.get(begin..end))
+        .context("a table of the ELF file points outside of it")
 }
 
 fn array<const N: usize>(file: &[u8], offset: u64) -> Result<[u8; N]> {

@@ -98,13 +98,20 @@ fn power_off() -> ! {
 }
 
 /// (type, place): what the agent and the programs that it starts expect. /dev/shm is for fio.
-const MOUNTS: &[(&str, &str)] =
-    &[("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/dev/shm"), ("tmpfs", "/tmp"), ("tmpfs", "/run")];
+const MOUNTS: &[(&str, &str)] = &[
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/dev/shm"),
+    ("tmpfs", "/tmp"),
+    ("tmpfs", "/run"),
+];
 
 fn mount_all() -> Result<()> {
     for (kind, place) in MOUNTS {
         std::fs::create_dir_all(place).with_context(|| format!("cannot create {place}"))?;
-        mount(*kind, *place, *kind, MountFlags::NOSUID, None).with_context(|| format!("cannot mount {place}"))?;
+        mount(*kind, *place, *kind, MountFlags::NOSUID, None)
+            .with_context(|| format!("cannot mount {place}"))?;
     }
     Ok(())
 }
@@ -128,7 +135,11 @@ pub fn load_group(group: &str) -> Result<usize> {
 }
 
 fn group_of<'a>(list: &'a str, group: &str) -> Vec<&'a str> {
-    list.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| *name == group).map(|(_, path)| path).collect()
+    list.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, _)| *name == group)
+        .map(|(_, path)| path)
+        .collect()
 }
 
 fn load(path: &str) -> Result<()> {
@@ -156,7 +167,8 @@ fn find_port(limit: Duration) -> Result<PathBuf> {
 fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(class).ok()?;
     let mut ports = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let port = ports.find(|port| std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name))?;
+    let port =
+        ports.find(|port| std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name))?;
     port.file_name().map(PathBuf::from)
 }
 
@@ -179,7 +191,9 @@ fn hung_up(port: &File, limit: Option<Duration>) -> Result<bool> {
     let mut polled = [PollFd::new(port, PollFlags::empty())];
     loop {
         match poll(&mut polled, limit.as_ref()) {
-            Ok(_) => return Ok(polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)),
+            Ok(_) => {
+                return Ok(polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL));
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot wait on the port"),
         }
@@ -222,7 +236,8 @@ fn reap_until(agent: Pid) -> Result<String> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == agent => {
-                let signal = status.terminating_signal().map(|signal| format!("agent killed by signal {signal}"));
+                let signal =
+                    status.terminating_signal().map(|signal| format!("agent killed by signal {signal}"));
                 let code = status.exit_status().unwrap_or_default();
                 return Ok(signal.unwrap_or_else(|| format!("agent ended with exit code {code}")));
             }

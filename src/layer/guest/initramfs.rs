@@ -102,8 +102,12 @@ impl Archive {
 
     fn add(&mut self, entry: &Entry) -> Result<()> {
         let name = entry.name;
-        ensure!(!name.is_empty() && !name.starts_with('/') && !name.contains('\0'), "bad name {name:?} in an initramfs");
-        let size = u32::try_from(entry.content.len()).ok().with_context(|| format!("{name} is 4 GiB or larger"))?;
+        ensure!(
+            !name.is_empty() && !name.starts_with('/') && !name.contains('\0'),
+            "bad name {name:?} in an initramfs"
+        );
+        let size =
+            u32::try_from(entry.content.len()).ok().with_context(|| format!("{name} is 4 GiB or larger"))?;
         self.inodes += 1;
         let links = if entry.mode & 0o170_000 == 0o040_000 { 2 } else { 1 };
         let name_bytes = u32::try_from(name.len() + 1)?;

@@ -68,7 +68,8 @@ pub fn obtain() -> Result<Kernel> {
     match look() {
         Ok(Source::Ready(kernel)) => Ok(kernel),
         Ok(Source::Packages(packages)) => {
-            let cache = cache_directory().context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
+            let cache =
+                cache_directory().context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
             download(&packages, &cache)
         }
         Err(missing) => {
@@ -107,7 +108,9 @@ const MODULES: &[&str] = &["lib/modules", "usr/lib/modules"];
 fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for modules in MODULES.iter().flat_map(|part| entries(&root.join(part))) {
-        let Some(version) = modules.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
+        let Some(version) = modules.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
+            continue;
+        };
         let images = [root.join(format!("boot/vmlinuz-{version}")), modules.join("vmlinuz")];
         // Ubuntu's images are readable by root only: opened, not merely looked for.
         let Some(image) = images.into_iter().find(|image| File::open(image).is_ok()) else { continue };
@@ -156,8 +159,12 @@ fn packages() -> Result<Vec<String>, Missing> {
         why: "to boot a guest".into(),
         command: command.into(),
     };
-    if Command::new("apt-get").arg("--version").output().is_err() || Command::new("dpkg-deb").arg("--version").output().is_err() {
-        return Err(missing("install the distribution's kernel package (Fedora: dnf install kernel-core; Arch: pacman -S linux)"));
+    if Command::new("apt-get").arg("--version").output().is_err()
+        || Command::new("dpkg-deb").arg("--version").output().is_err()
+    {
+        return Err(missing(
+            "install the distribution's kernel package (Fedora: dnf install kernel-core; Arch: pacman -S linux)",
+        ));
     }
     let resolved = METAPACKAGES.iter().map(|meta| resolve(meta, &depends)).find(|found| !found.is_empty());
     // apt knows no package at all on a fresh system whose lists were never fetched.
@@ -171,7 +178,8 @@ fn depends(package: &str) -> Vec<String> {
 
 /// `  Depends: NAME` and the first choice of an alternative (` |Depends: NAME`).
 fn parse_depends(text: &str) -> Vec<String> {
-    let names = text.lines().filter_map(|line| line.trim_start().trim_start_matches('|').strip_prefix("Depends: "));
+    let names =
+        text.lines().filter_map(|line| line.trim_start().trim_start_matches('|').strip_prefix("Depends: "));
     names.map(str::to_owned).collect()
 }
 
@@ -199,7 +207,8 @@ fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
     std::fs::create_dir_all(cache).with_context(|| format!("cannot create {}", cache.display()))?;
     let lock_path = cache.join(".lock");
     let lock = File::create(&lock_path).with_context(|| format!("cannot create {}", lock_path.display()))?;
-    flock(&lock, FlockOperation::LockExclusive).with_context(|| format!("cannot lock {}", lock_path.display()))?;
+    flock(&lock, FlockOperation::LockExclusive)
+        .with_context(|| format!("cannot lock {}", lock_path.display()))?;
     if let Some(kernel) = cached(cache) {
         return Ok(kernel); // another process was here while we waited
     }
@@ -216,7 +225,8 @@ fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
     };
     prune(&root);
     let target = cache.join(&kernel.version);
-    std::fs::rename(&root, &target).with_context(|| format!("cannot move a kernel to {}", target.display()))?;
+    std::fs::rename(&root, &target)
+        .with_context(|| format!("cannot move a kernel to {}", target.display()))?;
     cached(cache).with_context(|| format!("the kernel in {} vanished", target.display()))
 }
 
@@ -233,7 +243,12 @@ fn remove_leftovers(cache: &Path) {
 fn fetch(packages: &[String], directory: &Path) -> Result<()> {
     // As root apt would give the directory to its own user _apt, and warn that it cannot. The time
     // limits make a dead mirror an error instead of a hang.
-    let options = ["-oAPT::Sandbox::User=root", "-oAcquire::Retries=1", "-oAcquire::http::Timeout=30", "-oAcquire::https::Timeout=30"];
+    let options = [
+        "-oAPT::Sandbox::User=root",
+        "-oAcquire::Retries=1",
+        "-oAcquire::http::Timeout=30",
+        "-oAcquire::https::Timeout=30",
+    ];
     let mut apt = Command::new("apt-get");
     apt.args(["-q", "download"]).args(options).args(packages);
     run(apt.current_dir(directory), "download the kernel package")
@@ -241,7 +256,9 @@ fn fetch(packages: &[String], directory: &Path) -> Result<()> {
 }
 
 fn unpack(directory: &Path, root: &Path) -> Result<()> {
-    let debs = entries(directory).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "deb"));
+    let debs = entries(directory)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "deb"));
     for deb in debs {
         run(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(root), "unpack the kernel package")?;
     }
@@ -250,7 +267,10 @@ fn unpack(directory: &Path, root: &Path) -> Result<()> {
 
 fn run(command: &mut Command, what: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.env("LC_ALL", "C").output().with_context(|| format!("cannot {what}: cannot run {program}"))?;
+    let output = command
+        .env("LC_ALL", "C")
+        .output()
+        .with_context(|| format!("cannot {what}: cannot run {program}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -344,14 +364,23 @@ mod tests {
         let apt = |package: &str| {
             parse_depends(match package {
                 "linux-image-amd64" => "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n",
-                "linux-image-6.1.0-56-amd64" => " |Depends: initramfs-tools\n  Depends: <linux-initramfs-tool>\n    dracut\n  Recommends: apparmor\n",
-                "linux-image-virtual" => "  Depends: linux-image-6.8.0-31-generic\n  Depends: linux-firmware\n",
-                "linux-image-6.8.0-31-generic" => "  Depends: kmod\n  Depends: linux-modules-6.8.0-31-generic\n",
+                "linux-image-6.1.0-56-amd64" => {
+                    " |Depends: initramfs-tools\n  Depends: <linux-initramfs-tool>\n    dracut\n  Recommends: apparmor\n"
+                }
+                "linux-image-virtual" => {
+                    "  Depends: linux-image-6.8.0-31-generic\n  Depends: linux-firmware\n"
+                }
+                "linux-image-6.8.0-31-generic" => {
+                    "  Depends: kmod\n  Depends: linux-modules-6.8.0-31-generic\n"
+                }
                 _ => "",
             })
         };
         assert_eq!(resolve("linux-image-amd64", &apt), ["linux-image-6.1.0-56-amd64"]);
-        assert_eq!(resolve("linux-image-virtual", &apt), ["linux-image-6.8.0-31-generic", "linux-modules-6.8.0-31-generic"]);
+        assert_eq!(
+            resolve("linux-image-virtual", &apt),
+            ["linux-image-6.8.0-31-generic", "linux-modules-6.8.0-31-generic"]
+        );
         assert!(resolve("linux-image-generic", &apt).is_empty());
     }
 

@@ -76,7 +76,8 @@ impl Tree {
         let mut files = BTreeMap::new();
         // updates/ comes last, as it replaces modules of the same name (depmod's default search order).
         for part in ["kernel", "extra", "updates"] {
-            list(&root.join(part), &mut files).with_context(|| format!("cannot list modules in {}", root.display()))?;
+            list(&root.join(part), &mut files)
+                .with_context(|| format!("cannot list modules in {}", root.display()))?;
         }
         let builtin = std::fs::read_to_string(root.join("modules.builtin"))
             .with_context(|| format!("cannot read modules.builtin in {}", root.display()))?;
@@ -213,7 +214,10 @@ fn unpack(path: &Path) -> Result<Vec<u8>> {
         Some("ko") => Ok(packed),
         Some("xz") => unpack_xz(&packed),
         Some("zst") => unpack_zst(&packed),
-        _ => bail!("{} is packed in a way that is not understood; hint: .ko, .ko.xz and .ko.zst are", path.display()),
+        _ => bail!(
+            "{} is packed in a way that is not understood; hint: .ko, .ko.xz and .ko.zst are",
+            path.display()
+        ),
     };
     unpacked.with_context(|| format!("cannot unpack {}", path.display()))
 }
@@ -226,7 +230,8 @@ fn unpack_xz(mut packed: &[u8]) -> Result<Vec<u8>> {
 
 fn unpack_zst(packed: &[u8]) -> Result<Vec<u8>> {
     let mut unpacked = Vec::new();
-    let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
+    let decoder =
+        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
     decoder.take(LARGEST_MODULE + 1).read_to_end(&mut unpacked)?;
     anyhow::ensure!(unpacked.len() as u64 <= LARGEST_MODULE, "more than {LARGEST_MODULE} bytes unpacked");
     Ok(unpacked)
@@ -261,7 +266,8 @@ pub mod tests {
         let modinfo_at = file.len() as u64;
         file.extend_from_slice(modinfo.as_bytes());
         let table_at = file.len() as u64;
-        let sections = [(0u32, 0u64, 0u64), (0, 64, names.len() as u64), (1, modinfo_at, modinfo.len() as u64)];
+        let sections =
+            [(0u32, 0u64, 0u64), (0, 64, names.len() as u64), (1, modinfo_at, modinfo.len() as u64)];
         for (name, offset, bytes) in sections {
             let mut entry = [0u8; 64];
             entry[..4].copy_from_slice(&name.to_le_bytes());
@@ -301,7 +307,11 @@ pub mod tests {
     #[test]
     fn what_a_module_needs_comes_before_it_and_once() {
         let directory = tempfile::tempdir().unwrap();
-        fake_tree(directory.path(), "kernel/drivers/virtio/virtio.ko\nkernel/drivers/char/virtio_console.ko\n", BOOT);
+        fake_tree(
+            directory.path(),
+            "kernel/drivers/virtio/virtio.ko\nkernel/drivers/char/virtio_console.ko\n",
+            BOOT,
+        );
         let tree = Tree::open(directory.path()).unwrap();
         assert!(tree.has_group(Group::Boot));
         assert!(!tree.has_group(Group::Xfs));
@@ -340,7 +350,10 @@ pub mod tests {
         fake_tree(
             directory.path(),
             "",
-            &[("updates/dkms/nvme.ko", "version=2\0depends=\0"), ("kernel/drivers/nvme/nvme.ko", "depends=\0")],
+            &[
+                ("updates/dkms/nvme.ko", "version=2\0depends=\0"),
+                ("kernel/drivers/nvme/nvme.ko", "depends=\0"),
+            ],
         );
         let order = Tree::open(directory.path()).unwrap().load_order(Group::Nvme, &BTreeSet::new()).unwrap();
         assert_eq!(order[0].image, fake_module("version=2\0depends=\0"));
@@ -350,14 +363,19 @@ pub mod tests {
     #[test]
     fn packed_modules_are_unpacked() {
         let directory = tempfile::tempdir().unwrap();
-        let plain = [fake_module("depends=\0"), (0..300_000u32).flat_map(u32::to_le_bytes).collect()].concat();
+        let plain =
+            [fake_module("depends=\0"), (0..300_000u32).flat_map(u32::to_le_bytes).collect()].concat();
         for (program, arguments, file) in [
             ("xz", vec!["--check=crc32", "--lzma2=dict=1MiB"], "m.ko.xz"),
             ("xz", vec!["-9e"], "m.ko.xz"),
             ("zstd", vec!["-q", "--rm", "-19"], "m.ko.zst"),
         ] {
             std::fs::write(directory.path().join("m.ko"), &plain).unwrap();
-            let packed = std::process::Command::new(program).args(&arguments).arg("m.ko").current_dir(&directory).status();
+            let packed = std::process::Command::new(program)
+                .args(&arguments)
+                .arg("m.ko")
+                .current_dir(&directory)
+                .status();
             if !packed.is_ok_and(|status| status.success()) {
                 println!("skipped: needs {program}");
                 continue;
@@ -367,7 +385,10 @@ pub mod tests {
             let mut torn = std::fs::read(&path).unwrap();
             torn.truncate(torn.len() / 2);
             std::fs::write(&path, torn).unwrap();
-            assert!(unpack(&path).unwrap_err().to_string().starts_with("cannot unpack"), "{program} {arguments:?}");
+            assert!(
+                unpack(&path).unwrap_err().to_string().starts_with("cannot unpack"),
+                "{program} {arguments:?}"
+            );
             std::fs::remove_file(&path).unwrap();
         }
     }

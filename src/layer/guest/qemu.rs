@@ -102,7 +102,8 @@ pub enum Aio {
 
 impl Aio {
     /// All with QEMU's names.
-    pub const ALL: &[(&str, Aio)] = &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
+    pub const ALL: &[(&str, Aio)] =
+        &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
 
     fn word(self) -> &'static str {
         match self {
@@ -218,8 +219,12 @@ impl GuestFiles {
     /// Bad input: a path that no Unix socket can have.
     pub fn new(directory: &Path, guest: &str) -> Result<GuestFiles, Failed> {
         let file = |ending: &str| directory.join(format!("{guest}.{ending}"));
-        let files =
-            GuestFiles { qmp: file("qmp"), port: file("port"), console: file("console.log"), stderr: file("qemu.log") };
+        let files = GuestFiles {
+            qmp: file("qmp"),
+            port: file("port"),
+            console: file("console.log"),
+            stderr: file("qemu.log"),
+        };
         let longest = files.qmp.as_os_str().len().max(files.port.as_os_str().len());
         if longest > LONGEST_SOCKET_PATH {
             return Err(Failed::input(format!(
@@ -273,7 +278,10 @@ fn machine(line: &mut Line, spec: &GuestSpec) {
         Accel::Tcg => line.words("-accel tcg,thread=multi -cpu max"),
     }
     let vcpus = spec.vcpus.to_string();
-    line.option("-smp", Value::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"));
+    line.option(
+        "-smp",
+        Value::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"),
+    );
     line.word("-m").word(format!("{}M", spec.memory_bytes >> 20));
 }
 
@@ -351,7 +359,10 @@ impl Value {
 
     fn append(&mut self, key: &str, value: &OsStr) {
         self.0.push(format!("{key}="));
-        let doubled = value.as_bytes().iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
+        let doubled = value
+            .as_bytes()
+            .iter()
+            .flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
         self.0.push(OsString::from_vec(doubled.collect()));
     }
 }
@@ -377,14 +388,20 @@ impl Line {
 fn check(spec: &GuestSpec) -> Result<(), Failed> {
     let refuse = |why: String| Err(Failed::input(format!("guest \"{}\": {why}", spec.name)));
     if !is_plain(&spec.name) || !is_plain(&spec.run_tag) {
-        return refuse(format!("its name and the run's tag \"{}\" may have letters, digits, - and _ only", spec.run_tag));
+        return refuse(format!(
+            "its name and the run's tag \"{}\" may have letters, digits, - and _ only",
+            spec.run_tag
+        ));
     }
     if spec.vcpus == 0 || spec.vcpus > 255 {
         return refuse(format!("vcpus = {} is not between 1 and 255", spec.vcpus));
     }
     if spec.memory_bytes % (1 << 20) != 0 || spec.memory_bytes < SMALLEST_MEMORY {
         let shown = crate::units::show_bytes(spec.memory_bytes);
-        return refuse(format!("memory = {shown} is not a whole number of MiB of at least {} MiB", SMALLEST_MEMORY >> 20));
+        return refuse(format!(
+            "memory = {shown} is not a whole number of MiB of at least {} MiB",
+            SMALLEST_MEMORY >> 20
+        ));
     }
     for (index, disk) in spec.disks.iter().enumerate() {
         if let Err(why) = check_disk(disk) {
@@ -408,10 +425,15 @@ fn check_disk(disk: &DiskSpec) -> Result<(), String> {
         return Err("its path is not absolute".into());
     }
     if !is_plain(&disk.serial) || disk.serial.len() > LONGEST_SERIAL {
-        return Err(format!("serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _", disk.serial));
+        return Err(format!(
+            "serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _",
+            disk.serial
+        ));
     }
     if disk.aio == Aio::Native && !disk.cache.direct() {
-        return Err("aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into());
+        return Err(
+            "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
+        );
     }
     if disk.share_read && !disk.read_only {
         return Err("an image opened by two must be read-only".into());
@@ -577,8 +599,14 @@ mod tests {
         let settings = |(name, cache): &(&str, Cache)| {
             let disk = DiskSpec { cache: *cache, aio: Aio::Threads, ..disk() };
             let line = shown(&guest(vec![disk]));
-            let of = |key: &str| line.split(key).nth(1).unwrap().split([',', '\n']).next().unwrap().to_owned();
-            format!("{name}: direct {} no-flush {} write-cache {}", of("cache.direct="), of("cache.no-flush="), of("write-cache="))
+            let of =
+                |key: &str| line.split(key).nth(1).unwrap().split([',', '\n']).next().unwrap().to_owned();
+            format!(
+                "{name}: direct {} no-flush {} write-cache {}",
+                of("cache.direct="),
+                of("cache.no-flush="),
+                of("write-cache=")
+            )
         };
         insta::assert_snapshot!(Cache::ALL.iter().map(settings).collect::<Vec<_>>().join("\n"), @r"
         none: direct on no-flush off write-cache on
@@ -596,28 +624,33 @@ mod tests {
             change(&mut spec);
             command_line(&spec).unwrap_err().message
         };
-        insta::assert_snapshot!([
-            refused(&|spec| spec.disks[0].cache = Cache::Writeback),
-            refused(&|spec| spec.disks[0].share_read = true),
-            refused(&|spec| spec.disks[0].bytes = Some(1000)),
-            refused(&|spec| spec.disks[0].serial = "a,b".into()),
-            refused(&|spec| spec.disks[0].serial = "x".repeat(21)),
-            refused(&|spec| spec.disks[0].num_queues = Some(0)),
-            refused(&|spec| spec.disks[0].path = "x.img".into()),
-            refused(&|spec| spec.disks.push(disk())),
-            refused(&|spec| spec.vcpus = 0),
-            refused(&|spec| spec.memory_bytes = 64 << 20),
-            refused(&|spec| spec.name = "a b".into()),
-            refused(&|spec| spec.directory = format!("/{}", "d".repeat(120)).into()),
-        ]
-        .join("\n")
-        .replace(&"d".repeat(120), "ddd..."));
+        insta::assert_snapshot!(
+            [
+                refused(&|spec| spec.disks[0].cache = Cache::Writeback),
+                refused(&|spec| spec.disks[0].share_read = true),
+                refused(&|spec| spec.disks[0].bytes = Some(1000)),
+                refused(&|spec| spec.disks[0].serial = "a,b".into()),
+                refused(&|spec| spec.disks[0].serial = "x".repeat(21)),
+                refused(&|spec| spec.disks[0].num_queues = Some(0)),
+                refused(&|spec| spec.disks[0].path = "x.img".into()),
+                refused(&|spec| spec.disks.push(disk())),
+                refused(&|spec| spec.vcpus = 0),
+                refused(&|spec| spec.memory_bytes = 64 << 20),
+                refused(&|spec| spec.name = "a b".into()),
+                refused(&|spec| spec.directory = format!("/{}", "d".repeat(120)).into()),
+            ]
+            .join("\n")
+            .replace(&"d".repeat(120), "ddd...")
+        );
     }
 
     #[test]
     fn versions_are_read() {
         let version = |text| Version::parse(text).map(|version| version.to_string());
-        assert_eq!(version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").as_deref(), Some("7.2.22"));
+        assert_eq!(
+            version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").as_deref(),
+            Some("7.2.22")
+        );
         assert_eq!(version("QEMU emulator version 10.0.2").as_deref(), Some("10.0.2"));
         assert_eq!(version("QEMU emulator version 9.1.50rc1-dirty").as_deref(), Some("9.1.50"));
         assert_eq!(version("QEMU emulator version ?"), None);
@@ -650,7 +683,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(Backend::of(file.path()).unwrap(), Backend::File);
         assert!(Backend::of(Path::new("/dev/null")).unwrap_err().to_string().contains("neither"));
-        if let Some(device) = ["/dev/vda", "/dev/sda", "/dev/loop0"].iter().map(Path::new).find(|path| path.exists()) {
+        if let Some(device) =
+            ["/dev/vda", "/dev/sda", "/dev/loop0"].iter().map(Path::new).find(|path| path.exists())
+        {
             assert_eq!(Backend::of(device).unwrap(), Backend::HostDevice);
         }
     }

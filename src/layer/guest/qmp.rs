@@ -85,7 +85,8 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`]; `Io` with `NotFound` or `ConnectionRefused` when no QEMU listens there (yet).
     pub fn connect(path: &Path, limit: Duration) -> Result<Qmp, QmpError> {
-        let stream = UnixStream::connect(path).map_err(|source| QmpError::Io { during: "connect".into(), source })?;
+        let stream =
+            UnixStream::connect(path).map_err(|source| QmpError::Io { during: "connect".into(), source })?;
         Qmp::greet(stream, limit)
     }
 
@@ -154,7 +155,9 @@ impl Qmp {
             .and_then(|()| self.stream.write_all(format!("{request}\n").as_bytes()));
         sent.map_err(|source| match source.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => QmpError::Closed { during: during.into() },
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => QmpError::TimedOut { during: during.into(), limit: self.limit },
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                QmpError::TimedOut { during: during.into(), limit: self.limit }
+            }
             _ => QmpError::Io { during: during.into(), source },
         })
     }
@@ -202,8 +205,12 @@ impl Qmp {
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Err(timed_out()),
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => Err(QmpError::Closed { during: during.into() }),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(timed_out())
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                Err(QmpError::Closed { during: during.into() })
+            }
             Err(source) => Err(QmpError::Io { during: during.into(), source }),
         }
     }
@@ -212,7 +219,11 @@ impl Qmp {
 fn answer(command: &str, mut message: Value) -> Result<Value, QmpError> {
     if let Some(error) = message.get("error") {
         let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("(no words)").to_owned();
-        return Err(QmpError::Refused { command: command.into(), class: text("class"), description: text("desc") });
+        return Err(QmpError::Refused {
+            command: command.into(),
+            class: text("class"),
+            description: text("desc"),
+        });
     }
     match message.get_mut("return") {
         Some(value) => Ok(value.take()),
@@ -229,7 +240,8 @@ fn garbled(during: &str, why: &str, found: &[u8]) -> QmpError {
 mod tests {
     use super::*;
 
-    const GREETING: &str = r#"{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}, "capabilities": ["oob"]}}"#;
+    const GREETING: &str =
+        r#"{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}, "capabilities": ["oob"]}}"#;
     const LIMIT: Duration = Duration::from_millis(300);
 
     /// A peer that says each line as soon as a line has come in, the first at once; then it hangs up or
@@ -276,18 +288,20 @@ mod tests {
     #[test]
     fn a_peer_that_is_not_qemu() {
         let told = |lines: &[&str], hang_up| Qmp::greet(peer(lines, hang_up), LIMIT).unwrap_err().to_string();
-        insta::assert_snapshot!([
-            told(&["SSH-2.0-OpenSSH_9.2"], false),
-            told(&["[1]"], false),
-            told(&[r#"{"hello": 1}"#], false),
-            told(&[GREETING, "\u{1}\u{2}{"], false),
-            told(&[GREETING, r#"{"unrelated": 1}"#], false),
-            told(&[], true),
-            told(&[], false),
-            told(&[GREETING], true),
-            told(&[GREETING], false),
-        ]
-        .join("\n"));
+        insta::assert_snapshot!(
+            [
+                told(&["SSH-2.0-OpenSSH_9.2"], false),
+                told(&["[1]"], false),
+                told(&[r#"{"hello": 1}"#], false),
+                told(&[GREETING, "\u{1}\u{2}{"], false),
+                told(&[GREETING, r#"{"unrelated": 1}"#], false),
+                told(&[], true),
+                told(&[], false),
+                told(&[GREETING], true),
+                told(&[GREETING], false),
+            ]
+            .join("\n")
+        );
     }
 
     #[test]
@@ -295,7 +309,9 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let writer = std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
         let failure = Qmp::greet(ours, Duration::from_secs(20)).unwrap_err();
-        assert!(matches!(&failure, QmpError::Garbled { why, found, .. } if why == "a line without end" && found.len() == 200));
+        assert!(
+            matches!(&failure, QmpError::Garbled { why, found, .. } if why == "a line without end" && found.len() == 200)
+        );
         writer.join().unwrap();
     }
 

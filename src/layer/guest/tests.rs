@@ -73,7 +73,11 @@ impl Lab {
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap()).unwrap();
+        std::fs::write(
+            &initrd,
+            initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap(),
+        )
+        .unwrap();
         let words = "-- --exact layer::guest::tests::inside --ignored --nocapture";
         let spec = GuestSpec {
             name: "vm".into(),
@@ -147,7 +151,11 @@ impl Lab {
                 assert!(status.success(), "{status}: {}", boot::last_words(&self.files()));
                 return begin.elapsed();
             }
-            assert!(begin.elapsed() < limit, "QEMU still runs after {limit:?}: {}", boot::last_words(&self.files()));
+            assert!(
+                begin.elapsed() < limit,
+                "QEMU still runs after {limit:?}: {}",
+                boot::last_words(&self.files())
+            );
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -187,13 +195,27 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
         assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
     }
     assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
-    let rtt: Vec<Duration> = (0..50).map(|_| { let begin = Instant::now(); ask(&mut guest, "x"); begin.elapsed() }).collect();
-    println!("round trip {:?} at the median", { let mut rtt = rtt; rtt.sort(); rtt[25] });
+    let rtt: Vec<Duration> = (0..50)
+        .map(|_| {
+            let begin = Instant::now();
+            ask(&mut guest, "x");
+            begin.elapsed()
+        })
+        .collect();
+    println!("round trip {:?} at the median", {
+        let mut rtt = rtt;
+        rtt.sort();
+        rtt[25]
+    });
     check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
     writeln!(guest.port, "bye").unwrap();
     println!("power off after {:?}", lab.ends_within(SOON));
     let console = lab.console();
-    assert!(console.contains("iotax-init: agent ended with exit code 0") || console.contains("iotax-init: the host has gone"), "{console}");
+    assert!(
+        console.contains("iotax-init: agent ended with exit code 0")
+            || console.contains("iotax-init: the host has gone"),
+        "{console}"
+    );
     assert!(console.contains("iotax-init: power off"), "{console}");
 }
 
@@ -207,7 +229,11 @@ fn check_nodes(nodes: &Value) {
     for (name, read_only) in [("iotax-0", false), ("iotax-1", true)] {
         for driver in ["raw", "file"] {
             let node = of(name, driver);
-            assert_eq!((&node["cache"]["direct"], &node["ro"]), (&Value::Bool(true), &Value::Bool(read_only)), "{node:#}");
+            assert_eq!(
+                (&node["cache"]["direct"], &node["ro"]),
+                (&Value::Bool(true), &Value::Bool(read_only)),
+                "{node:#}"
+            );
         }
     }
     assert_eq!(of("iotax-1", "raw")["image"]["virtual-size"], 1 << 20);
@@ -247,7 +273,11 @@ fn a_booted_guest_is_told_to_end() {
 }
 
 fn quick(life: u64, ready: u64) -> Limits {
-    Limits { life: Duration::from_secs(life), ready: Duration::from_secs(ready), answer: Duration::from_secs(10) }
+    Limits {
+        life: Duration::from_secs(life),
+        ready: Duration::from_secs(ready),
+        answer: Duration::from_secs(10),
+    }
 }
 
 #[test]

@@ -2,11 +2,12 @@
 //! the guest is QEMU with a kernel found or fetched, and this very binary as its PID 1.
 
 use super::boot::{self, BootError, Limits, Requested};
-use super::kernel::{self, Kernel, Source};
-use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use super::initramfs;
+use super::kernel::{self, Kernel, Source};
 use super::modules::Group;
+use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use crate::exit::Failed;
+use crate::host::kvm::KvmState;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
 use crate::measure::wire::{Link, Peer};
 use crate::scenario::{LayerSpec, Scenario};
@@ -14,7 +15,6 @@ use crate::step::op::{BuildInitramfs, Op, Spawn};
 use crate::step::system::process_of_tag;
 use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result, anyhow, ensure};
-use crate::host::kvm::KvmState;
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,9 @@ impl Parts {
 
     /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
     pub fn for_plan(scenario: &Scenario) -> Option<Parts> {
-        let requested = wanted_accel(scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm")?);
+        let requested = wanted_accel(
+            scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm")?,
+        );
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm()).ok()?;
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
@@ -95,7 +97,12 @@ pub fn kvm_state() -> KvmState {
 
 fn to_be_fetched(package: &str) -> Kernel {
     let folder = PathBuf::from("CACHE").join(package);
-    Kernel { version: package.to_owned(), image: folder.join("vmlinuz"), modules: folder.join("modules"), origin: kernel::Origin::Cached }
+    Kernel {
+        version: package.to_owned(),
+        image: folder.join("vmlinuz"),
+        modules: folder.join("modules"),
+        origin: kernel::Origin::Cached,
+    }
 }
 
 /// What a layer's `accel` asks for.
@@ -133,9 +140,14 @@ pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
 /// [`BootError`] with the tail of its console and QEMU's last words.
 pub fn reach(plan: &GuestPlan) -> Result<(Peer, Option<String>)> {
     let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
-        Failed::measurement(format!("QEMU of guest {} ended at once{}", plan.place, boot::last_words(&plan.files)))
+        Failed::measurement(format!(
+            "QEMU of guest {} ended at once{}",
+            plan.place,
+            boot::last_words(&plan.files)
+        ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, plan.emulated.clone(), Limits::of(plan.accel))?;
+    let booted =
+        boot::connect(&plan.files, &process, plan.accel, plan.emulated.clone(), Limits::of(plan.accel))?;
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
@@ -162,8 +174,14 @@ impl Layer for VirtualMachine {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        ensure!(below.place == HOST, "{}: a guest can stand on this host only, not on {}", spec.origin, below.place);
-        let parts = context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        ensure!(
+            below.place == HOST,
+            "{}: a guest can stand on this host only, not on {}",
+            spec.origin,
+            below.place
+        );
+        let parts =
+            context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
         let name = context.instance("vm");
         let initrd = context.tag.run_dir.join(format!("{name}.initramfs"));
         let serial = format!("iotax-{name}");
@@ -181,7 +199,13 @@ impl Layer for VirtualMachine {
             emulated: parts.emulated.clone(),
         });
         context.add("start the guest", Op::Spawn(spawn));
-        Ok(Exposed { path: PathRef::Serial(serial), block: true, place: name, writable: context.writable, ..below.clone() })
+        Ok(Exposed {
+            path: PathRef::Serial(serial),
+            block: true,
+            place: name,
+            writable: context.writable,
+            ..below.clone()
+        })
     }
 }
 
@@ -225,7 +249,10 @@ fn guest_spec(
         cache: cache_of(spec)?,
         aio: aio_of(spec)?,
         iothread: flag(spec, "iothread"),
-        num_queues: option(spec, "num-queues").map(|_| count(spec, "num-queues", 1)).transpose()?.map(|n| n as u16),
+        num_queues: option(spec, "num-queues")
+            .map(|_| count(spec, "num-queues", 1))
+            .transpose()?
+            .map(|n| n as u16),
         serial: serial.to_owned(),
         read_only: !context.writable,
         share_read: !context.writable,

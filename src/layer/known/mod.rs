@@ -38,7 +38,12 @@ impl Layer for Delay {
 fn hold_of(spec: &LayerSpec) -> Result<Hold> {
     let number = |name: &str| -> Result<f64> {
         let word = option(spec, name).unwrap_or("0");
-        word.trim_end_matches(['%', ' ']).parse().map_err(|_| anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin))
+        word.trim_end_matches(['%', ' '])
+            .parse()
+            .map_err(|_| anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin))
     };
-    Ok(Hold { ns: (number("us")? * 1e3).round() as u64, share_ppm: (number("percent")? * 1e4).round() as u32 })
+    Ok(Hold {
+        ns: (number("us")? * 1e3).round() as u64,
+        share_ppm: (number("percent")? * 1e4).round() as u32,
+    })
 }

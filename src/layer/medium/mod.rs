@@ -24,7 +24,12 @@ pub struct Found {
 ///
 /// # Errors
 /// When the medium is of a kind that no layer here joins.
-pub fn plan(medium: &Medium, found: &Found, sibling: Option<usize>, context: &mut PlanContext) -> Result<Exposed> {
+pub fn plan(
+    medium: &Medium,
+    found: &Found,
+    sibling: Option<usize>,
+    context: &mut PlanContext,
+) -> Result<Exposed> {
     match medium {
         Medium::File { path, keep, .. } => Ok(plan_file(&sibling_path(path, sibling), *keep, found, context)),
         Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),

@@ -36,8 +36,17 @@ impl Layer for FileSystem {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let kind = kind_of(spec);
-        ensure!(below.place == HOST, "{}: fs can stand on this host only, not on {}", spec.origin, below.place);
-        ensure!(below.block, "{}: fs({kind}) needs a block device below it; hint: put loop between", spec.origin);
+        ensure!(
+            below.place == HOST,
+            "{}: fs can stand on this host only, not on {}",
+            spec.origin,
+            below.place
+        );
+        ensure!(
+            below.block,
+            "{}: fs({kind}) needs a block device below it; hint: put loop between",
+            spec.origin
+        );
         ensure!(
             below.bytes >= LEAST_BYTES,
             "{}: fs({kind}) needs at least {} below it, there are {}",
@@ -59,7 +68,13 @@ impl Layer for FileSystem {
         context.add("create the file on it", Op::MakeFile(file));
         let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.seed };
         context.add("fill the file on it", Op::FillFile(fill));
-        Ok(Exposed { path: PathRef::Path(path), bytes, block: false, writable: context.writable, ..below.clone() })
+        Ok(Exposed {
+            path: PathRef::Path(path),
+            bytes,
+            block: false,
+            writable: context.writable,
+            ..below.clone()
+        })
     }
 }
 

@@ -23,7 +23,12 @@ impl Layer for Loop {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        ensure!(below.place == HOST, "{}: loop can stand on this host only, not on {}", spec.origin, below.place);
+        ensure!(
+            below.place == HOST,
+            "{}: loop can stand on this host only, not on {}",
+            spec.origin,
+            below.place
+        );
         let attach = AttachLoop {
             backing: below.path.clone(),
             bytes: below.bytes,

@@ -2,7 +2,8 @@
 //!
 //! What is known less well than with our own engine: fio gives its window in whole milliseconds (hence
 //! `shortest_slice_ns`); it does not tell completions outside the window or the time to drain (0 in the
-//! result, docs/result-format.md); its buckets are 1/64 of their value wide and named by their middle, so a
+//! result, docs/result-format.md); its count of I/Os and of latencies may differ by what was in flight when its
+//! ramp ended; its buckets are 1/64 of their value wide and named by their middle, so a
 //! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
 //! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
 
@@ -60,7 +61,16 @@ impl Fio {
             .tempdir()
             .map_err(|source| EngineError::System { action: "make a folder for fio".into(), source })?;
         let filename = safe_filename(&target.path, folder.path())?;
-        let mut fio = Fio { version, why: String::new(), ioengine: "psync", target: target.clone(), filename, jobs, folder, slices: 0 };
+        let mut fio = Fio {
+            version,
+            why: String::new(),
+            ioengine: "psync",
+            target: target.clone(),
+            filename,
+            jobs,
+            folder,
+            slices: 0,
+        };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
         Ok(fio)
     }
@@ -112,7 +122,9 @@ impl Fio {
             line("percentage_random", &job.percentage_random);
         }
         // fio starts anew each slice: with one seed it would read the same blocks each time.
-        line("randseed", &job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        // fio parses it as a signed number.
+        line("randseed", &(seed >> 1));
         if job.buffer_compress_percentage > 0 {
             line("buffer_compress_percentage", &job.buffer_compress_percentage);
         } else {
@@ -173,7 +185,9 @@ impl Fio {
         let text = std::fs::read_to_string(&report).unwrap_or_default();
         let parsed = parse(&text);
         match parsed {
-            Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => Ok(report),
+            Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => {
+                Ok(report)
+            }
             Ok(_) => Err(fio_failed(&output, &text)),
             Err(_) if !output.status.success() => Err(fio_failed(&output, &text)),
             Err(cause) => Err(EngineError::Output(cause)),
@@ -247,7 +261,9 @@ fn command_line(report: &Path, jobs: &Path, readonly: bool) -> Vec<String> {
 fn version() -> Result<String, EngineError> {
     let output = match Command::new("fio").arg("--version").stdin(Stdio::null()).output() {
         Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(EngineError::Missing(missing())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(EngineError::Missing(missing()));
+        }
         Err(source) => return Err(system("start", Path::new("fio"), source)),
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -257,13 +273,20 @@ fn version() -> Result<String, EngineError> {
 
 /// The need that the engine `fio` has.
 pub fn missing() -> Missing {
-    Missing { what: "fio".into(), why: "to run jobs with the engine fio".into(), command: "apt-get install fio".into() }
+    Missing {
+        what: "fio".into(),
+        why: "to run jobs with the engine fio".into(),
+        command: "apt-get install fio".into(),
+    }
 }
 
 /// Jobs with their region made explicit, as fio would otherwise use or grow what it finds.
 fn fitted(target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
     if !target.hold.is_none() {
-        return Err(EngineError::Unfit("fio cannot hold completions back; hint: use the engine sync or uring under the layer delay".into()));
+        return Err(EngineError::Unfit(
+            "fio cannot hold completions back; hint: use the engine sync or uring under the layer delay"
+                .into(),
+        ));
     }
     if jobs.is_empty() {
         return Err(EngineError::Unfit("no job to run".into()));
@@ -276,10 +299,14 @@ fn fitted(target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
 fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
     let (path, name) = (target.path.display(), &job.name);
     if job.rw.writes() && !target.writable {
-        return Err(EngineError::Unfit(format!("job \"{name}\" writes, and writing to {path} was not permitted")));
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" writes, and writing to {path} was not permitted"
+        )));
     }
     if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
-        return Err(EngineError::Unfit(format!("job \"{name}\": bs, iodepth and numjobs must be at least 1")));
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\": bs, iodepth and numjobs must be at least 1"
+        )));
     }
     let rest = usable.saturating_sub(job.offset);
     let size = job.size.unwrap_or(rest) / job.bs * job.bs;
@@ -295,7 +322,8 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
 
 fn target_bytes(path: &Path) -> Result<u64, EngineError> {
     // The end of a block device is found by seeking; its metadata say 0.
-    let mut file = File::open(path).map_err(|source| EngineError::Unfit(format!("cannot open {}: {source}", path.display())))?;
+    let mut file = File::open(path)
+        .map_err(|source| EngineError::Unfit(format!("cannot open {}: {source}", path.display())))?;
     file.seek(SeekFrom::End(0)).map_err(|source| system("measure", path, source))
 }
 
@@ -309,7 +337,10 @@ fn safe_filename(path: &Path, folder: &Path) -> Result<String, EngineError> {
     let link = folder.join("target");
     std::os::unix::fs::symlink(&absolute, &link).map_err(|source| system("link", &link, source))?;
     link.to_str().filter(plain).map(str::to_owned).ok_or_else(|| {
-        EngineError::Unfit(format!("the folder for temporary files, {}, has a name that fio cannot take", folder.display()))
+        EngineError::Unfit(format!(
+            "the folder for temporary files, {}, has a name that fio cannot take",
+            folder.display()
+        ))
     })
 }
 
@@ -331,11 +362,15 @@ fn wait_within(mut child: Child, limit: Duration) -> Result<Output, EngineError>
                 // Both fail only if it has just ended by itself.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() });
+                return Err(EngineError::Fio {
+                    status: format!("killed after {limit:?}"),
+                    words: "it did not end in time".into(),
+                });
             }
         }
     };
-    let [stdout, stderr] = [readers.0, readers.1].map(|reader| reader.and_then(|reader| reader.join().ok()).unwrap_or_default());
+    let [stdout, stderr] =
+        [readers.0, readers.1].map(|reader| reader.and_then(|reader| reader.join().ok()).unwrap_or_default());
     Ok(Output { status, stdout, stderr })
 }
 
@@ -350,7 +385,12 @@ fn drain(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHand
 
 fn fio_failed(output: &Output, report: &str) -> EngineError {
     let outside_json = report.split('{').next().unwrap_or_default();
-    let all = [String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout), outside_json.into()].concat();
+    let all = [
+        String::from_utf8_lossy(&output.stderr),
+        String::from_utf8_lossy(&output.stdout),
+        outside_json.into(),
+    ]
+    .concat();
     let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let words = lines[lines.len().saturating_sub(5)..].join("; ");
     let words = if words.is_empty() { "it said nothing".into() } else { words };
@@ -424,7 +464,9 @@ fn convert(report: &Report) -> Result<SliceResult, EngineError> {
         }
     }
     if result.window_ns == 0 && result.errors == 0 {
-        return Err(EngineError::Output("it completed nothing in a window of 0 ms; hint: a longer slice".into()));
+        return Err(EngineError::Output(
+            "it completed nothing in a window of 0 ms; hint: a longer slice".into(),
+        ));
     }
     result.window_start_ns = monotonic_at(report.timestamp_ms).saturating_sub(result.window_ns);
     Ok(result)
@@ -446,7 +488,8 @@ fn add_direction(sum: &mut Direction, side: &SideReport) -> Result<(), EngineErr
 
 fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineError> {
     for (middle, count) in &latency.bins {
-        let ns: u64 = middle.parse().map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;
+        let ns: u64 =
+            middle.parse().map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;
         for _ in 0..*count {
             histogram.record(ns);
         }
@@ -458,4 +501,196 @@ fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineEr
 pub fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join("fio")).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_load::{Hold, Rw};
+
+    fn target(path: &Path, writable: bool) -> TargetSpec {
+        TargetSpec { path: path.to_owned(), bytes: None, writable, hold: Hold::default() }
+    }
+
+    fn file_of(bytes: usize, name: &str) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, vec![0xA5; bytes]).unwrap();
+        (dir, path)
+    }
+
+    fn without_fio() -> bool {
+        if installed().is_none() {
+            println!("skipped: needs fio");
+        }
+        installed().is_none()
+    }
+
+    fn time(ms: u64) -> SliceSpec {
+        SliceSpec { bound: Bound::Time { ns: ms * 1_000_000 }, min_discard_ns: 30_000_000, flush: false }
+    }
+
+    #[test]
+    fn the_real_fio_reads_a_slice() {
+        if without_fio() {
+            return;
+        }
+        let (_dir, path) = file_of(4 << 20, "with space:and$dollar");
+        let jobs = [Job::default(), Job { iodepth: 8, numjobs: 2, bs: 16384, ..Job::default() }];
+        let mut fio = Fio::prepare(&target(&path, false), &jobs).unwrap();
+        assert!(fio.name().starts_with("fio 3."), "{}", fio.name());
+        let result = fio.slice(&time(200)).unwrap();
+        assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
+        assert!(result.read.ios > 100 && result.read.bytes > result.read.ios * 4096, "{result:?}");
+        // fio counts what is in flight when its ramp ends on one side only: 1 + 8 * 2 at most.
+        assert!(result.read.latency.count().abs_diff(result.read.ios) <= 17, "{result:?}");
+        assert_eq!((result.write.ios, result.errors, result.flush_ns), (0, 0, None));
+        assert!(result.cpu_system_ns > 0 && result.discarded_ns == 30_000_000);
+        let end = result.window_start_ns + result.window_ns;
+        assert!(end <= monotonic_ns() && monotonic_ns() - end < 20_000_000_000);
+        let words = fio.command().unwrap();
+        assert!(words.iter().any(|word| word == "--readonly"), "{words:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), vec![0xA5; 4 << 20], "a reading job changed the file");
+    }
+
+    #[test]
+    fn the_real_fio_writes_within_its_region_and_flushes() {
+        if without_fio() {
+            return;
+        }
+        let (_dir, path) = file_of(3 << 20, "x");
+        let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
+        let job = Job {
+            rw: Rw::RandWrite,
+            iodepth: 4,
+            numjobs: 2,
+            offset: 1 << 20,
+            fdatasync: 16,
+            ..Job::default()
+        };
+        let mut fio = Fio::prepare(&bounded, &[job]).unwrap();
+        let spec = SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true };
+        let result = fio.slice(&spec).unwrap();
+        assert_eq!((result.write.bytes, result.write.latency.count()), (2 << 20, 512));
+        assert!(result.sync_latency.count() >= 16, "{}", result.sync_latency.count());
+        assert!(result.flush_ns.is_some());
+        let after = std::fs::read(&path).unwrap();
+        assert_eq!(after.len(), 3 << 20);
+        let touched = |range: std::ops::Range<usize>| after[range].iter().any(|byte| *byte != 0xA5);
+        assert!(!touched(0..1 << 20) && touched(1 << 20..2 << 20) && !touched(2 << 20..3 << 20));
+    }
+
+    #[test]
+    fn slices_draw_different_offsets() {
+        if without_fio() {
+            return;
+        }
+        let (_dir, path) = file_of(1 << 20, "x");
+        let mut fio = Fio::prepare(&target(&path, false), &[Job::default()]).unwrap();
+        let first = fio.job_file(&time(50));
+        fio.slice(&time(50)).unwrap();
+        assert_ne!(first, fio.job_file(&time(50)));
+    }
+
+    #[test]
+    fn fio_words_come_through_when_it_fails() {
+        if without_fio() {
+            return;
+        }
+        let (_dir, path) = file_of(1 << 20, "x");
+        let mut fio = Fio::prepare(&target(&path, false), &[Job::default()]).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let error = fio.slice(&time(50)).unwrap_err();
+        assert!(
+            matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")),
+            "{error}"
+        );
+        assert!(!path.exists(), "fio made the file");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_fio_runs() {
+        let (_dir, path) = file_of(1 << 20, "x");
+        let refused = |job: Job, target: &TargetSpec| {
+            let error = fitted(target, &[job]).unwrap_err();
+            assert_eq!(error.code(), crate::exit::BAD_INPUT);
+            error.to_string()
+        };
+        let plain = target(&path, false);
+        assert!(
+            refused(Job { size: Some(2 << 20), ..Job::default() }, &plain).contains("wants 2097152 bytes")
+        );
+        assert!(refused(Job { offset: 1 << 20, ..Job::default() }, &plain).contains("has 1048576 bytes"));
+        assert!(refused(Job { rw: Rw::RandRw, ..Job::default() }, &plain).contains("not permitted"));
+        assert!(refused(Job { bs: 0, ..Job::default() }, &plain).contains("at least 1"));
+        let held = TargetSpec { hold: Hold { ns: 5, share_ppm: 0 }, ..plain };
+        assert!(refused(Job::default(), &held).contains("cannot hold"));
+        assert!(
+            refused(Job::default(), &target(Path::new("/nonexistent/x"), false))
+                .contains("cannot open /nonexistent/x")
+        );
+    }
+
+    #[test]
+    fn its_absence_names_the_command() {
+        let error = EngineError::Missing(missing());
+        assert_eq!(error.code(), crate::exit::UNMET_NEED);
+        assert!(error.to_string().contains("apt-get install fio"), "{error}");
+    }
+
+    #[test]
+    fn errors_of_io_are_counted_and_garbage_is_refused() {
+        let side = r#"{"io_bytes":4096,"total_ios":1,"runtime":100,"lat_ns":{"bins":{"1016":1}}}"#;
+        let text = |err: u32| {
+            format!(
+                r#"fio: some warning
+            {{"timestamp_ms":1,"jobs":[{{"read":{side},"write":{side},"sync":{{"lat_ns":{{}}}},"job_runtime":100,"usr_cpu":50.0,"sys_cpu":25.0,"total_err":{err},"first_error":{}}}]}} trailing"#,
+                if err > 0 { 5 } else { 0 }
+            )
+        };
+        let result = convert(&parse(&text(3)).unwrap()).unwrap();
+        assert_eq!(
+            (result.errors, result.window_ns, result.cpu_user_ns, result.cpu_system_ns),
+            (3, 100_000_000, 50_000_000, 25_000_000)
+        );
+        assert!(result.first_error.unwrap().contains("Input/output error"));
+        assert_eq!(result.read.latency.count(), 1);
+        assert_eq!(convert(&parse(&text(0)).unwrap()).unwrap().first_error, None);
+        for garbage in ["", "{", "fio: died", r#"{"jobs":[]}"#, r#"{"timestamp_ms":1,"jobs":[]}"#] {
+            assert!(parse(garbage).is_err(), "{garbage}");
+        }
+        let nameless = text(0).replace("1016", "x");
+        assert!(convert(&parse(&nameless).unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_hanging_fio_is_killed() {
+        let child =
+            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let start = Instant::now();
+        let error = wait_within(child, Duration::from_millis(100)).unwrap_err();
+        assert!(error.to_string().contains("killed after"), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
+    /// fio's bucket of a value: 64 a doubling, named by its middle.
+    fn fio_middle(ns: u64) -> u64 {
+        if ns < 128 {
+            return ns;
+        }
+        let shift = 63 - ns.leading_zeros() as u64 - 6;
+        (ns >> shift << shift) + (1 << shift) / 2
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_latency_is_off_by_less_than_the_stated_bound(ns in 1u64..17_000_000_000) {
+            let mut histogram = Histogram::new();
+            histogram.record(fio_middle(ns));
+            let (low, high) = (histogram.min().unwrap() as f64, histogram.max().unwrap() as f64);
+            let truth = ns as f64;
+            proptest::prop_assert!((low - truth).abs() / truth < 0.016, "{} {}", low, truth);
+            proptest::prop_assert!((high - truth).abs() / truth < 0.016, "{} {}", high, truth);
+        }
+    }
 }

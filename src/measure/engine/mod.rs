@@ -105,7 +105,11 @@ impl From<EngineError> for Failed {
 ///
 /// # Errors
 /// What does not fit, is missing, or was refused.
-pub fn prepare(target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError> {
+pub fn prepare(
+    target: &TargetSpec,
+    jobs: &[Job],
+    engine: Option<Engine>,
+) -> Result<Box<dyn LoadEngine>, EngineError> {
     let kind = ALL.iter().find(|kind| (kind.answers)(engine));
     let kind = kind.ok_or_else(|| EngineError::Unfit(format!("no engine answers to {engine:?}")))?;
     (kind.prepare)(target, jobs, engine)
@@ -119,7 +123,8 @@ mod tests {
 
     #[test]
     fn every_engine_has_one_member_and_a_line_of_help() {
-        let native = [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
+        let native =
+            [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
         for engine in native.into_iter().chain([None, Some(Engine::Fio)]) {
             assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
         }

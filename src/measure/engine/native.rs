@@ -15,7 +15,11 @@ pub(super) static KIND: Kind = Kind {
 /// A worker of crates/load.
 pub struct Native(Worker);
 
-fn prepare(target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError> {
+fn prepare(
+    target: &TargetSpec,
+    jobs: &[Job],
+    engine: Option<Engine>,
+) -> Result<Box<dyn LoadEngine>, EngineError> {
     let named = match engine {
         Some(Engine::Native(name)) => Some(name),
         Some(Engine::Fio) | None => None,

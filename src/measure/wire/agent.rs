@@ -71,7 +71,12 @@ pub trait Handler {
     ///
     /// # Errors
     /// Why the job cannot run there.
-    fn prepare(&mut self, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+    fn prepare(
+        &mut self,
+        target: &TargetSpec,
+        jobs: &[Job],
+        engine: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
         Ok(engine::prepare(target, jobs, engine).map_err(Failed::from)?)
     }
 }
@@ -104,7 +109,9 @@ pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut
 /// # Errors
 /// As [`serve`].
 pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
-    let served = stdio().context("cannot use stdin and stdout").and_then(|(reader, writer)| serve(reader, writer, handler));
+    let served = stdio()
+        .context("cannot use stdin and stdout")
+        .and_then(|(reader, writer)| serve(reader, writer, handler));
     super::ssh::remove_self();
     served
 }
@@ -139,7 +146,9 @@ impl Agent<'_> {
             Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
             Request::Clock => Response::Clock { monotonic_ns: monotonic_ns() },
-            Request::Prepare { worker, target, jobs, engine } => self.prepare(worker, &target, &jobs, engine)?,
+            Request::Prepare { worker, target, jobs, engine } => {
+                self.prepare(worker, &target, &jobs, engine)?
+            }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
                 return Ok((Response::Slice(scalars), blob));
@@ -152,7 +161,9 @@ impl Agent<'_> {
             Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
             Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
             Request::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
-            Request::DiskBySerial { serial } => Response::Disk { path: self.handler.disk_by_serial(&serial)? },
+            Request::DiskBySerial { serial } => {
+                Response::Disk { path: self.handler.disk_by_serial(&serial)? }
+            }
             Request::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
             }
@@ -165,7 +176,13 @@ impl Agent<'_> {
         Ok((response, Vec::new()))
     }
 
-    fn prepare(&mut self, number: u32, target: &TargetSpec, jobs: &[Job], engine: Option<Engine>) -> Result<Response> {
+    fn prepare(
+        &mut self,
+        number: u32,
+        target: &TargetSpec,
+        jobs: &[Job],
+        engine: Option<Engine>,
+    ) -> Result<Response> {
         if self.workers.contains_key(&number) {
             return Err(Failed::input(format!("worker {number} exists already")).into());
         }
@@ -179,7 +196,9 @@ impl Agent<'_> {
     }
 
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
-        self.workers.get_mut(&number).ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
+        self.workers
+            .get_mut(&number)
+            .ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
     }
 }
 
@@ -187,14 +206,18 @@ fn parse(frame: &Frame) -> Result<Request> {
     if frame.kind != Kind::Request {
         return Err(anyhow!("a {:?} frame is no request", frame.kind));
     }
-    let envelope: Envelope = serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
-    serde_json::from_str(envelope.body.get())
-        .with_context(|| format!("cannot understand the request {}", frame::escaped(envelope.body.get().as_bytes())))
+    let envelope: Envelope =
+        serde_json::from_slice(&frame.json).context("cannot parse the request's envelope")?;
+    serde_json::from_str(envelope.body.get()).with_context(|| {
+        format!("cannot understand the request {}", frame::escaped(envelope.body.get().as_bytes()))
+    })
 }
 
 fn hello(protocol: u16, iotax: &str) -> Result<Response> {
     if protocol != PROTOCOL {
-        return Err(anyhow!("the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"));
+        return Err(anyhow!(
+            "the host (iotax {iotax}) speaks wire protocol {protocol}, this agent {PROTOCOL}"
+        ));
     }
     let system = rustix::system::uname();
     Ok(Response::Hello(AgentInfo {
@@ -254,7 +277,13 @@ struct Running {
 }
 
 /// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
-fn send<W: Write>(writer: &Mutex<W>, kind: Kind, id: u64, body: &impl Serialize, blob: Vec<u8>) -> Result<(), FrameError> {
+fn send<W: Write>(
+    writer: &Mutex<W>,
+    kind: Kind,
+    id: u64,
+    body: &impl Serialize,
+    blob: Vec<u8>,
+) -> Result<(), FrameError> {
     let bytes = enclose(id, body)
         .map_err(|error| error.to_string())
         .and_then(|json| frame::encode(&Frame { kind, json, blob }).map_err(|error| error.to_string()));

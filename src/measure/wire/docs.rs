@@ -16,7 +16,8 @@ fn blocks<'a>(page: &'a str, info: &str) -> Vec<&'a str> {
 /// Parses, prints again, and compares as values: no field is lost or renamed.
 fn parsed<T: DeserializeOwned + Serialize>(block: &str) -> T {
     let value: T = serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
-    let (given, printed): (serde_json::Value, _) = (serde_json::from_str(block).unwrap(), serde_json::to_value(&value).unwrap());
+    let (given, printed): (serde_json::Value, _) =
+        (serde_json::from_str(block).unwrap(), serde_json::to_value(&value).unwrap());
     assert_eq!(subset(&given, &printed), Ok(()), "{block}");
     value
 }
@@ -24,9 +25,11 @@ fn parsed<T: DeserializeOwned + Serialize>(block: &str) -> T {
 /// Facts grow: what the page shows must be there, more may be.
 fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), String> {
     match (small, large) {
-        (serde_json::Value::Object(small), serde_json::Value::Object(large)) => small.iter().try_for_each(|(key, value)| {
-            subset(value, large.get(key).ok_or_else(|| format!("{key} is lost"))?)
-        }),
+        (serde_json::Value::Object(small), serde_json::Value::Object(large)) => {
+            small.iter().try_for_each(|(key, value)| {
+                subset(value, large.get(key).ok_or_else(|| format!("{key} is lost"))?)
+            })
+        }
         (small, large) if small == large => Ok(()),
         (small, large) => Err(format!("{small} became {large}")),
     }
@@ -45,14 +48,18 @@ fn every_request_is_shown_and_parses() {
 #[test]
 fn every_response_is_shown_and_parses() {
     let shown: Vec<Response> = blocks(PAGE, "json response").into_iter().map(parsed).collect();
-    let tags: BTreeSet<_> = shown.iter().map(|response| serde_json::to_value(response).unwrap()["response"].to_string()).collect();
+    let tags: BTreeSet<_> = shown
+        .iter()
+        .map(|response| serde_json::to_value(response).unwrap()["response"].to_string())
+        .collect();
     assert_eq!(tags.len(), 14, "{tags:?}");
 }
 
 #[test]
 fn the_frame_is_a_clock_request() {
     let hex: String = blocks(PAGE, "hex frame")[0].chars().filter(char::is_ascii_hexdigit).collect();
-    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let bytes: Vec<u8> =
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
     let frame = frame::read(&mut bytes.as_slice()).unwrap();
     assert_eq!(frame.kind, Kind::Request);
     let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();

@@ -44,8 +44,11 @@ impl LoadEngine for FakeEngine {
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        let Bound::Time { ns } = spec.bound else { return Err(EngineError::Unfit("no bytes here".into())) };
-        let mut result = SliceResult { window_ns: ns, flush_ns: spec.flush.then_some(5), ..SliceResult::default() };
+        let Bound::Time { ns } = spec.bound else {
+            return Err(EngineError::Unfit("no bytes here".into()));
+        };
+        let mut result =
+            SliceResult { window_ns: ns, flush_ns: spec.flush.then_some(5), ..SliceResult::default() };
         result.read.ios = 100;
         (1..=100).for_each(|i| result.read.latency.record(i * 1000));
         Ok(result)
@@ -53,6 +56,7 @@ impl LoadEngine for FakeEngine {
 }
 
 impl Handler for FakeHandler {
+    #[allow(clippy::needless_update, reason = "facts grow")]
     fn facts(&mut self, _devices: &[PathBuf]) -> Result<Facts> {
         Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
     }
@@ -97,7 +101,12 @@ impl Handler for FakeHandler {
         Ok(CpuTimes { idle_ns: 9, ..CpuTimes::default() })
     }
 
-    fn prepare(&mut self, _target: &TargetSpec, _jobs: &[Job], _engine: Option<Engine>) -> Result<Box<dyn LoadEngine>> {
+    fn prepare(
+        &mut self,
+        _target: &TargetSpec,
+        _jobs: &[Job],
+        _engine: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
         self.alive.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(FakeEngine(self.alive.clone())))
     }

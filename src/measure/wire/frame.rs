@@ -69,7 +69,9 @@ pub enum FrameError {
         seen: String,
     },
     /// A frame of another protocol.
-    #[error("it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends")]
+    #[error(
+        "it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends"
+    )]
     Version {
         /// Of the peer.
         theirs: u16,
@@ -130,7 +132,9 @@ pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
         }
         match read_some(reader, &mut byte)? {
             0 if seen.is_empty() => return Err(FrameError::Eof),
-            0 => return Err(FrameError::NoPreamble { seen: escaped(&seen) }),
+            0 => {
+                return Err(FrameError::NoPreamble { seen: escaped(&seen) });
+            }
             _ => seen.push(byte[0]),
         }
     }

@@ -324,7 +324,9 @@ mod tests {
     fn a_result_crosses_whole() {
         let (scalars, blob) = pack(&some_result());
         let json = serde_json::to_string(&Response::Slice(scalars)).unwrap();
-        let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else { panic!("another response") };
+        let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else {
+            panic!("another response")
+        };
         assert_eq!(unpack(scalars, &blob).unwrap(), some_result());
     }
 

@@ -155,7 +155,10 @@ impl Peer {
     ///
     /// # Errors
     /// When no socket pair can be made.
-    pub fn in_process(name: impl Into<String>, mut handler: Box<dyn Handler + Send>) -> std::io::Result<Peer> {
+    pub fn in_process(
+        name: impl Into<String>,
+        mut handler: Box<dyn Handler + Send>,
+    ) -> std::io::Result<Peer> {
         let (ours, theirs) = UnixStream::pair()?;
         let theirs_writer = theirs.try_clone()?;
         thread::spawn(move || serve(theirs, theirs_writer, &mut *handler));
@@ -227,11 +230,15 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::call`].
-    pub fn slice(&mut self, worker: u32, spec: &SliceSpec, limit: Duration) -> Result<SliceResult, WireError> {
+    pub fn slice(
+        &mut self,
+        worker: u32,
+        spec: &SliceSpec,
+        limit: Duration,
+    ) -> Result<SliceResult, WireError> {
         match self.call_with_blob(Request::Slice { worker, spec: *spec }, limit)? {
-            (Response::Slice(scalars), blob) => {
-                unpack(scalars, &blob).map_err(|what| self.fail(WireFault::Garbled { request: "slice", what }))
-            }
+            (Response::Slice(scalars), blob) => unpack(scalars, &blob)
+                .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
         }
     }
@@ -280,13 +287,20 @@ impl Peer {
         match answer {
             Response::Clock { monotonic_ns } => {
                 let middle = before + (after - before) / 2;
-                Ok(ClockOffset { offset_ns: monotonic_ns.wrapping_sub(middle) as i64, round_trip_ns: after - before })
+                Ok(ClockOffset {
+                    offset_ns: monotonic_ns.wrapping_sub(middle) as i64,
+                    round_trip_ns: after - before,
+                })
             }
             other => Err(self.unexpected("clock", &other)),
         }
     }
 
-    fn call_with_blob(&mut self, request: Request, limit: Duration) -> Result<(Response, Vec<u8>), WireError> {
+    fn call_with_blob(
+        &mut self,
+        request: Request,
+        limit: Duration,
+    ) -> Result<(Response, Vec<u8>), WireError> {
         if let Some(cause) = &self.poison {
             return Err(self.error(WireFault::Poisoned(cause.clone())));
         }
@@ -309,7 +323,12 @@ impl Peer {
         }
     }
 
-    fn wait(&self, id: u64, request: &'static str, limit: Duration) -> Result<(Response, Vec<u8>), WireFault> {
+    fn wait(
+        &self,
+        id: u64,
+        request: &'static str,
+        limit: Duration,
+    ) -> Result<(Response, Vec<u8>), WireFault> {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -319,20 +338,25 @@ impl Peer {
                 Err(RecvTimeoutError::Timeout) if left <= self.silence => {
                     return Err(WireFault::Timeout { request, limit });
                 }
-                Err(RecvTimeoutError::Timeout) => return Err(WireFault::Silent(self.silence, request)),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(WireFault::Silent(self.silence, request));
+                }
             };
             let garbled = |what: String| WireFault::Garbled { request, what };
-            let envelope: Envelope = serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
+            let envelope: Envelope =
+                serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
             if envelope.id != id {
                 return Err(garbled(format!("it bears number {}, expected was {id}", envelope.id)));
             }
             match frame.kind {
-                Kind::Progress if Instant::now() >= deadline => return Err(WireFault::Timeout { request, limit }),
+                Kind::Progress if Instant::now() >= deadline => {
+                    return Err(WireFault::Timeout { request, limit });
+                }
                 Kind::Progress => {}
                 Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
                 Kind::Response => {
-                    let response =
-                        serde_json::from_str(envelope.body.get()).map_err(|error| garbled(error.to_string()))?;
+                    let response = serde_json::from_str(envelope.body.get())
+                        .map_err(|error| garbled(error.to_string()))?;
                     return Ok((response, frame.blob));
                 }
             }
@@ -447,17 +471,23 @@ mod tests {
         let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
         assert_eq!(peer.hello("r1", QUICK_LIMIT).unwrap().pid, std::process::id());
         for worker in [1, 2, 70] {
-            let prepared = peer.prepare(worker, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+            let prepared =
+                peer.prepare(worker, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
             assert_eq!(prepared.engine, "fake");
         }
         assert_eq!(alive.load(Ordering::SeqCst), 3);
         let result = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
-        assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
+        assert_eq!(
+            (result.window_ns, result.read.latency.count(), result.flush_ns),
+            (10_000_000, 100, Some(5))
+        );
         peer.end(2).unwrap();
         assert_eq!(alive.load(Ordering::SeqCst), 2);
         let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
         assert!(again.to_string().contains("there is no worker 2"), "{again}");
-        let doubled = peer.prepare(1, &target(false), &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT).unwrap_err();
+        let doubled = peer
+            .prepare(1, &target(false), &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT)
+            .unwrap_err();
         assert!(doubled.to_string().contains("worker 1 exists already"), "{doubled}");
         peer.bye().unwrap();
         assert_eq!(alive.load(Ordering::SeqCst), 0);
@@ -502,9 +532,14 @@ mod tests {
     fn an_unknown_request_is_answered_under_its_number() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut asked = ours.try_clone().unwrap();
-        let agent = thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
+        let agent =
+            thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
         asked.write_all(&answer(9, Kind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
-        asked.write_all(&frame::encode(&Frame { kind: Kind::Request, json: b"}{".to_vec(), blob: vec![] }).unwrap()).unwrap();
+        asked
+            .write_all(
+                &frame::encode(&Frame { kind: Kind::Request, json: b"}{".to_vec(), blob: vec![] }).unwrap(),
+            )
+            .unwrap();
         ours.shutdown(Shutdown::Write).unwrap();
         let mut from_agent = ours;
         frame::skip_to_preamble(&mut from_agent).unwrap();
@@ -537,7 +572,10 @@ mod tests {
         let late = peer.call(step(serde_json::json!({"sleep_ms": 3000})), SHORT).unwrap_err();
         assert!(matches!(late.fault, WireFault::Timeout { request: "step", .. }), "{late}");
         let next = peer.call(Request::Clock, Duration::from_secs(9)).unwrap_err();
-        assert!(matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")), "{next}");
+        assert!(
+            matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")),
+            "{next}"
+        );
         assert!(start.elapsed() < Duration::from_secs(2));
         assert!(!peer.is_usable());
     }
@@ -575,9 +613,15 @@ mod tests {
         let after_preamble = |bytes: &[u8]| said(&[&PREAMBLE[..], bytes].concat());
         assert!(matches!(said(b"").fault, WireFault::Frame(FrameError::Eof)));
         assert!(said(b"login: ").to_string().contains("not an iotax agent: it wrote \"login: \""));
-        assert!(matches!(said(&[b'y'; NOISE_LIMIT + 100]).fault, WireFault::Frame(FrameError::NoPreamble { .. })));
+        assert!(matches!(
+            said(&[b'y'; NOISE_LIMIT + 100]).fault,
+            WireFault::Frame(FrameError::NoPreamble { .. })
+        ));
         let garbage = after_preamble(b"[ 2.0] usb 1-1: new device");
-        assert!(garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"), "{garbage}");
+        assert!(
+            garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"),
+            "{garbage}"
+        );
         let mut other = answer(1, Kind::Response, &Response::Bye);
         other[4] = 7;
         let version = after_preamble(&other);
@@ -595,7 +639,10 @@ mod tests {
         let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
         let hello = Request::Hello { protocol: 2, iotax: "9.9".into(), run_id: "r".into() };
         let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
-        assert!(refused.to_string().contains("(iotax 9.9) speaks wire protocol 2, this agent 1"), "{refused}");
+        assert!(
+            refused.to_string().contains("(iotax 9.9) speaks wire protocol 2, this agent 1"),
+            "{refused}"
+        );
     }
 
     #[test]

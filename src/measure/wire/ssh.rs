@@ -81,8 +81,12 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
 /// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent
 /// when its stream ends.
 pub fn remove_self() {
-    let Ok(binary) = std::env::current_exe() else { return };
-    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else { return };
+    let Ok(binary) = std::env::current_exe() else {
+        return;
+    };
+    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else {
+        return;
+    };
     if binary.file_name() == Some("iotax".as_ref()) {
         // Nobody is left to tell; `remove_remote` finds what stays.
         let _ = std::fs::remove_file(&binary).and_then(|()| std::fs::remove_dir(folder));
@@ -90,7 +94,8 @@ pub fn remove_self() {
 }
 
 fn is_ours(folder: &Path) -> bool {
-    let named = folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("iotax-"));
+    let named =
+        folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("iotax-"));
     let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
         meta.is_dir() && meta.mode() & 0o777 == 0o700 && meta.uid() == rustix::process::geteuid().as_raw()
     });
@@ -110,7 +115,10 @@ fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
         Err(error)
     };
     if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return refuse(format!("\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST", host.escape_debug()));
+        return refuse(format!(
+            "\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST",
+            host.escape_debug()
+        ));
     }
     if !is_run_id(run_id) {
         return refuse(format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()));
@@ -156,23 +164,33 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         // Not current_exe: the link still leads to the binary when a new build has replaced it.
         None => PathBuf::from("/proc/self/exe"),
     };
-    let (sum, size) = File::open(&binary)
-        .and_then(cksum)
-        .map_err(|error| unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new()))?;
+    let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
+        unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new())
+    })?;
     let said = run_script(host, &script, Some(&binary), options)?;
     let folder = match said.verdict() {
         Some("tmp") => Folder::Tmp,
         Some("cache") => Folder::Cache,
         Some("arch") => {
             let theirs = said.marked("arch").unwrap_or("unknown");
-            return Err(said.error(host, format!("it is a {theirs} machine, and this iotax is built for {arch}")));
+            return Err(
+                said.error(host, format!("it is a {theirs} machine, and this iotax is built for {arch}"))
+            );
         }
         Some("exists") => {
-            return Err(said.error(host, format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}")));
+            return Err(said.error(
+                host,
+                format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}"),
+            ));
         }
         Some("nowhere") => {
             let hint = "hint: make ~/.cache a folder on a file system without noexec";
-            return Err(said.error(host, format!("no place for the agent: neither /tmp nor ~/.cache may be written and executed; {hint}")));
+            return Err(said.error(
+                host,
+                format!(
+                    "no place for the agent: neither /tmp nor ~/.cache may be written and executed; {hint}"
+                ),
+            ));
         }
         _ => return Err(said.error(host, "its shell did not run our script to the end".into())),
     };
@@ -202,7 +220,11 @@ fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Resu
         return Err(unreachable(host, "ssh has no stdin or stdout".into(), String::new()));
     };
     let words = child.words.clone();
-    let link = Link { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(move || child.end(END_GRACE)) };
+    let link = Link {
+        reader: Box::new(reader),
+        writer: Box::new(writer),
+        hang_up: Box::new(move || child.end(END_GRACE)),
+    };
     let mut peer = Peer::new(format!("ssh:{host}"), link, Box::new(move || words.text()));
     peer.hello(run_id, options.limit)?;
     Ok(peer)
@@ -216,7 +238,13 @@ struct Ssh {
 
 impl Ssh {
     fn spawn(host: &str, script: &str, stdin: Stdio, options: &SshOptions) -> Result<Ssh, WireError> {
-        let failed = |error: std::io::Error| unreachable(host, format!("cannot start ssh: {error}; hint: apt-get install openssh-client"), String::new());
+        let failed = |error: std::io::Error| {
+            unreachable(
+                host,
+                format!("cannot start ssh: {error}; hint: apt-get install openssh-client"),
+                String::new(),
+            )
+        };
         let mut command = Command::new("sh");
         // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
         // ssh stays in the terminal's foreground, where it may ask for a password.
@@ -285,7 +313,8 @@ impl Said {
             Some(status) if status.success() => String::new(),
             Some(status) => format!("; ssh ended with {status}"),
         };
-        let noise: String = self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
+        let noise: String =
+            self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
         let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
         unreachable(host, message + &status, tail(words.trim()))
     }
@@ -296,12 +325,20 @@ fn tail(text: &str) -> String {
     text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
-fn run_script(host: &str, script: &str, input: Option<&Path>, options: &SshOptions) -> Result<Said, WireError> {
+fn run_script(
+    host: &str,
+    script: &str,
+    input: Option<&Path>,
+    options: &SshOptions,
+) -> Result<Said, WireError> {
     let stdin = match input {
         None => Stdio::null(),
         Some(path) => {
             let file = File::open(path);
-            file.map_err(|error| unreachable(host, format!("cannot read {}: {error}", path.display()), String::new()))?.into()
+            file.map_err(|error| {
+                unreachable(host, format!("cannot read {}: {error}", path.display()), String::new())
+            })?
+            .into()
         }
     };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
@@ -354,7 +391,11 @@ impl Words {
         thread::spawn(move || {
             let mut buffer = [0u8; 1024];
             while let Ok(read @ 1..) = stderr.read(&mut buffer) {
-                shared.lock().unwrap_or_else(PoisonError::into_inner).0.push(&buffer[..read], LAST_WORDS_BYTES);
+                shared
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+                    .push(&buffer[..read], LAST_WORDS_BYTES);
             }
             shared.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
         });
@@ -397,3 +438,6 @@ fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
     }
     Ok((digest.finalize(), size))
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,12 +16,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "html",
-    help: "one self-contained page with drawings",
-    extension: "html",
-    render,
-};
+pub const RENDERER: Renderer =
+    Renderer { name: "html", help: "one self-contained page with drawings", extension: "html", render };
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
@@ -70,9 +66,7 @@ fn signed(text: &str) -> String {
         }
         before = c;
     }
-    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}")
-        .replace("\u{b1} ", "\u{b1}\u{a0}")
-        .replace(" %", "\u{a0}%")
+    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}").replace("\u{b1} ", "\u{b1}\u{a0}").replace(" %", "\u{a0}%")
 }
 
 fn head(findings: &Findings) -> Markup {
@@ -186,10 +180,7 @@ fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
 
 /// Which of the two figures of a write; nothing for reads.
 fn short_quantity(quantity: &str) -> &'static str {
-    match (
-        quantity.contains("(acknowledged"),
-        quantity.contains("(durable"),
-    ) {
+    match (quantity.contains("(acknowledged"), quantity.contains("(durable")) {
         (true, _) => "acknowledged",
         (_, true) => "durable",
         _ => "",
@@ -206,11 +197,8 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
         bar: Bar::of(&line.ratio),
         words: words_of(&line.ratio),
     };
-    let mut rows: Vec<IntervalRow> = bill
-        .lines
-        .iter()
-        .map(|line| row(line, line_class(&line.ratio), false))
-        .collect();
+    let mut rows: Vec<IntervalRow> =
+        bill.lines.iter().map(|line| row(line, line_class(&line.ratio), false)).collect();
     rows.push(row(&bill.total, line_class(&bill.total.ratio), true));
     rows.push(row(&bill.unexplained, "none", false));
     html! {
@@ -278,10 +266,8 @@ fn figures(workload: &WorkloadFindings) -> Markup {
 }
 
 fn latency_charts(workload: &WorkloadFindings) -> Markup {
-    let directions: Vec<&'static str> = ["read", "write"]
-        .into_iter()
-        .filter(|way| !curves(&workload.rows, way).is_empty())
-        .collect();
+    let directions: Vec<&'static str> =
+        ["read", "write"].into_iter().filter(|way| !curves(&workload.rows, way).is_empty()).collect();
     html! { @for direction in directions { (latency_chart(workload, direction)) } }
 }
 
@@ -290,25 +276,16 @@ fn curves<'a>(rows: &'a [Row], direction: &str) -> Vec<(&'a Row, Curve<'a>)> {
     let of = |latency: &&'a Latency| latency.direction == direction && latency.curve.len() > 1;
     let curve = |(at, row): (usize, &'a Row)| {
         let latency = row.latency.iter().find(of)?;
-        Some((
-            row,
-            Curve {
-                points: &latency.curve,
-                class: format!("c{}", at % STYLES),
-            },
-        ))
+        Some((row, Curve { points: &latency.curve, class: format!("c{}", at % STYLES) }))
     };
     rows.iter().enumerate().filter_map(curve).collect()
 }
 
 fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
-    let (rows, curves): (Vec<&Row>, Vec<Curve>) =
-        curves(&workload.rows, direction).into_iter().unzip();
+    let (rows, curves): (Vec<&Row>, Vec<Curve>) = curves(&workload.rows, direction).into_iter().unzip();
     let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
-    let words = format!(
-        "{direction} latency by percentile of {}; the table above has the figures",
-        names.join(", ")
-    );
+    let words =
+        format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));
     let ratios = sheet::latency_ratios(&workload.comparisons);
     html! {
         h3 { "Latency of " (direction) "s by percentile" }

@@ -17,11 +17,7 @@ impl Bar {
     pub(super) fn of(ratio: &Figure) -> Option<Bar> {
         let (low, high) = ratio.bounds()?;
         let change = |ratio: f64| 100.0 * (ratio - 1.0);
-        Some(Bar {
-            low: change(low),
-            middle: change(ratio.value()?),
-            high: change(high),
-        })
+        Some(Bar { low: change(low), middle: change(ratio.value()?), high: change(high) })
     }
 }
 
@@ -39,22 +35,10 @@ const FARTHEST: f64 = 1e4;
 impl Scale {
     /// Holds all bars, zero and the zone of no difference.
     pub(super) fn of(bars: &[Bar], zone: f64) -> Scale {
-        let low = bars
-            .iter()
-            .map(|bar| bar.low)
-            .fold(-zone * 1.5, f64::min)
-            .max(-100.0);
-        let high = bars
-            .iter()
-            .map(|bar| bar.high)
-            .fold(zone * 1.5, f64::max)
-            .min(FARTHEST);
+        let low = bars.iter().map(|bar| bar.low).fold(-zone * 1.5, f64::min).max(-100.0);
+        let high = bars.iter().map(|bar| bar.high).fold(zone * 1.5, f64::max).min(FARTHEST);
         let step = nice_step((high - low) / 4.0);
-        Scale {
-            from: (low / step).floor() * step,
-            to: (high / step).ceil() * step,
-            step,
-        }
+        Scale { from: (low / step).floor() * step, to: (high / step).ceil() * step, step }
     }
 
     fn at(&self, value: f64) -> String {
@@ -64,32 +48,20 @@ impl Scale {
 
     fn ticks(&self) -> Vec<f64> {
         let count = ((self.to - self.from) / self.step).round() as i32;
-        (0..=count)
-            .map(|tick| self.from + f64::from(tick) * self.step)
-            .collect()
+        (0..=count).map(|tick| self.from + f64::from(tick) * self.step).collect()
     }
 }
 
 /// 1, 2 or 5 times a power of ten.
 fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.max(1e-3).log10().floor());
-    [1.0, 2.0, 5.0]
-        .into_iter()
-        .map(|step| step * power)
-        .find(|step| *step >= rough)
-        .unwrap_or(10.0 * power)
+    [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough).unwrap_or(10.0 * power)
 }
 
 const ROW: f64 = 34.0;
 
 /// One interval on the shared axis.
-pub(super) fn interval(
-    bar: Option<Bar>,
-    scale: Scale,
-    zone: f64,
-    class: &str,
-    words: &str,
-) -> Markup {
+pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, words: &str) -> Markup {
     html! {
         svg class=(class) height=(ROW) role="img" aria-label=(words) {
             title { (words) }
@@ -144,25 +116,15 @@ const HEIGHT: f64 = 300.0;
 const TOP: f64 = 10.0;
 /// Share of the width left of the first percentile, for the labels of the latencies.
 const LEFT: f64 = 12.0;
-const MARKS: [(f64, &str); 6] = [
-    (0.0, "0"),
-    (0.5, "50"),
-    (0.9, "90"),
-    (0.99, "99"),
-    (0.999, "99.9"),
-    (0.9999, "99.99 %"),
-];
+const MARKS: [(f64, &str); 6] =
+    [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99 %")];
 
 /// Latency over percentile; both axes logarithmic, the percentiles in nines.
 pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
     let high = all().map(|point| point.1).max().unwrap_or(1).max(2) as f64;
-    let frame = Frame::of(
-        low,
-        high,
-        all().map(|point| nines(point.0)).fold(1.0, f64::max),
-    );
+    let frame = Frame::of(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
     html! {
         svg height=(HEIGHT + 24.0) role="img" aria-label=(words) {
             title { (words) }
@@ -193,11 +155,7 @@ struct Frame {
 impl Frame {
     fn of(low: f64, high: f64, nines: f64) -> Frame {
         // A little air, and never an empty range.
-        Frame {
-            low: low / 1.15,
-            high: high * 1.15,
-            nines,
-        }
+        Frame { low: low / 1.15, high: high * 1.15, nines }
     }
 
     fn x(&self, q: f64) -> String {
@@ -211,16 +169,10 @@ impl Frame {
 
     /// 1, 2 and 5 of each decade; only decades where those would crowd.
     fn latency_ticks(&self) -> Vec<f64> {
-        let steps: &[f64] = if self.high / self.low > 2e3 {
-            &[1.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
+        let steps: &[f64] = if self.high / self.low > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let all =
-            decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
-        all.filter(|ns| (self.low..=self.high).contains(ns))
-            .collect()
+        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+        all.filter(|ns| (self.low..=self.high).contains(ns)).collect()
     }
 }
 
@@ -240,31 +192,11 @@ mod tests {
 
     #[test]
     fn the_axis_holds_bars_zero_and_zone() {
-        let bars = [
-            Bar {
-                low: -16.2,
-                middle: -15.7,
-                high: -15.1,
-            },
-            Bar {
-                low: -3.0,
-                middle: -1.0,
-                high: 1.0,
-            },
-        ];
+        let bars =
+            [Bar { low: -16.2, middle: -15.7, high: -15.1 }, Bar { low: -3.0, middle: -1.0, high: 1.0 }];
         let scale = Scale::of(&bars, 2.0);
-        assert_eq!(
-            scale,
-            Scale {
-                from: -20.0,
-                to: 5.0,
-                step: 5.0
-            }
-        );
-        assert_eq!(
-            (scale.at(-20.0), scale.at(0.0)),
-            ("0.00%".into(), "80.00%".into())
-        );
+        assert_eq!(scale, Scale { from: -20.0, to: 5.0, step: 5.0 });
+        assert_eq!((scale.at(-20.0), scale.at(0.0)), ("0.00%".into(), "80.00%".into()));
         let none = Scale::of(&[], 2.0);
         assert!(none.from < -2.0 && none.to > 2.0);
         assert!(none.ticks().iter().any(|tick| tick.abs() < 1e-9));

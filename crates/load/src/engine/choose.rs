@@ -84,12 +84,8 @@ enum Tried {
 fn try_uring(trial: &Trial) -> io::Result<Tried> {
     let file = trial.file.try_clone()?;
     let region = trial.region;
-    let probe = std::thread::Builder::new()
-        .name("iotax-probe".into())
-        .spawn(move || probe(file, region))?;
-    probe
-        .join()
-        .unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
+    let probe = std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region))?;
+    probe.join().unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
 }
 
 fn probe(file: File, region: Region) -> io::Result<Tried> {
@@ -124,11 +120,7 @@ fn probe(file: File, region: Region) -> io::Result<Tried> {
     if let Some(failed) = done.iter().find(|completion| completion.result < 0) {
         return Err(io::Error::from_raw_os_error(-failed.result));
     }
-    Ok(if punted(&before) {
-        Tried::Punted
-    } else {
-        Tried::Inline
-    })
+    Ok(if punted(&before) { Tried::Punted } else { Tried::Inline })
 }
 
 /// Whether this thread's ring made worker threads. The kernel names them after the thread that
@@ -141,10 +133,7 @@ fn punted(before: &HashSet<(String, String)>) -> bool {
     let own = format!("iou-wrk-{thread}");
     let new = |found: &&(String, String)| !before.contains(*found);
     let after = punting_threads();
-    after
-        .iter()
-        .filter(new)
-        .any(|(_, name)| !initial || *name == own)
+    after.iter().filter(new).any(|(_, name)| !initial || *name == own)
 }
 
 /// (thread, name) of the process's io_uring worker threads.
@@ -155,15 +144,10 @@ fn punting_threads() -> HashSet<(String, String)> {
     let named = |entry: io::Result<std::fs::DirEntry>| {
         let entry = entry.ok()?;
         let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
-        Some((
-            entry.file_name().to_string_lossy().into_owned(),
-            name.trim().to_string(),
-        ))
+        Some((entry.file_name().to_string_lossy().into_owned(), name.trim().to_string()))
     };
     let workers = threads.filter_map(named);
-    workers
-        .filter(|(_, name)| name.starts_with("iou-wrk"))
-        .collect()
+    workers.filter(|(_, name)| name.starts_with("iou-wrk")).collect()
 }
 
 #[cfg(test)]
@@ -172,28 +156,16 @@ mod tests {
     use std::path::Path;
 
     fn job(iodepth: u32) -> Job {
-        Job {
-            iodepth,
-            direct: false,
-            ..Job::default()
-        }
+        Job { iodepth, direct: false, ..Job::default() }
     }
 
     fn chosen_on(folder: &Path, named: Option<EngineName>, iodepth: u32) -> Chosen {
         let path = folder.join("file");
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let file = File::open(&path).unwrap();
-        let region = Region {
-            offset: 0,
-            bs: 4096,
-            blocks: 256,
-        };
+        let region = Region { offset: 0, bs: 4096, blocks: 256 };
         let job = job(iodepth);
-        let trial = Trial {
-            job: &job,
-            file: &file,
-            region,
-        };
+        let trial = Trial { job: &job, file: &file, region };
         choose(named, &[trial]).unwrap()
     }
 
@@ -210,11 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let chosen = chosen_on(folder.path(), Some(EngineName::Sync), 32);
         assert_eq!(chosen.name, EngineName::Sync);
-        assert!(
-            chosen.why.starts_with("named by the user; sync has one"),
-            "{}",
-            chosen.why
-        );
+        assert!(chosen.why.starts_with("named by the user; sync has one"), "{}", chosen.why);
         assert!(chosen.why.contains("32 threads"), "{}", chosen.why);
         let chosen = chosen_on(folder.path(), Some(EngineName::Null), 32);
         assert_eq!(chosen.why, "named by the user");
@@ -252,11 +220,7 @@ mod tests {
         let chosen = chosen_on(folder.path(), None, 8);
         assert_eq!(chosen.name, EngineName::Sync);
         let refused = chosen.why.starts_with("io_uring is refused");
-        assert!(
-            refused || chosen.why.contains("worker threads"),
-            "{}",
-            chosen.why
-        );
+        assert!(refused || chosen.why.contains("worker threads"), "{}", chosen.why);
     }
 
     #[test]

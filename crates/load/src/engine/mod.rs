@@ -168,9 +168,6 @@ mod tests {
     #[test]
     fn an_unknown_engine_is_answered_with_the_known() {
         let error = "libaio".parse::<EngineName>().unwrap_err();
-        assert_eq!(
-            error,
-            "no engine \"libaio\"; hint: one of null, sync, uring"
-        );
+        assert_eq!(error, "no engine \"libaio\"; hint: one of null, sync, uring");
     }
 }

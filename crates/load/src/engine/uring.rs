@@ -21,9 +21,7 @@ pub(super) const KIND: Kind = Kind {
     start: |setup: Setup| {
         let depth = setup.depth;
         let named = |error: io::Error| io::Error::new(error.kind(), format!("io_uring: {error}"));
-        Lane::boxed(setup, |file, memory| {
-            Uring::new(file, depth, memory).map_err(named)
-        })
+        Lane::boxed(setup, |file, memory| Uring::new(file, depth, memory).map_err(named))
     },
 };
 
@@ -58,13 +56,7 @@ impl Uring {
         let fixed_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
         let timed_wait = ring.params().is_feature_ext_arg();
         let fixed_buffers = register(&ring, memory);
-        Ok(Uring {
-            ring,
-            file,
-            fixed_file,
-            fixed_buffers,
-            timed_wait,
-        })
+        Ok(Uring { ring, file, fixed_file, fixed_buffers, timed_wait })
     }
 
     fn entry(&self, io: &Io) -> squeue::Entry {
@@ -72,9 +64,7 @@ impl Uring {
         let entry = match (io.op, self.fixed_buffers) {
             (Op::Read, true) => on_file!(self, ReadFixed, buffer, len, 0).offset(at).build(),
             (Op::Read, false) => on_file!(self, Read, buffer, len).offset(at).build(),
-            (Op::Write, true) => on_file!(self, WriteFixed, buffer, len, 0)
-                .offset(at)
-                .build(),
+            (Op::Write, true) => on_file!(self, WriteFixed, buffer, len, 0).offset(at).build(),
             (Op::Write, false) => on_file!(self, Write, buffer, len).offset(at).build(),
             (Op::Fsync, _) => on_file!(self, Fsync).build(),
             (Op::Fdatasync, _) => on_file!(self, Fsync).flags(FsyncFlags::DATASYNC).build(),
@@ -156,10 +146,7 @@ fn build(depth: u32) -> io::Result<IoUring> {
 
 /// Registers all memory as one buffer; a limit (RLIMIT_MEMLOCK) or an old kernel may refuse.
 fn register(ring: &IoUring, (base, length): (*mut u8, usize)) -> bool {
-    let whole = libc::iovec {
-        iov_base: base.cast(),
-        iov_len: length,
-    };
+    let whole = libc::iovec { iov_base: base.cast(), iov_len: length };
     // SAFETY: the memory belongs to the lane, which drops the ring before it, or abandons it.
     let register = || unsafe { ring.submitter().register_buffers(&[whole]) };
     length <= MAX_REGISTERED && register().is_ok()
