@@ -10,5 +10,6 @@ pub mod qmp;
 pub mod init;
 pub mod disk;
 mod elf;
+mod packing;
 #[cfg(test)]
 mod tests;
