@@ -79,7 +79,9 @@ fn judge(loop_ns: u64, pvm_loaded: bool) -> KvmProbe {
 // mov ecx, LOOP_STEPS; 1: dec ecx; jnz 1b; mov al, 0x42; out 0xe9, al; hlt
 const LOOP_CODE: [u8; 14] = {
     let n = LOOP_STEPS.to_le_bytes();
-    [0xb9, n[0], n[1], n[2], n[3], 0xff, 0xc9, 0x75, 0xfc, 0xb0, 0x42, 0xe6, 0xe9, 0xf4]
+    [
+        0xb9, n[0], n[1], n[2], n[3], 0xff, 0xc9, 0x75, 0xfc, 0xb0, 0x42, 0xe6, 0xe9, 0xf4,
+    ]
 };
 
 const MEMORY_BYTES: usize = 2 << 20;
@@ -107,7 +109,9 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
         Err(RecvTimeoutError::Timeout) => {
             stop.store(true, Ordering::SeqCst);
             kick(&thread, &receiver);
-            Err(format!("a vCPU did not come back from a loop of {LOOP_STEPS} steps within {limit:?}"))
+            Err(format!(
+                "a vCPU did not come back from a loop of {LOOP_STEPS} steps within {limit:?}"
+            ))
         }
     }
 }
@@ -117,12 +121,18 @@ fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
     loop {
         match guest.vcpu.run() {
             Ok(VcpuExit::IoOut(DONE_PORT, _)) => {
-                return Ok(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1));
+                return Ok(u64::try_from(begin.elapsed().as_nanos())
+                    .unwrap_or(u64::MAX)
+                    .max(1));
             }
             // Any signal that reached this thread; only ours ends it.
             Ok(VcpuExit::Intr) if !stop.load(Ordering::SeqCst) => {}
             Err(error) if error.errno() == libc::EINTR && !stop.load(Ordering::SeqCst) => {}
-            Ok(exit) => return Err(format!("a vCPU ended with {exit:?} instead of running a loop")),
+            Ok(exit) => {
+                return Err(format!(
+                    "a vCPU ended with {exit:?} instead of running a loop"
+                ));
+            }
             Err(error) => return Err(format!("KVM_RUN failed: {error}")),
         }
     }
@@ -171,7 +181,9 @@ struct Guest {
 impl Guest {
     fn new(code: &[u8]) -> Result<Guest, String> {
         let kvm = Kvm::new().map_err(|error| open_failure(error.errno()))?;
-        let vm = kvm.create_vm().map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
+        let vm = kvm
+            .create_vm()
+            .map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
         let mut memory = Memory::new()?;
         fill(memory.bytes(), code);
         // Needed by Intel processors without unrestricted guests; where it is not known it is not needed.
@@ -186,26 +198,44 @@ impl Guest {
         // SAFETY: the region is a whole mapping of our own, that long, and outlives the VM: see `Guest`.
         unsafe { vm.set_user_memory_region(region) }
             .map_err(|error| format!("KVM_SET_USER_MEMORY_REGION failed: {error}"))?;
-        let vcpu = vm.create_vcpu(0).map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
-        enter_long_mode(&vcpu).map_err(|error| format!("cannot set a vCPU's registers: {error}"))?;
-        Ok(Guest { vcpu, _vm: vm, _memory: memory })
+        let vcpu = vm
+            .create_vcpu(0)
+            .map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
+        enter_long_mode(&vcpu)
+            .map_err(|error| format!("cannot set a vCPU's registers: {error}"))?;
+        Ok(Guest {
+            vcpu,
+            _vm: vm,
+            _memory: memory,
+        })
     }
 }
 
 fn open_failure(errno: i32) -> String {
     match errno {
-        libc::ENOENT | libc::ENXIO | libc::ENODEV => "there is no /dev/kvm; hint: load kvm_intel or kvm_amd, and switch \
+        libc::ENOENT | libc::ENXIO | libc::ENODEV => {
+            "there is no /dev/kvm; hint: load kvm_intel or kvm_amd, and switch \
              virtualisation on in the firmware (or nested virtualisation in the hypervisor)"
-            .into(),
-        libc::EACCES | libc::EPERM => "no permission to open /dev/kvm; hint: usermod -aG kvm USER, then log in again".into(),
-        _ => format!("cannot open /dev/kvm: {}", std::io::Error::from_raw_os_error(errno)),
+                .into()
+        }
+        libc::EACCES | libc::EPERM => {
+            "no permission to open /dev/kvm; hint: usermod -aG kvm USER, then log in again".into()
+        }
+        _ => format!(
+            "cannot open /dev/kvm: {}",
+            std::io::Error::from_raw_os_error(errno)
+        ),
     }
 }
 
 /// The code, and page tables that map the first 2 MiB to itself with one large page.
 fn fill(memory: &mut [u8], code: &[u8]) {
     memory[CODE_AT..CODE_AT + code.len()].copy_from_slice(code);
-    let tables = [(0x0000, PAGE_TABLES_AT + 0x1003), (0x1000, PAGE_TABLES_AT + 0x2003), (0x2000, 0x83)];
+    let tables = [
+        (0x0000, PAGE_TABLES_AT + 0x1003),
+        (0x1000, PAGE_TABLES_AT + 0x2003),
+        (0x2000, 0x83),
+    ];
     for (offset, entry) in tables {
         let at = PAGE_TABLES_AT + offset;
         memory[at..at + 8].copy_from_slice(&(entry as u64).to_le_bytes());
@@ -236,7 +266,12 @@ fn enter_long_mode(vcpu: &VcpuFd) -> Result<(), kvm_ioctls::Error> {
     sregs.cr0 = 0x8005_0033; // PG, AM, WP, NE, ET, MP, PE
     sregs.efer = 0x500; // LME, LMA
     vcpu.set_sregs(&sregs)?;
-    vcpu.set_regs(&kvm_regs { rip: CODE_AT as u64, rsp: STACK_AT, rflags: 2, ..Default::default() })
+    vcpu.set_regs(&kvm_regs {
+        rip: CODE_AT as u64,
+        rsp: STACK_AT,
+        rflags: 2,
+        ..Default::default()
+    })
 }
 
 /// An anonymous mapping of `MEMORY_BYTES`.
@@ -261,7 +296,10 @@ impl Memory {
             )
         };
         if start == libc::MAP_FAILED {
-            return Err(format!("cannot map the probe's memory: {}", std::io::Error::last_os_error()));
+            return Err(format!(
+                "cannot map the probe's memory: {}",
+                std::io::Error::last_os_error()
+            ));
         }
         Ok(Memory { start })
     }
@@ -295,8 +333,12 @@ mod tests {
     #[test]
     fn judged_by_time_and_by_module() {
         assert_eq!(judge(20_000, false), KvmProbe::Works { loop_ns: 20_000 });
-        assert!(matches!(judge(3_500_000, false), KvmProbe::Emulated { loop_ns: 3_500_000, why } if why.contains("3500 us")));
-        assert!(matches!(judge(20_000, true), KvmProbe::Emulated { why, .. } if why.contains("kvm_pvm")));
+        assert!(
+            matches!(judge(3_500_000, false), KvmProbe::Emulated { loop_ns: 3_500_000, why } if why.contains("3500 us"))
+        );
+        assert!(
+            matches!(judge(20_000, true), KvmProbe::Emulated { why, .. } if why.contains("kvm_pvm"))
+        );
     }
 
     #[test]
@@ -330,7 +372,11 @@ mod tests {
         let begin = Instant::now();
         let failure = time_code(&spin, Duration::from_millis(200)).unwrap_err();
         assert!(failure.contains("did not come back"), "{failure}");
-        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+        assert!(
+            begin.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            begin.elapsed()
+        );
     }
 
     #[test]

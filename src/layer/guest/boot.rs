@@ -33,15 +33,20 @@ pub enum Requested {
 ///
 /// # Errors
 /// An unmet need: KVM was demanded and there is none.
-pub fn choose_accel(requested: Requested, probe: &KvmProbe) -> Result<(Accel, Option<String>), Failed> {
+pub fn choose_accel(
+    requested: Requested,
+    probe: &KvmProbe,
+) -> Result<(Accel, Option<String>), Failed> {
     let note = |why: &str| Some(format!("emulated: not representative of KVM ({why})"));
     match (requested, probe) {
         (Requested::Auto | Requested::Kvm, KvmProbe::Works { .. }) => Ok((Accel::Kvm, None)),
-        (Requested::Auto, KvmProbe::Emulated { why, .. } | KvmProbe::Absent { why }) => Ok((Accel::Tcg, note(why))),
-        (Requested::Kvm, KvmProbe::Emulated { why, .. }) => Ok((Accel::Kvm, note(why))),
-        (Requested::Kvm, KvmProbe::Absent { why }) => {
-            Err(Failed::need(format!("accel=kvm cannot be had: {why}; hint: accel=tcg works anywhere, for figures that are not representative")))
+        (Requested::Auto, KvmProbe::Emulated { why, .. } | KvmProbe::Absent { why }) => {
+            Ok((Accel::Tcg, note(why)))
         }
+        (Requested::Kvm, KvmProbe::Emulated { why, .. }) => Ok((Accel::Kvm, note(why))),
+        (Requested::Kvm, KvmProbe::Absent { why }) => Err(Failed::need(format!(
+            "accel=kvm cannot be had: {why}; hint: accel=tcg works anywhere, for figures that are not representative"
+        ))),
         (Requested::Tcg, _) => Ok((Accel::Tcg, note("accel=tcg was asked for"))),
     }
 }
@@ -129,7 +134,10 @@ pub enum BootFailure {
 impl BootError {
     /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never lived.
     pub fn blames_kvm(&self) -> bool {
-        let kvm_like = matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
+        let kvm_like = matches!(
+            self.failure,
+            BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_)
+        );
         self.accel == Accel::Kvm && !self.alive && kvm_like
     }
 }
@@ -140,15 +148,28 @@ impl BootError {
 /// # Errors
 /// An unmet need when the program does not exist; else the cause.
 pub fn spawn(program: &OsStr, arguments: &[OsString], files: &GuestFiles) -> Result<Child> {
-    let words = File::options().write(true).create(true).truncate(true).mode(0o600).open(&files.stderr);
+    let words = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&files.stderr);
     let words = words.with_context(|| format!("cannot create {}", files.stderr.display()))?;
     let both = words.try_clone()?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(words).stderr(both).process_group(0);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(words)
+        .stderr(both)
+        .process_group(0);
     command.spawn().map_err(|error| {
         let name = program.to_string_lossy();
         match error.kind() {
-            ErrorKind::NotFound => Failed::need(format!("{name} is missing to boot a guest; hint: apt-get install qemu-system-x86")).into(),
+            ErrorKind::NotFound => Failed::need(format!(
+                "{name} is missing to boot a guest; hint: apt-get install qemu-system-x86"
+            ))
+            .into(),
             _ => anyhow::Error::new(error).context(format!("cannot start {name}")),
         }
     })
@@ -166,14 +187,26 @@ pub fn connect(
     emulated: Option<String>,
     limits: Limits,
 ) -> Result<BootedGuest, BootError> {
-    let mut boot = Boot { files, process, limits, begin: Instant::now(), alive: false };
+    let mut boot = Boot {
+        files,
+        process,
+        limits,
+        begin: Instant::now(),
+        alive: false,
+    };
     let outcome = boot.control().and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;
         Ok((qmp, port))
     });
     match outcome {
-        Ok((qmp, port)) => Ok(BootedGuest { qmp, port, accel, emulated, ready_after: boot.begin.elapsed() }),
+        Ok((qmp, port)) => Ok(BootedGuest {
+            qmp,
+            port,
+            accel,
+            emulated,
+            ready_after: boot.begin.elapsed(),
+        }),
         Err(failure) => Err(boot.give_up(failure, accel)),
     }
 }
@@ -236,7 +269,12 @@ impl Boot<'_> {
             self.await_end();
         }
         self.alive = self.alive || has_content(&self.files.console);
-        BootError { failure, accel, alive: self.alive, last_words: last_words(self.files) }
+        BootError {
+            failure,
+            accel,
+            alive: self.alive,
+            last_words: last_words(self.files),
+        }
     }
 
     /// The socket closes before the process has said its last word.
@@ -249,7 +287,10 @@ impl Boot<'_> {
 }
 
 fn not_yet(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused)
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused
+    )
 }
 
 fn opens_port(event: &Event) -> bool {
@@ -262,12 +303,16 @@ fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
         other => other.map_err(BootFailure::Control)?,
     };
     let devices = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-    Ok(devices.iter().any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
+    Ok(devices
+        .iter()
+        .any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
 }
 
 /// KVM that meets something that it cannot run stops the guest instead of ending QEMU.
 fn stopped(qmp: &mut Qmp) -> Result<(), BootFailure> {
-    let status = qmp.execute("query-status", Value::Null).map_err(BootFailure::Control)?;
+    let status = qmp
+        .execute("query-status", Value::Null)
+        .map_err(BootFailure::Control)?;
     match status["status"].as_str() {
         Some("running") => Ok(()),
         word => Err(BootFailure::Stopped(word.unwrap_or("unknown").to_owned())),
@@ -289,14 +334,19 @@ pub fn identify(pid: u32) -> Result<ProcessId> {
 
 /// Whether that process is there and no zombie.
 pub fn runs(process: &ProcessId) -> bool {
-    stat(process.pid).is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
+    stat(process.pid).is_some_and(|(state, start_time)| {
+        start_time == process.start_time && !matches!(state, 'Z' | 'X')
+    })
 }
 
 /// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
 fn stat(pid: u32) -> Option<(char, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
+    Some((
+        fields.next()?.chars().next()?,
+        fields.nth(18)?.parse().ok()?,
+    ))
 }
 
 const LAST_LINES: usize = 20;
@@ -305,10 +355,17 @@ const LAST_LINES: usize = 20;
 /// when neither said anything.
 pub fn last_words(files: &GuestFiles) -> String {
     let mut text = String::new();
-    for (heading, path) in [("QEMU said", &files.stderr), ("the end of its console", &files.console)] {
+    for (heading, path) in [
+        ("QEMU said", &files.stderr),
+        ("the end of its console", &files.console),
+    ] {
         let lines = tail(path);
         if !lines.is_empty() {
-            text.push_str(&format!("\n  {heading} ({}):\n    {}", path.display(), lines.join("\n    ")));
+            text.push_str(&format!(
+                "\n  {heading} ({}):\n    {}",
+                path.display(),
+                lines.join("\n    ")
+            ));
         }
     }
     text
@@ -325,10 +382,17 @@ fn tail(path: &Path) -> Vec<String> {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
     // A guest's console may carry any byte; none of them may steer the user's terminal.
     let plain = |line: &&str| line.chars().filter(|c| !c.is_control()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(plain).collect()
+    lines[lines.len().saturating_sub(LAST_LINES)..]
+        .iter()
+        .map(plain)
+        .collect()
 }
 
 impl BootedGuest {
@@ -364,21 +428,39 @@ mod tests {
     #[test]
     fn who_executes() {
         let works = KvmProbe::Works { loop_ns: 9_000 };
-        let emulated = KvmProbe::Emulated { loop_ns: 20_000_000, why: "slow loop".into() };
-        let absent = KvmProbe::Absent { why: "there is no /dev/kvm".into() };
+        let emulated = KvmProbe::Emulated {
+            loop_ns: 20_000_000,
+            why: "slow loop".into(),
+        };
+        let absent = KvmProbe::Absent {
+            why: "there is no /dev/kvm".into(),
+        };
         let chosen = |requested, probe| choose_accel(requested, probe).unwrap();
         assert_eq!(chosen(Requested::Auto, &works), (Accel::Kvm, None));
         assert_eq!(chosen(Requested::Kvm, &works), (Accel::Kvm, None));
         for probe in [&emulated, &absent] {
             let (accel, note) = chosen(Requested::Auto, probe);
             assert_eq!(accel, Accel::Tcg);
-            assert!(note.unwrap().starts_with("emulated: not representative of KVM ("));
+            assert!(
+                note.unwrap()
+                    .starts_with("emulated: not representative of KVM (")
+            );
         }
-        assert!(matches!(chosen(Requested::Kvm, &emulated), (Accel::Kvm, Some(_))));
-        assert!(matches!(chosen(Requested::Tcg, &works), (Accel::Tcg, Some(_))));
+        assert!(matches!(
+            chosen(Requested::Kvm, &emulated),
+            (Accel::Kvm, Some(_))
+        ));
+        assert!(matches!(
+            chosen(Requested::Tcg, &works),
+            (Accel::Tcg, Some(_))
+        ));
         let refused = choose_accel(Requested::Kvm, &absent).unwrap_err();
         assert_eq!(refused.code, crate::exit::UNMET_NEED);
-        assert!(refused.message.contains("there is no /dev/kvm; hint: "), "{}", refused.message);
+        assert!(
+            refused.message.contains("there is no /dev/kvm; hint: "),
+            "{}",
+            refused.message
+        );
     }
 
     #[test]
@@ -386,7 +468,10 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let process = identify(child.id()).unwrap();
         assert!(runs(&process));
-        assert!(!runs(&ProcessId { start_time: process.start_time + 1, ..process.clone() }));
+        assert!(!runs(&ProcessId {
+            start_time: process.start_time + 1,
+            ..process.clone()
+        }));
         child.kill().unwrap();
         let begin = Instant::now();
         while runs(&process) && begin.elapsed() < Duration::from_secs(5) {
@@ -402,10 +487,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let files = GuestFiles::new(directory.path(), "vm").unwrap();
         assert_eq!(last_words(&files), "");
-        let console: String = (1..=50).map(|n| format!("\u{1b}[31mline {n}\r\n\r\n")).collect();
+        let console: String = (1..=50)
+            .map(|n| format!("\u{1b}[31mline {n}\r\n\r\n"))
+            .collect();
         std::fs::write(&files.console, console).unwrap();
         let words = last_words(&files);
-        assert!(words.ends_with("    [31mline 50") && words.contains("[31mline 31\n") && !words.contains("line 30\n"), "{words}");
+        assert!(
+            words.ends_with("    [31mline 50")
+                && words.contains("[31mline 31\n")
+                && !words.contains("line 30\n"),
+            "{words}"
+        );
         assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));
     }
 

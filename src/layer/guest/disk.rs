@@ -11,7 +11,9 @@ pub fn disk_by_serial(serial: &str) -> Option<PathBuf> {
 
 fn find(blocks: &Path, serial: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(blocks).ok()?;
-    let mut matching = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|block| has_serial(block, serial));
+    let mut matching = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|block| has_serial(block, serial));
     let found = matching.next()?;
     if matching.next().is_some() {
         return None;
@@ -25,7 +27,10 @@ fn has_serial(block: &Path, serial: &str) -> bool {
     let text = |name: &str| std::fs::read(block.join(name)).ok();
     let page = text("device/vpd_pg80").and_then(|page| page.get(4..).map(<[u8]>::to_vec));
     let serials = [text("serial"), text("device/serial"), page];
-    serials.into_iter().flatten().any(|own| own.trim_ascii() == serial.as_bytes())
+    serials
+        .into_iter()
+        .flatten()
+        .any(|own| own.trim_ascii() == serial.as_bytes())
 }
 
 #[cfg(test)]

@@ -30,10 +30,22 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     let header = Header::read(file)?;
     let mut end = header.segments_end()?;
     for index in 0..u64::from(header.segment_count) {
-        let at = header.segments_at.saturating_add(index * u64::from(header.segment_size));
-        ensure!(u32_at(file, at)? != SEGMENT_INTERPRETER, "the program is dynamically linked: it needs a loader and libraries");
-        let (offset, bytes) = (u64_at(file, at.saturating_add(8))?, u64_at(file, at.saturating_add(32))?);
-        end = end.max(offset.checked_add(bytes).context("a segment ends beyond 2^64")?);
+        let at = header
+            .segments_at
+            .saturating_add(index * u64::from(header.segment_size));
+        ensure!(
+            u32_at(file, at)? != SEGMENT_INTERPRETER,
+            "the program is dynamically linked: it needs a loader and libraries"
+        );
+        let (offset, bytes) = (
+            u64_at(file, at.saturating_add(8))?,
+            u64_at(file, at.saturating_add(32))?,
+        );
+        end = end.max(
+            offset
+                .checked_add(bytes)
+                .context("a segment ends beyond 2^64")?,
+        );
     }
     let mut kept = slice(file, 0, end)?.to_vec();
     kept[SECTIONS_AT..SECTIONS_AT + 8].fill(0);
@@ -46,14 +58,22 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`section`].
 pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool> {
-    let Some(notes) = section(file, name)? else { return Ok(false) };
+    let Some(notes) = section(file, name)? else {
+        return Ok(false);
+    };
     let mut at = 0;
-    while let (Ok(owner_bytes), Ok(content), Ok(own_kind)) = (u32_at(notes, at), u32_at(notes, at + 4), u32_at(notes, at + 8)) {
+    while let (Ok(owner_bytes), Ok(content), Ok(own_kind)) = (
+        u32_at(notes, at),
+        u32_at(notes, at + 4),
+        u32_at(notes, at + 8),
+    ) {
         let own = slice(notes, at + 12, u64::from(owner_bytes))?;
         if own_kind == kind && own.strip_suffix(b"\0") == Some(owner.as_bytes()) {
             return Ok(true);
         }
-        at += 12 + u64::from(owner_bytes).next_multiple_of(4) + u64::from(content).next_multiple_of(4);
+        at += 12
+            + u64::from(owner_bytes).next_multiple_of(4)
+            + u64::from(content).next_multiple_of(4);
     }
     Ok(false)
 }
@@ -80,7 +100,10 @@ struct Section {
 
 impl Header {
     fn read(file: &[u8]) -> Result<Header> {
-        ensure!(file.starts_with(b"\x7fELF\x02\x01"), "not a 64-bit little-endian ELF file");
+        ensure!(
+            file.starts_with(b"\x7fELF\x02\x01"),
+            "not a 64-bit little-endian ELF file"
+        );
         Ok(Header {
             segments_at: u64_at(file, 32)?,
             sections_at: u64_at(file, SECTIONS_AT as u64)?,
@@ -94,7 +117,9 @@ impl Header {
 
     fn segments_end(&self) -> Result<u64> {
         let bytes = u64::from(self.segment_size) * u64::from(self.segment_count);
-        self.segments_at.checked_add(bytes).context("the segment table ends beyond 2^64")
+        self.segments_at
+            .checked_add(bytes)
+            .context("the segment table ends beyond 2^64")
     }
 
     fn section(&self, file: &[u8], index: u64) -> Result<Section> {
@@ -103,13 +128,23 @@ impl Header {
             .checked_add(index * u64::from(self.section_size))
             .context("the section table ends beyond 2^64")?;
         let entry = slice(file, at, 64)?;
-        Ok(Section { name: u32_at(entry, 0)?, offset: u64_at(entry, 24)?, bytes: u64_at(entry, 32)? })
+        Ok(Section {
+            name: u32_at(entry, 0)?,
+            offset: u64_at(entry, 24)?,
+            bytes: u64_at(entry, 32)?,
+        })
     }
 }
 
 fn slice(file: &[u8], offset: u64, bytes: u64) -> Result<&[u8]> {
-    let range = usize::try_from(offset).ok().zip(offset.checked_add(bytes).and_then(|end| usize::try_from(end).ok()));
-    range.and_then(|(begin, end)| file.get(begin..end)).context("a table of the ELF file points outside of it")
+    let range = usize::try_from(offset).ok().zip(
+        offset
+            .checked_add(bytes)
+            .and_then(|end| usize::try_from(end).ok()),
+    );
+    range
+        .and_then(|(begin, end)| file.get(begin..end))
+        .context("a table of the ELF file points outside of it")
 }
 
 fn array<const N: usize>(file: &[u8], offset: u64) -> Result<[u8; N]> {
@@ -142,7 +177,11 @@ mod tests {
     fn this_test_program_still_runs_without_its_sections() {
         use std::os::unix::fs::PermissionsExt;
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert!(section(&own, ".text").unwrap().is_some_and(|text| text.len() > 1000));
+        assert!(
+            section(&own, ".text")
+                .unwrap()
+                .is_some_and(|text| text.len() > 1000)
+        );
         assert!(section(&own, ".no-such").unwrap().is_none());
         let kept = loadable(&own).unwrap();
         assert!(kept.len() < own.len());
@@ -150,18 +189,36 @@ mod tests {
         let path = directory.path().join("kept");
         std::fs::write(&path, kept).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
-        let output = std::process::Command::new(&path).arg("--list").output().unwrap();
+        let output = std::process::Command::new(&path)
+            .arg("--list")
+            .output()
+            .unwrap();
         assert!(output.status.success());
         assert!(String::from_utf8_lossy(&output.stdout).contains("this_test_program_still_runs"));
     }
 
     #[test]
     fn other_files_are_refused() {
-        assert!(section(b"MZ", ".text").unwrap_err().to_string().contains("not a 64-bit"));
+        assert!(
+            section(b"MZ", ".text")
+                .unwrap_err()
+                .to_string()
+                .contains("not a 64-bit")
+        );
         if let Ok(shell) = std::fs::read("/bin/bash") {
-            assert!(loadable(&shell).unwrap_err().to_string().contains("dynamically linked"));
+            assert!(
+                loadable(&shell)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("dynamically linked")
+            );
         }
-        assert!(loadable(b"\x7fELF\x02\x01").unwrap_err().to_string().contains("outside"));
+        assert!(
+            loadable(b"\x7fELF\x02\x01")
+                .unwrap_err()
+                .to_string()
+                .contains("outside")
+        );
     }
 
     proptest! {

@@ -32,7 +32,10 @@ const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
 
 /// Whether this process is PID 1 of a guest made by [`super::initramfs`], or the child that serves it.
 pub fn is_init() -> bool {
-    let first = std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init");
+    let first = std::process::id() == 1
+        && std::env::args_os()
+            .next()
+            .is_some_and(|name| name == "/init");
     first && Path::new("/").join(MODULES_LIST).exists() || is_serving_child()
 }
 
@@ -69,7 +72,10 @@ fn be_first_process() -> Result<()> {
     mount_all()?;
     let modules = load_group("boot")?;
     let port_path = find_port(PORT_LIMIT)?;
-    say(&format!("{modules} modules loaded, port {PORT_NAME} is {}", port_path.display()));
+    say(&format!(
+        "{modules} modules loaded, port {PORT_NAME} is {}",
+        port_path.display()
+    ));
     let port = File::options().read(true).write(true).open(&port_path);
     let port = port.with_context(|| format!("cannot open {}", port_path.display()))?;
     await_host(&port)?;
@@ -98,13 +104,20 @@ fn power_off() -> ! {
 }
 
 /// (type, place): what the agent and the programs that it starts expect. /dev/shm is for fio.
-const MOUNTS: &[(&str, &str)] =
-    &[("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/dev/shm"), ("tmpfs", "/tmp"), ("tmpfs", "/run")];
+const MOUNTS: &[(&str, &str)] = &[
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/dev/shm"),
+    ("tmpfs", "/tmp"),
+    ("tmpfs", "/run"),
+];
 
 fn mount_all() -> Result<()> {
     for (kind, place) in MOUNTS {
         std::fs::create_dir_all(place).with_context(|| format!("cannot create {place}"))?;
-        mount(*kind, *place, *kind, MountFlags::NOSUID, None).with_context(|| format!("cannot mount {place}"))?;
+        mount(*kind, *place, *kind, MountFlags::NOSUID, None)
+            .with_context(|| format!("cannot mount {place}"))?;
     }
     Ok(())
 }
@@ -116,7 +129,8 @@ fn mount_all() -> Result<()> {
 /// This guest was made without the group, or the kernel refuses a module.
 pub fn load_group(group: &str) -> Result<usize> {
     let path = Path::new("/").join(MODULES_LIST);
-    let list = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let list = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let modules = group_of(&list, group);
     if modules.is_empty() && group != "boot" {
         bail!("this guest was made without the modules of {group}");
@@ -128,7 +142,11 @@ pub fn load_group(group: &str) -> Result<usize> {
 }
 
 fn group_of<'a>(list: &'a str, group: &str) -> Vec<&'a str> {
-    list.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| *name == group).map(|(_, path)| path).collect()
+    list.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, _)| *name == group)
+        .map(|(_, path)| path)
+        .collect()
 }
 
 fn load(path: &str) -> Result<()> {
@@ -156,7 +174,9 @@ fn find_port(limit: Duration) -> Result<PathBuf> {
 fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(class).ok()?;
     let mut ports = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let port = ports.find(|port| std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name))?;
+    let port = ports.find(|port| {
+        std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name)
+    })?;
     port.file_name().map(PathBuf::from)
 }
 
@@ -179,7 +199,11 @@ fn hung_up(port: &File, limit: Option<Duration>) -> Result<bool> {
     let mut polled = [PollFd::new(port, PollFlags::empty())];
     loop {
         match poll(&mut polled, limit.as_ref()) {
-            Ok(_) => return Ok(polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)),
+            Ok(_) => {
+                return Ok(polled[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL));
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot wait on the port"),
         }
@@ -190,16 +214,20 @@ fn hung_up(port: &File, limit: Option<Duration>) -> Result<bool> {
 /// left to it. Nothing is synced: what the guest wrote died with the run.
 fn watch_host(port: File) -> Result<()> {
     let watch = move || {
-        loop {
+        let why = loop {
             match hung_up(&port, None) {
                 Ok(false) => {}
-                Ok(true) => say("the host has gone"),
-                Err(error) => say(&format!("{error:#}")),
+                Ok(true) => break "the host has gone".to_owned(),
+                Err(error) => break format!("{error:#}"),
             }
-            power_off();
-        }
+        };
+        say(&why);
+        power_off();
     };
-    std::thread::Builder::new().name("host-watch".into()).spawn(watch).context("cannot start a thread")?;
+    std::thread::Builder::new()
+        .name("host-watch".into())
+        .spawn(watch)
+        .context("cannot start a thread")?;
     Ok(())
 }
 
@@ -222,7 +250,9 @@ fn reap_until(agent: Pid) -> Result<String> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == agent => {
-                let signal = status.terminating_signal().map(|signal| format!("agent killed by signal {signal}"));
+                let signal = status
+                    .terminating_signal()
+                    .map(|signal| format!("agent killed by signal {signal}"));
                 let code = status.exit_status().unwrap_or_default();
                 return Ok(signal.unwrap_or_else(|| format!("agent ended with exit code {code}")));
             }
@@ -243,8 +273,12 @@ mod tests {
 
     #[test]
     fn groups_are_read_in_order() {
-        let list = "boot /lib/modules/a.ko\nxfs /lib/modules/c.ko\nboot /lib/modules/b.ko\n\nbroken\n";
-        assert_eq!(group_of(list, "boot"), ["/lib/modules/a.ko", "/lib/modules/b.ko"]);
+        let list =
+            "boot /lib/modules/a.ko\nxfs /lib/modules/c.ko\nboot /lib/modules/b.ko\n\nbroken\n";
+        assert_eq!(
+            group_of(list, "boot"),
+            ["/lib/modules/a.ko", "/lib/modules/b.ko"]
+        );
         assert_eq!(group_of(list, "xfs"), ["/lib/modules/c.ko"]);
         assert!(group_of(list, "nvme").is_empty());
     }
@@ -252,7 +286,10 @@ mod tests {
     #[test]
     fn ports_are_found_by_name() {
         let class = tempfile::tempdir().unwrap();
-        for (port, name) in [("vport0p1", "org.qemu.guest_agent.0\n"), ("vport0p2", "iotax.0\n")] {
+        for (port, name) in [
+            ("vport0p1", "org.qemu.guest_agent.0\n"),
+            ("vport0p2", "iotax.0\n"),
+        ] {
             std::fs::create_dir(class.path().join(port)).unwrap();
             std::fs::write(class.path().join(port).join("name"), name).unwrap();
         }

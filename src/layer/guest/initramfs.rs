@@ -20,13 +20,25 @@ pub const MODULES_LIST: &str = "etc/iotax-modules";
 /// The program or a module cannot be read, or is not what it should be.
 pub fn build(program: &Path, kernel: &Kernel, groups: &[Group]) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
-    for directory in ["proc", "sys", "dev", "tmp", "run", "etc", "lib", "lib/modules", "mnt"] {
+    for directory in [
+        "proc",
+        "sys",
+        "dev",
+        "tmp",
+        "run",
+        "etc",
+        "lib",
+        "lib/modules",
+        "mnt",
+    ] {
         archive.directory(directory)?;
     }
     // Standard input and output of PID 1, opened by the kernel before anything is mounted.
     archive.character_device("dev/console", 5, 1)?;
-    let init = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    let init = elf::loadable(&init).with_context(|| format!("cannot use {} as /init", program.display()))?;
+    let init =
+        std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let init = elf::loadable(&init)
+        .with_context(|| format!("cannot use {} as /init", program.display()))?;
     archive.file("init", 0o755, &init)?;
     add_modules(&mut archive, kernel, groups)?;
     archive.finish()
@@ -72,7 +84,12 @@ impl Archive {
     /// # Errors
     /// As [`Archive::file`].
     pub fn directory(&mut self, name: &str) -> Result<()> {
-        self.add(&Entry { name, mode: 0o040_755, device: (0, 0), content: &[] })
+        self.add(&Entry {
+            name,
+            mode: 0o040_755,
+            device: (0, 0),
+            content: &[],
+        })
     }
 
     /// Adds a character device, mode 0600.
@@ -80,7 +97,12 @@ impl Archive {
     /// # Errors
     /// As [`Archive::file`].
     pub fn character_device(&mut self, name: &str, major: u32, minor: u32) -> Result<()> {
-        self.add(&Entry { name, mode: 0o020_600, device: (major, minor), content: &[] })
+        self.add(&Entry {
+            name,
+            mode: 0o020_600,
+            device: (major, minor),
+            content: &[],
+        })
     }
 
     /// Adds a file owned by root.
@@ -88,7 +110,12 @@ impl Archive {
     /// # Errors
     /// A name that is absolute, empty or has a NUL; content that the format's 32 bits do not hold.
     pub fn file(&mut self, name: &str, permissions: u32, content: &[u8]) -> Result<()> {
-        self.add(&Entry { name, mode: 0o100_000 | permissions, device: (0, 0), content })
+        self.add(&Entry {
+            name,
+            mode: 0o100_000 | permissions,
+            device: (0, 0),
+            content,
+        })
     }
 
     /// Ends the archive.
@@ -96,23 +123,52 @@ impl Archive {
     /// # Errors
     /// None in practice; as [`Archive::file`].
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        self.add(&Entry { name: "TRAILER!!!", mode: 0, device: (0, 0), content: &[] })?;
+        self.add(&Entry {
+            name: "TRAILER!!!",
+            mode: 0,
+            device: (0, 0),
+            content: &[],
+        })?;
         Ok(self.bytes)
     }
 
     fn add(&mut self, entry: &Entry) -> Result<()> {
         let name = entry.name;
-        ensure!(!name.is_empty() && !name.starts_with('/') && !name.contains('\0'), "bad name {name:?} in an initramfs");
-        let size = u32::try_from(entry.content.len()).ok().with_context(|| format!("{name} is 4 GiB or larger"))?;
+        ensure!(
+            !name.is_empty() && !name.starts_with('/') && !name.contains('\0'),
+            "bad name {name:?} in an initramfs"
+        );
+        let size = u32::try_from(entry.content.len())
+            .ok()
+            .with_context(|| format!("{name} is 4 GiB or larger"))?;
         self.inodes += 1;
-        let links = if entry.mode & 0o170_000 == 0o040_000 { 2 } else { 1 };
+        let links = if entry.mode & 0o170_000 == 0o040_000 {
+            2
+        } else {
+            1
+        };
         let name_bytes = u32::try_from(name.len() + 1)?;
         let (major, minor) = entry.device;
         // Inode, mode, uid, gid, links, mtime, size, device of the file system, device, name, checksum.
-        let fields = [self.inodes, entry.mode, 0, 0, links, 0, size, 0, 0, major, minor, name_bytes, 0];
+        let fields = [
+            self.inodes,
+            entry.mode,
+            0,
+            0,
+            links,
+            0,
+            size,
+            0,
+            0,
+            major,
+            minor,
+            name_bytes,
+            0,
+        ];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {
-            self.bytes.extend_from_slice(format!("{field:08X}").as_bytes());
+            self.bytes
+                .extend_from_slice(format!("{field:08X}").as_bytes());
         }
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.push(0);
@@ -157,7 +213,12 @@ mod tests {
             assert_eq!(archive[110 + name_bytes - 1], 0);
             let content_at = (110 + name_bytes).next_multiple_of(4);
             let content = archive[content_at..content_at + size].to_vec();
-            let entry = Read { name, mode: field(1), device: (field(9), field(10)), content };
+            let entry = Read {
+                name,
+                mode: field(1),
+                device: (field(9), field(10)),
+                content,
+            };
             archive = &archive[(content_at + size).next_multiple_of(4)..];
             assert_eq!((total - archive.len()) % 4, 0);
             if entry.name == "TRAILER!!!" {
@@ -186,7 +247,13 @@ mod tests {
     #[test]
     fn bad_names_are_refused() {
         for name in ["", "/init", "a\0b"] {
-            assert!(Archive::default().directory(name).unwrap_err().to_string().contains("bad name"));
+            assert!(
+                Archive::default()
+                    .directory(name)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("bad name")
+            );
         }
     }
 
@@ -200,7 +267,11 @@ mod tests {
             ("kernel/shared.ko", "depends=\0"),
             ("kernel/ext4.ko", "depends=shared\0"),
         ];
-        fake_tree(directory.path(), "kernel/virtio_blk.ko\nkernel/virtio_console.ko\n", &modules);
+        fake_tree(
+            directory.path(),
+            "kernel/virtio_blk.ko\nkernel/virtio_console.ko\n",
+            &modules,
+        );
         let kernel = Kernel {
             version: "6.1-test".into(),
             image: directory.path().join("none"),
@@ -210,10 +281,19 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let entries = read(&build(&program, &kernel, &[Group::Xfs, Group::Ext4]).unwrap());
         let entry = |name: &str| entries.iter().find(|entry| entry.name == name).unwrap();
-        assert_eq!((entry("dev/console").mode, entry("dev/console").device), (0o020_600, (5, 1)));
+        assert_eq!(
+            (entry("dev/console").mode, entry("dev/console").device),
+            (0o020_600, (5, 1))
+        );
         assert_eq!(entry("init").mode, 0o100_755);
         assert!(entry("init").content.starts_with(b"\x7fELF"));
-        assert_eq!(entries.iter().filter(|entry| entry.name == "lib/modules/shared.ko").count(), 1);
+        assert_eq!(
+            entries
+                .iter()
+                .filter(|entry| entry.name == "lib/modules/shared.ko")
+                .count(),
+            1
+        );
         insta::assert_snapshot!(String::from_utf8_lossy(&entry(MODULES_LIST).content), @r"
         boot /lib/modules/virtio.ko
         boot /lib/modules/virtio_pci.ko
@@ -222,10 +302,14 @@ mod tests {
         ext4 /lib/modules/shared.ko
         ext4 /lib/modules/ext4.ko
         ");
-        let failure = build(&program, &kernel, &[Group::Nvme]).unwrap_err().to_string();
+        let failure = build(&program, &kernel, &[Group::Nvme])
+            .unwrap_err()
+            .to_string();
         assert!(failure.contains("kernel module nvme"), "{failure}");
         let script = directory.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        assert!(format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit"));
+        assert!(
+            format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit")
+        );
     }
 }

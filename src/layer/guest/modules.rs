@@ -25,7 +25,13 @@ pub enum Group {
 
 impl Group {
     /// All groups.
-    pub const ALL: &[Group] = &[Group::Boot, Group::Nvme, Group::VirtioScsi, Group::Xfs, Group::Ext4];
+    pub const ALL: &[Group] = &[
+        Group::Boot,
+        Group::Nvme,
+        Group::VirtioScsi,
+        Group::Xfs,
+        Group::Ext4,
+    ];
 
     /// Its name in /etc/iotax-modules.
     pub fn name(self) -> &'static str {
@@ -75,12 +81,20 @@ impl Tree {
         let mut files = BTreeMap::new();
         // updates/ comes last, as it replaces modules of the same name (depmod's default search order).
         for part in ["kernel", "extra", "updates"] {
-            list(&root.join(part), &mut files).with_context(|| format!("cannot list modules in {}", root.display()))?;
+            list(&root.join(part), &mut files)
+                .with_context(|| format!("cannot list modules in {}", root.display()))?;
         }
         let builtin = std::fs::read_to_string(root.join("modules.builtin"))
             .with_context(|| format!("cannot read modules.builtin in {}", root.display()))?;
-        let builtin = builtin.lines().filter_map(|line| module_name(Path::new(line))).collect();
-        Ok(Tree { files, builtin, root: root.to_owned() })
+        let builtin = builtin
+            .lines()
+            .filter_map(|line| module_name(Path::new(line)))
+            .collect();
+        Ok(Tree {
+            files,
+            builtin,
+            root: root.to_owned(),
+        })
     }
 
     /// Whether the kernel has it, as a module or built in.
@@ -98,7 +112,11 @@ impl Tree {
     /// # Errors
     /// The kernel lacks one, or a file cannot be unpacked or read.
     pub fn load_order(&self, group: Group, loaded: &BTreeSet<String>) -> Result<Vec<Module>> {
-        let mut order = Order { tree: self, done: loaded.clone(), modules: Vec::new() };
+        let mut order = Order {
+            tree: self,
+            done: loaded.clone(),
+            modules: Vec::new(),
+        };
         for name in group.roots() {
             order.add(name)?;
         }
@@ -118,18 +136,30 @@ impl Order<'_> {
             return Ok(());
         }
         let Some(path) = self.tree.files.get(name) else {
-            bail!("kernel module {name} is neither built in nor in {}", self.tree.root.display());
+            bail!(
+                "kernel module {name} is neither built in nor in {}",
+                self.tree.root.display()
+            );
         };
         let image = unpack(path)?;
-        let needs = Needs::of(&image).with_context(|| format!("kernel module {}", path.display()))?;
+        let needs =
+            Needs::of(&image).with_context(|| format!("kernel module {}", path.display()))?;
         // A wished module may be missing or have another name in this kernel: modprobe goes on then, too.
-        for wish in needs.soft.iter().flat_map(|wish| providers(wish)).filter(|wish| self.tree.has(wish)) {
+        for wish in needs
+            .soft
+            .iter()
+            .flat_map(|wish| providers(wish))
+            .filter(|wish| self.tree.has(wish))
+        {
             self.add(&wish)?;
         }
         for need in &needs.hard {
             self.add(need)?;
         }
-        self.modules.push(Module { name: name.to_owned(), image });
+        self.modules.push(Module {
+            name: name.to_owned(),
+            image,
+        });
         Ok(())
     }
 }
@@ -151,11 +181,20 @@ struct Needs {
 
 impl Needs {
     fn of(image: &[u8]) -> Result<Needs> {
-        let modinfo = elf::section(image, ".modinfo")?.context("no .modinfo section: not a kernel module")?;
+        let modinfo =
+            elf::section(image, ".modinfo")?.context("no .modinfo section: not a kernel module")?;
         let mut needs = Needs::default();
-        for entry in modinfo.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok()) {
+        for entry in modinfo
+            .split(|byte| *byte == 0)
+            .filter_map(|entry| std::str::from_utf8(entry).ok())
+        {
             if let Some(names) = entry.strip_prefix("depends=") {
-                needs.hard.extend(names.split(',').filter(|name| !name.is_empty()).map(underscores));
+                needs.hard.extend(
+                    names
+                        .split(',')
+                        .filter(|name| !name.is_empty())
+                        .map(underscores),
+                );
             } else if let Some(words) = entry.strip_prefix("softdep=") {
                 needs.soft.extend(before(words).map(underscores));
             }
@@ -209,7 +248,10 @@ fn unpack(path: &Path) -> Result<Vec<u8>> {
         Some("ko") => Ok(packed),
         Some("xz") => packing::unpack_xz(&packed),
         Some("zst") => packing::unpack_zst(&packed),
-        _ => bail!("{} is packed in a way that is not understood; hint: .ko, .ko.xz and .ko.zst are", path.display()),
+        _ => bail!(
+            "{} is packed in a way that is not understood; hint: .ko, .ko.xz and .ko.zst are",
+            path.display()
+        ),
     };
     unpacked.with_context(|| format!("cannot unpack {}", path.display()))
 }
@@ -227,7 +269,11 @@ pub mod tests {
         let modinfo_at = file.len() as u64;
         file.extend_from_slice(modinfo.as_bytes());
         let table_at = file.len() as u64;
-        let sections = [(0u32, 0u64, 0u64), (0, 64, names.len() as u64), (1, modinfo_at, modinfo.len() as u64)];
+        let sections = [
+            (0u32, 0u64, 0u64),
+            (0, 64, names.len() as u64),
+            (1, modinfo_at, modinfo.len() as u64),
+        ];
         for (name, offset, bytes) in sections {
             let mut entry = [0u8; 64];
             entry[..4].copy_from_slice(&name.to_le_bytes());
@@ -254,10 +300,16 @@ pub mod tests {
     }
 
     const BOOT: &[(&str, &str)] = &[
-        ("kernel/drivers/virtio/virtio_pci.ko", "name=virtio_pci\0depends=virtio_ring,virtio-modern\0"),
+        (
+            "kernel/drivers/virtio/virtio_pci.ko",
+            "name=virtio_pci\0depends=virtio_ring,virtio-modern\0",
+        ),
         ("kernel/drivers/virtio/virtio-modern.ko", "depends=\0"),
         ("kernel/drivers/virtio/virtio_ring.ko", "depends=virtio\0"),
-        ("kernel/drivers/block/virtio_blk.ko", "depends=virtio_ring,virtio\0"),
+        (
+            "kernel/drivers/block/virtio_blk.ko",
+            "depends=virtio_ring,virtio\0",
+        ),
     ];
 
     fn names(modules: &[Module]) -> Vec<&str> {
@@ -267,14 +319,24 @@ pub mod tests {
     #[test]
     fn what_a_module_needs_comes_before_it_and_once() {
         let directory = tempfile::tempdir().unwrap();
-        fake_tree(directory.path(), "kernel/drivers/virtio/virtio.ko\nkernel/drivers/char/virtio_console.ko\n", BOOT);
+        fake_tree(
+            directory.path(),
+            "kernel/drivers/virtio/virtio.ko\nkernel/drivers/char/virtio_console.ko\n",
+            BOOT,
+        );
         let tree = Tree::open(directory.path()).unwrap();
         assert!(tree.has_group(Group::Boot));
         assert!(!tree.has_group(Group::Xfs));
         let order = tree.load_order(Group::Boot, &BTreeSet::new()).unwrap();
-        assert_eq!(names(&order), ["virtio_ring", "virtio_modern", "virtio_pci", "virtio_blk"]);
+        assert_eq!(
+            names(&order),
+            ["virtio_ring", "virtio_modern", "virtio_pci", "virtio_blk"]
+        );
         let loaded = BTreeSet::from(["virtio_ring".to_owned(), "virtio_pci".to_owned()]);
-        assert_eq!(names(&tree.load_order(Group::Boot, &loaded).unwrap()), ["virtio_blk"]);
+        assert_eq!(
+            names(&tree.load_order(Group::Boot, &loaded).unwrap()),
+            ["virtio_blk"]
+        );
     }
 
     #[test]
@@ -282,21 +344,36 @@ pub mod tests {
         let directory = tempfile::tempdir().unwrap();
         fake_tree(directory.path(), "", BOOT);
         let tree = Tree::open(directory.path()).unwrap();
-        let failure = tree.load_order(Group::Boot, &BTreeSet::new()).unwrap_err().to_string();
-        assert!(failure.starts_with("kernel module virtio is neither built in nor in"), "{failure}");
+        let failure = tree
+            .load_order(Group::Boot, &BTreeSet::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            failure.starts_with("kernel module virtio is neither built in nor in"),
+            "{failure}"
+        );
     }
 
     #[test]
     fn wishes_are_loaded_where_they_exist_and_circles_end() {
         let directory = tempfile::tempdir().unwrap();
         let modules = [
-            ("kernel/fs/xfs/xfs.ko", "softdep=pre: crypto-crc32c nonesuch post: later\0depends=libcrc32c\0"),
-            ("kernel/lib/libcrc32c.ko", "softdep=pre: crc32c\0depends=xfs\0"),
+            (
+                "kernel/fs/xfs/xfs.ko",
+                "softdep=pre: crypto-crc32c nonesuch post: later\0depends=libcrc32c\0",
+            ),
+            (
+                "kernel/lib/libcrc32c.ko",
+                "softdep=pre: crc32c\0depends=xfs\0",
+            ),
             ("kernel/crypto/crc32c_generic.ko", "depends=\0"),
             ("kernel/lib/later.ko", "depends=\0"),
         ];
         fake_tree(directory.path(), "", &modules);
-        let order = Tree::open(directory.path()).unwrap().load_order(Group::Xfs, &BTreeSet::new()).unwrap();
+        let order = Tree::open(directory.path())
+            .unwrap()
+            .load_order(Group::Xfs, &BTreeSet::new())
+            .unwrap();
         assert_eq!(names(&order), ["crc32c_generic", "libcrc32c", "xfs"]);
     }
 
@@ -306,9 +383,15 @@ pub mod tests {
         fake_tree(
             directory.path(),
             "",
-            &[("updates/dkms/nvme.ko", "version=2\0depends=\0"), ("kernel/drivers/nvme/nvme.ko", "depends=\0")],
+            &[
+                ("updates/dkms/nvme.ko", "version=2\0depends=\0"),
+                ("kernel/drivers/nvme/nvme.ko", "depends=\0"),
+            ],
         );
-        let order = Tree::open(directory.path()).unwrap().load_order(Group::Nvme, &BTreeSet::new()).unwrap();
+        let order = Tree::open(directory.path())
+            .unwrap()
+            .load_order(Group::Nvme, &BTreeSet::new())
+            .unwrap();
         assert_eq!(order[0].image, fake_module("version=2\0depends=\0"));
     }
 
@@ -316,14 +399,22 @@ pub mod tests {
     #[test]
     fn packed_modules_are_unpacked() {
         let directory = tempfile::tempdir().unwrap();
-        let plain = [fake_module("depends=\0"), (0..300_000u32).flat_map(u32::to_le_bytes).collect()].concat();
+        let plain = [
+            fake_module("depends=\0"),
+            (0..300_000u32).flat_map(u32::to_le_bytes).collect(),
+        ]
+        .concat();
         for (program, arguments, file) in [
             ("xz", vec!["--check=crc32", "--lzma2=dict=1MiB"], "m.ko.xz"),
             ("xz", vec!["-9e"], "m.ko.xz"),
             ("zstd", vec!["-q", "--rm", "-19"], "m.ko.zst"),
         ] {
             std::fs::write(directory.path().join("m.ko"), &plain).unwrap();
-            let packed = std::process::Command::new(program).args(&arguments).arg("m.ko").current_dir(&directory).status();
+            let packed = std::process::Command::new(program)
+                .args(&arguments)
+                .arg("m.ko")
+                .current_dir(&directory)
+                .status();
             if !packed.is_ok_and(|status| status.success()) {
                 println!("skipped: needs {program}");
                 continue;
@@ -333,7 +424,13 @@ pub mod tests {
             let mut torn = std::fs::read(&path).unwrap();
             torn.truncate(torn.len() / 2);
             std::fs::write(&path, torn).unwrap();
-            assert!(unpack(&path).unwrap_err().to_string().starts_with("cannot unpack"), "{program} {arguments:?}");
+            assert!(
+                unpack(&path)
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with("cannot unpack"),
+                "{program} {arguments:?}"
+            );
             std::fs::remove_file(&path).unwrap();
         }
     }
@@ -343,6 +440,11 @@ pub mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("m.ko.gz");
         std::fs::write(&path, b"x").unwrap();
-        assert!(unpack(&path).unwrap_err().to_string().contains("hint: .ko, .ko.xz and .ko.zst"));
+        assert!(
+            unpack(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("hint: .ko, .ko.xz and .ko.zst")
+        );
     }
 }

@@ -20,13 +20,17 @@ pub fn unpack_xz(packed: &[u8]) -> Result<Vec<u8>> {
 /// # Errors
 /// Damaged, cut off, or far too large.
 pub fn unpack_zst(packed: &[u8]) -> Result<Vec<u8>> {
-    let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
+    let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
+        .map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
     bounded(decoder)
 }
 
 fn bounded(reader: impl Read) -> Result<Vec<u8>> {
     let mut unpacked = Vec::new();
     reader.take(MOST + 1).read_to_end(&mut unpacked)?;
-    ensure!(unpacked.len() as u64 <= MOST, "more than {MOST} bytes unpacked");
+    ensure!(
+        unpacked.len() as u64 <= MOST,
+        "more than {MOST} bytes unpacked"
+    );
     Ok(unpacked)
 }

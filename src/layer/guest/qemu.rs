@@ -19,7 +19,11 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// What is written here was tried with 7.2 and reads as documented since this one (JSON-free -blockdev, `server=on`,
 /// io_uring).
-pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
+pub const OLDEST: Version = Version {
+    major: 6,
+    minor: 0,
+    patch: 0,
+};
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +106,11 @@ pub enum Aio {
 
 impl Aio {
     /// All with QEMU's names.
-    pub const ALL: &[(&str, Aio)] = &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
+    pub const ALL: &[(&str, Aio)] = &[
+        ("threads", Aio::Threads),
+        ("native", Aio::Native),
+        ("io_uring", Aio::IoUring),
+    ];
 
     fn word(self) -> &'static str {
         match self {
@@ -218,9 +226,17 @@ impl GuestFiles {
     /// Bad input: a path that no Unix socket can have.
     pub fn new(directory: &Path, guest: &str) -> Result<GuestFiles, Failed> {
         let file = |ending: &str| directory.join(format!("{guest}.{ending}"));
-        let files =
-            GuestFiles { qmp: file("qmp"), port: file("port"), console: file("console.log"), stderr: file("qemu.log") };
-        let longest = files.qmp.as_os_str().len().max(files.port.as_os_str().len());
+        let files = GuestFiles {
+            qmp: file("qmp"),
+            port: file("port"),
+            console: file("console.log"),
+            stderr: file("qemu.log"),
+        };
+        let longest = files
+            .qmp
+            .as_os_str()
+            .len()
+            .max(files.port.as_os_str().len());
         if longest > LONGEST_SOCKET_PATH {
             return Err(Failed::input(format!(
                 "the path of a guest's socket, {}, has {longest} bytes, and Linux takes {LONGEST_SOCKET_PATH}; \
@@ -247,19 +263,38 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     let mut line = Line::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
     // Threads are named too, so that a vCPU's time is told from an iothread's.
-    line.option("-name", Value::new("guest", &name).set("process", &name).set("debug-threads", "on"));
+    line.option(
+        "-name",
+        Value::new("guest", &name)
+            .set("process", &name)
+            .set("debug-threads", "on"),
+    );
     line.words("-nodefaults -no-user-config -no-reboot -display none");
     machine(&mut line, spec);
-    line.word("-kernel").word(&spec.kernel).word("-initrd").word(&spec.initrd);
+    line.word("-kernel")
+        .word(&spec.kernel)
+        .word("-initrd")
+        .word(&spec.initrd);
     line.word("-append").word(kernel_command_line(spec));
-    line.option("-chardev", Value::of("file").set("id", "console").set("path", &files.console));
+    line.option(
+        "-chardev",
+        Value::of("file")
+            .set("id", "console")
+            .set("path", &files.console),
+    );
     line.words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
     line.words("-mon chardev=control,mode=control");
     line.option("-chardev", socket(PORT_CHARDEV, &files.port));
     line.words("-device virtio-serial-pci,id=serial,max_ports=2");
-    let port = Value::of("virtserialport").set("id", PORT_DEVICE).set("bus", "serial.0");
-    line.option("-device", port.set("chardev", PORT_CHARDEV).set("name", super::init::PORT_NAME));
+    let port = Value::of("virtserialport")
+        .set("id", PORT_DEVICE)
+        .set("bus", "serial.0");
+    line.option(
+        "-device",
+        port.set("chardev", PORT_CHARDEV)
+            .set("name", super::init::PORT_NAME),
+    );
     for (index, disk) in spec.disks.iter().enumerate() {
         add_disk(&mut line, index, disk);
     }
@@ -273,8 +308,15 @@ fn machine(line: &mut Line, spec: &GuestSpec) {
         Accel::Tcg => line.words("-accel tcg,thread=multi -cpu max"),
     }
     let vcpus = spec.vcpus.to_string();
-    line.option("-smp", Value::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"));
-    line.word("-m").word(format!("{}M", spec.memory_bytes >> 20));
+    line.option(
+        "-smp",
+        Value::new("cpus", &vcpus)
+            .set("sockets", "1")
+            .set("cores", &vcpus)
+            .set("threads", "1"),
+    );
+    line.word("-m")
+        .word(format!("{}M", spec.memory_bytes >> 20));
 }
 
 /// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be missed. What only
@@ -289,7 +331,11 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
 }
 
 fn socket(id: &str, path: &Path) -> Value {
-    Value::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
+    Value::of("socket")
+        .set("id", id)
+        .set("path", path)
+        .set("server", "on")
+        .set("wait", "off")
 }
 
 fn add_disk(line: &mut Line, index: usize, disk: &DiskSpec) {
@@ -352,7 +398,10 @@ impl Value {
 
     fn append(&mut self, key: &str, value: &OsStr) {
         self.0.push(format!("{key}="));
-        let doubled = value.as_bytes().iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
+        let doubled = value
+            .as_bytes()
+            .iter()
+            .flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
         self.0.push(OsString::from_vec(doubled.collect()));
     }
 }
@@ -378,20 +427,29 @@ impl Line {
 fn check(spec: &GuestSpec) -> Result<(), Failed> {
     let refuse = |why: String| Err(Failed::input(format!("guest \"{}\": {why}", spec.name)));
     if !is_plain(&spec.name) || !is_plain(&spec.run_tag) {
-        return refuse(format!("its name and the run's tag \"{}\" may have letters, digits, - and _ only", spec.run_tag));
+        return refuse(format!(
+            "its name and the run's tag \"{}\" may have letters, digits, - and _ only",
+            spec.run_tag
+        ));
     }
     if spec.vcpus == 0 || spec.vcpus > 255 {
         return refuse(format!("vcpus = {} is not between 1 and 255", spec.vcpus));
     }
     if spec.memory_bytes % (1 << 20) != 0 || spec.memory_bytes < SMALLEST_MEMORY {
         let shown = crate::units::show_bytes(spec.memory_bytes);
-        return refuse(format!("memory = {shown} is not a whole number of MiB of at least {} MiB", SMALLEST_MEMORY >> 20));
+        return refuse(format!(
+            "memory = {shown} is not a whole number of MiB of at least {} MiB",
+            SMALLEST_MEMORY >> 20
+        ));
     }
     for (index, disk) in spec.disks.iter().enumerate() {
         if let Err(why) = check_disk(disk) {
             return refuse(format!("disk {}: {why}", disk.path.display()));
         }
-        if spec.disks[..index].iter().any(|other| other.serial == disk.serial) {
+        if spec.disks[..index]
+            .iter()
+            .any(|other| other.serial == disk.serial)
+        {
             return refuse(format!("two disks have the serial \"{}\"", disk.serial));
         }
     }
@@ -409,25 +467,40 @@ fn check_disk(disk: &DiskSpec) -> Result<(), String> {
         return Err("its path is not absolute".into());
     }
     if !is_plain(&disk.serial) || disk.serial.len() > LONGEST_SERIAL {
-        return Err(format!("serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _", disk.serial));
+        return Err(format!(
+            "serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _",
+            disk.serial
+        ));
     }
     if disk.aio == Aio::Native && !disk.cache.direct() {
-        return Err("aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into());
+        return Err(
+            "aio=native works only past the host's page cache; hint: cache=none, or aio=threads"
+                .into(),
+        );
     }
     if disk.share_read && !disk.read_only {
         return Err("an image opened by two must be read-only".into());
     }
-    if disk.bytes.is_some_and(|bytes| bytes == 0 || bytes % 512 != 0) {
+    if disk
+        .bytes
+        .is_some_and(|bytes| bytes == 0 || bytes % 512 != 0)
+    {
         return Err("its size is not a whole number of sectors of 512 bytes".into());
     }
-    if disk.num_queues.is_some_and(|queues| queues == 0 || queues > 1024) {
+    if disk
+        .num_queues
+        .is_some_and(|queues| queues == 0 || queues > 1024)
+    {
         return Err("num-queues is not between 1 and 1024".into());
     }
     Ok(())
 }
 
 fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 /// QEMU's version.
@@ -452,11 +525,17 @@ impl Version {
     pub fn parse(text: &str) -> Option<Version> {
         let number = text.split("version ").nth(1)?.split_whitespace().next()?;
         let mut parts = number.split('.').map(|part| {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).map_or(part, |end| &part[..end]);
+            let digits = part
+                .find(|c: char| !c.is_ascii_digit())
+                .map_or(part, |end| &part[..end]);
             digits.parse::<u32>().ok()
         });
         let (major, minor) = (parts.next()??, parts.next()??);
-        Some(Version { major, minor, patch: parts.next().flatten().unwrap_or(0) })
+        Some(Version {
+            major,
+            minor,
+            patch: parts.next().flatten().unwrap_or(0),
+        })
     }
 }
 
@@ -468,17 +547,27 @@ pub fn installed_version(program: &OsStr) -> Result<Version, Missing> {
     let missing = |what: String| Missing {
         what,
         why: "to boot a guest".into(),
-        command: "apt-get install qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)".into(),
+        command: "apt-get install qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)"
+            .into(),
     };
     let name = program.to_string_lossy();
-    let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
+    let Ok(output) = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+    else {
         return Err(missing(name.into_owned()));
     };
     let text = String::from_utf8_lossy(&output.stdout);
     match Version::parse(&text) {
         Some(version) if version >= OLDEST => Ok(version),
-        Some(version) => Err(missing(format!("{name} {OLDEST} or newer (found {version})"))),
-        None => Err(missing(format!("a {name} that tells its version (it said \"{}\")", text.trim()))),
+        Some(version) => Err(missing(format!(
+            "{name} {OLDEST} or newer (found {version})"
+        ))),
+        None => Err(missing(format!(
+            "a {name} that tells its version (it said \"{}\")",
+            text.trim()
+        ))),
     }
 }
 
@@ -489,17 +578,28 @@ pub fn installed_version(program: &OsStr) -> Result<Version, Missing> {
 /// QEMU's own words.
 pub fn io_uring_works(program: &OsStr) -> Result<(), String> {
     let limit = Duration::from_secs(10);
-    let file = tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
+    let file =
+        tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let input = theirs.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
-        .args(["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"])
+        .args([
+            "-machine",
+            "none",
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-qmp",
+            "stdio",
+        ])
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(input)))
         .stdout(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", program.to_string_lossy()))?;
-    let node = json!({"driver": "file", "node-name": "probe", "filename": file.path(), "aio": "io_uring"});
+    let node =
+        json!({"driver": "file", "node-name": "probe", "filename": file.path(), "aio": "io_uring"});
     let answer = Qmp::greet(ours, limit).and_then(|mut qmp| qmp.execute("blockdev-add", node));
     // It has no guest and no data; an error means that it has ended already.
     let _ = child.kill();
@@ -576,10 +676,27 @@ mod tests {
     #[test]
     fn cache_modes_are_qemus() {
         let settings = |(name, cache): &(&str, Cache)| {
-            let disk = DiskSpec { cache: *cache, aio: Aio::Threads, ..disk() };
+            let disk = DiskSpec {
+                cache: *cache,
+                aio: Aio::Threads,
+                ..disk()
+            };
             let line = shown(&guest(vec![disk]));
-            let of = |key: &str| line.split(key).nth(1).unwrap().split([',', '\n']).next().unwrap().to_owned();
-            format!("{name}: direct {} no-flush {} write-cache {}", of("cache.direct="), of("cache.no-flush="), of("write-cache="))
+            let of = |key: &str| {
+                line.split(key)
+                    .nth(1)
+                    .unwrap()
+                    .split([',', '\n'])
+                    .next()
+                    .unwrap()
+                    .to_owned()
+            };
+            format!(
+                "{name}: direct {} no-flush {} write-cache {}",
+                of("cache.direct="),
+                of("cache.no-flush="),
+                of("write-cache=")
+            )
         };
         insta::assert_snapshot!(Cache::ALL.iter().map(settings).collect::<Vec<_>>().join("\n"), @r"
         none: direct on no-flush off write-cache on
@@ -597,30 +714,41 @@ mod tests {
             change(&mut spec);
             command_line(&spec).unwrap_err().message
         };
-        insta::assert_snapshot!([
-            refused(&|spec| spec.disks[0].cache = Cache::Writeback),
-            refused(&|spec| spec.disks[0].share_read = true),
-            refused(&|spec| spec.disks[0].bytes = Some(1000)),
-            refused(&|spec| spec.disks[0].serial = "a,b".into()),
-            refused(&|spec| spec.disks[0].serial = "x".repeat(21)),
-            refused(&|spec| spec.disks[0].num_queues = Some(0)),
-            refused(&|spec| spec.disks[0].path = "x.img".into()),
-            refused(&|spec| spec.disks.push(disk())),
-            refused(&|spec| spec.vcpus = 0),
-            refused(&|spec| spec.memory_bytes = 64 << 20),
-            refused(&|spec| spec.name = "a b".into()),
-            refused(&|spec| spec.directory = format!("/{}", "d".repeat(120)).into()),
-        ]
-        .join("\n")
-        .replace(&"d".repeat(120), "ddd..."));
+        insta::assert_snapshot!(
+            [
+                refused(&|spec| spec.disks[0].cache = Cache::Writeback),
+                refused(&|spec| spec.disks[0].share_read = true),
+                refused(&|spec| spec.disks[0].bytes = Some(1000)),
+                refused(&|spec| spec.disks[0].serial = "a,b".into()),
+                refused(&|spec| spec.disks[0].serial = "x".repeat(21)),
+                refused(&|spec| spec.disks[0].num_queues = Some(0)),
+                refused(&|spec| spec.disks[0].path = "x.img".into()),
+                refused(&|spec| spec.disks.push(disk())),
+                refused(&|spec| spec.vcpus = 0),
+                refused(&|spec| spec.memory_bytes = 64 << 20),
+                refused(&|spec| spec.name = "a b".into()),
+                refused(&|spec| spec.directory = format!("/{}", "d".repeat(120)).into()),
+            ]
+            .join("\n")
+            .replace(&"d".repeat(120), "ddd...")
+        );
     }
 
     #[test]
     fn versions_are_read() {
         let version = |text| Version::parse(text).map(|version| version.to_string());
-        assert_eq!(version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").as_deref(), Some("7.2.22"));
-        assert_eq!(version("QEMU emulator version 10.0.2").as_deref(), Some("10.0.2"));
-        assert_eq!(version("QEMU emulator version 9.1.50rc1-dirty").as_deref(), Some("9.1.50"));
+        assert_eq!(
+            version("QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").as_deref(),
+            Some("7.2.22")
+        );
+        assert_eq!(
+            version("QEMU emulator version 10.0.2").as_deref(),
+            Some("10.0.2")
+        );
+        assert_eq!(
+            version("QEMU emulator version 9.1.50rc1-dirty").as_deref(),
+            Some("9.1.50")
+        );
         assert_eq!(version("QEMU emulator version ?"), None);
         assert_eq!(version(""), None);
         assert!(Version::parse("QEMU emulator version 5.2.0").unwrap() < OLDEST);
@@ -630,9 +758,17 @@ mod tests {
     fn a_missing_or_foreign_program_is_a_need() {
         let missing = installed_version(OsStr::new("qemu-system-none")).unwrap_err();
         assert_eq!(missing.what, "qemu-system-none");
-        assert!(missing.command.starts_with("apt-get install qemu-system-x86"));
+        assert!(
+            missing
+                .command
+                .starts_with("apt-get install qemu-system-x86")
+        );
         let foreign = installed_version(OsStr::new("true")).unwrap_err();
-        assert!(foreign.what.contains("tells its version"), "{}", foreign.what);
+        assert!(
+            foreign.what.contains("tells its version"),
+            "{}",
+            foreign.what
+        );
     }
 
     #[test]
@@ -642,7 +778,11 @@ mod tests {
             return;
         }
         println!("io_uring: {:?}", io_uring_works(OsStr::new(PROGRAM)));
-        assert!(io_uring_works(OsStr::new("qemu-system-none")).unwrap_err().contains("cannot run"));
+        assert!(
+            io_uring_works(OsStr::new("qemu-system-none"))
+                .unwrap_err()
+                .contains("cannot run")
+        );
         assert!(io_uring_works(OsStr::new("true")).is_err());
     }
 
@@ -650,8 +790,17 @@ mod tests {
     fn backends_are_told_apart() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(Backend::of(file.path()).unwrap(), Backend::File);
-        assert!(Backend::of(Path::new("/dev/null")).unwrap_err().to_string().contains("neither"));
-        if let Some(device) = ["/dev/vda", "/dev/sda", "/dev/loop0"].iter().map(Path::new).find(|path| path.exists()) {
+        assert!(
+            Backend::of(Path::new("/dev/null"))
+                .unwrap_err()
+                .to_string()
+                .contains("neither")
+        );
+        if let Some(device) = ["/dev/vda", "/dev/sda", "/dev/loop0"]
+            .iter()
+            .map(Path::new)
+            .find(|path| path.exists())
+        {
             assert_eq!(Backend::of(device).unwrap(), Backend::HostDevice);
         }
     }

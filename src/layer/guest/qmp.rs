@@ -85,7 +85,10 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`]; `Io` with `NotFound` or `ConnectionRefused` when no QEMU listens there (yet).
     pub fn connect(path: &Path, limit: Duration) -> Result<Qmp, QmpError> {
-        let stream = UnixStream::connect(path).map_err(|source| QmpError::Io { during: "connect".into(), source })?;
+        let stream = UnixStream::connect(path).map_err(|source| QmpError::Io {
+            during: "connect".into(),
+            source,
+        })?;
         Qmp::greet(stream, limit)
     }
 
@@ -95,11 +98,24 @@ impl Qmp {
     /// [`QmpError`].
     pub fn greet(stream: UnixStream, limit: Duration) -> Result<Qmp, QmpError> {
         let (buffer, events) = (Vec::new(), VecDeque::new());
-        let mut qmp = Qmp { stream, buffer, events, next_id: 1, limit, version: Value::Null };
+        let mut qmp = Qmp {
+            stream,
+            buffer,
+            events,
+            next_id: 1,
+            limit,
+            version: Value::Null,
+        };
         let greeting = qmp.message("greeting", Instant::now() + limit)?;
         match greeting.get("QMP").and_then(|banner| banner.get("version")) {
             Some(version) => qmp.version = version.clone(),
-            None => return Err(garbled("greeting", "no QMP banner", greeting.to_string().as_bytes())),
+            None => {
+                return Err(garbled(
+                    "greeting",
+                    "no QMP banner",
+                    greeting.to_string().as_bytes(),
+                ));
+            }
         }
         qmp.execute("qmp_capabilities", Value::Null)?;
         Ok(qmp)
@@ -153,30 +169,50 @@ impl Qmp {
             .set_write_timeout(Some(self.limit))
             .and_then(|()| self.stream.write_all(format!("{request}\n").as_bytes()));
         sent.map_err(|source| match source.kind() {
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => QmpError::Closed { during: during.into() },
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => QmpError::TimedOut { during: during.into(), limit: self.limit },
-            _ => QmpError::Io { during: during.into(), source },
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => QmpError::Closed {
+                during: during.into(),
+            },
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => QmpError::TimedOut {
+                during: during.into(),
+                limit: self.limit,
+            },
+            _ => QmpError::Io {
+                during: during.into(),
+                source,
+            },
         })
     }
 
     fn keep_event(&mut self, message: &Value) -> bool {
-        let Some(name) = message.get("event").and_then(Value::as_str) else { return false };
+        let Some(name) = message.get("event").and_then(Value::as_str) else {
+            return false;
+        };
         let data = message.get("data").cloned().unwrap_or(Value::Null);
-        self.events.push_back(Event { name: name.to_owned(), data });
+        self.events.push_back(Event {
+            name: name.to_owned(),
+            data,
+        });
         true
     }
 
     fn message(&mut self, during: &str, deadline: Instant) -> Result<Value, QmpError> {
         let line = self.line(during, deadline)?;
-        let message: Value =
-            serde_json::from_slice(&line).map_err(|error| garbled(during, &error.to_string(), &line))?;
-        if message.is_object() { Ok(message) } else { Err(garbled(during, "not an object", &line)) }
+        let message: Value = serde_json::from_slice(&line)
+            .map_err(|error| garbled(during, &error.to_string(), &line))?;
+        if message.is_object() {
+            Ok(message)
+        } else {
+            Err(garbled(during, "not an object", &line))
+        }
     }
 
     fn line(&mut self, during: &str, deadline: Instant) -> Result<Vec<u8>, QmpError> {
         let mut searched = 0;
         loop {
-            if let Some(end) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = self.buffer[searched..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
                 return Ok(self.buffer.drain(..=searched + end).collect());
             }
             searched = self.buffer.len();
@@ -188,41 +224,76 @@ impl Qmp {
     }
 
     fn fill(&mut self, during: &str, deadline: Instant) -> Result<(), QmpError> {
-        let timed_out = || QmpError::TimedOut { during: during.into(), limit: self.limit };
+        let timed_out = || QmpError::TimedOut {
+            during: during.into(),
+            limit: self.limit,
+        };
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(timed_out());
         }
         let mut chunk = [0; 16 << 10];
-        let read = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut chunk));
+        let read = self
+            .stream
+            .set_read_timeout(Some(left))
+            .and_then(|()| self.stream.read(&mut chunk));
         match read {
-            Ok(0) => Err(QmpError::Closed { during: during.into() }),
+            Ok(0) => Err(QmpError::Closed {
+                during: during.into(),
+            }),
             Ok(bytes) => {
                 self.buffer.extend_from_slice(&chunk[..bytes]);
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Err(timed_out()),
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => Err(QmpError::Closed { during: during.into() }),
-            Err(source) => Err(QmpError::Io { during: during.into(), source }),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(timed_out())
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Err(QmpError::Closed {
+                during: during.into(),
+            }),
+            Err(source) => Err(QmpError::Io {
+                during: during.into(),
+                source,
+            }),
         }
     }
 }
 
 fn answer(command: &str, mut message: Value) -> Result<Value, QmpError> {
     if let Some(error) = message.get("error") {
-        let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("(no words)").to_owned();
-        return Err(QmpError::Refused { command: command.into(), class: text("class"), description: text("desc") });
+        let text = |key: &str| {
+            error
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or("(no words)")
+                .to_owned()
+        };
+        return Err(QmpError::Refused {
+            command: command.into(),
+            class: text("class"),
+            description: text("desc"),
+        });
     }
     match message.get_mut("return") {
         Some(value) => Ok(value.take()),
-        None => Err(garbled(command, "neither an answer nor an event", message.to_string().as_bytes())),
+        None => Err(garbled(
+            command,
+            "neither an answer nor an event",
+            message.to_string().as_bytes(),
+        )),
     }
 }
 
 fn garbled(during: &str, why: &str, found: &[u8]) -> QmpError {
-    let found = String::from_utf8_lossy(&found[..found.len().min(200)]).trim_end().to_owned();
-    QmpError::Garbled { during: during.into(), why: why.into(), found }
+    let found = String::from_utf8_lossy(&found[..found.len().min(200)])
+        .trim_end()
+        .to_owned();
+    QmpError::Garbled {
+        during: during.into(),
+        why: why.into(),
+        found,
+    }
 }
 
 #[cfg(test)]
@@ -258,44 +329,77 @@ mod tests {
     fn a_recorded_conversation() {
         let event = r#"{"timestamp": {"seconds": 1, "microseconds": 2}, "event": "VSERPORT_CHANGE", "data": {"open": true, "id": "agent-port"}}"#;
         let late = r#"{"return": {"status": "stale"}, "id": 0}"#;
-        let status = format!("{event}\n{late}\n{}", r#"{"return": {"status": "running"}, "id": 2}"#);
+        let status = format!(
+            "{event}\n{late}\n{}",
+            r#"{"return": {"status": "running"}, "id": 2}"#
+        );
         let refused = r#"{"id": 3, "error": {"class": "CommandNotFound", "desc": "The command none has not been found"}}"#;
-        let lines = [GREETING, r#"{"return": {}, "id": 1}"#, &status, refused, r#"{"event": "STOP"}"#];
+        let lines = [
+            GREETING,
+            r#"{"return": {}, "id": 1}"#,
+            &status,
+            refused,
+            r#"{"event": "STOP"}"#,
+        ];
         let mut qmp = Qmp::greet(peer(&lines, false), LIMIT).unwrap();
         assert_eq!(qmp.version["qemu"]["major"], 7);
-        assert_eq!(qmp.execute("query-status", Value::Null).unwrap()["status"], "running");
+        assert_eq!(
+            qmp.execute("query-status", Value::Null).unwrap()["status"],
+            "running"
+        );
         let failure = qmp.execute("none", json!({"a": 1})).unwrap_err();
-        assert_eq!(failure.to_string(), "QEMU refused none: The command none has not been found");
+        assert_eq!(
+            failure.to_string(),
+            "QEMU refused none: The command none has not been found"
+        );
         let event = qmp.next_event(Duration::ZERO).unwrap().unwrap();
-        assert_eq!((event.name.as_str(), &event.data["open"]), ("VSERPORT_CHANGE", &json!(true)));
+        assert_eq!(
+            (event.name.as_str(), &event.data["open"]),
+            ("VSERPORT_CHANGE", &json!(true))
+        );
         qmp.send("nothing", &Value::Null).unwrap();
-        assert_eq!(qmp.next_event(LIMIT).unwrap(), Some(Event { name: "STOP".into(), data: Value::Null }));
+        assert_eq!(
+            qmp.next_event(LIMIT).unwrap(),
+            Some(Event {
+                name: "STOP".into(),
+                data: Value::Null
+            })
+        );
         assert_eq!(qmp.next_event(Duration::from_millis(20)).unwrap(), None);
     }
 
     #[test]
     fn a_peer_that_is_not_qemu() {
-        let told = |lines: &[&str], hang_up| Qmp::greet(peer(lines, hang_up), LIMIT).unwrap_err().to_string();
-        insta::assert_snapshot!([
-            told(&["SSH-2.0-OpenSSH_9.2"], false),
-            told(&["[1]"], false),
-            told(&[r#"{"hello": 1}"#], false),
-            told(&[GREETING, "\u{1}\u{2}{"], false),
-            told(&[GREETING, r#"{"unrelated": 1}"#], false),
-            told(&[], true),
-            told(&[], false),
-            told(&[GREETING], true),
-            told(&[GREETING], false),
-        ]
-        .join("\n"));
+        let told = |lines: &[&str], hang_up| {
+            Qmp::greet(peer(lines, hang_up), LIMIT)
+                .unwrap_err()
+                .to_string()
+        };
+        insta::assert_snapshot!(
+            [
+                told(&["SSH-2.0-OpenSSH_9.2"], false),
+                told(&["[1]"], false),
+                told(&[r#"{"hello": 1}"#], false),
+                told(&[GREETING, "\u{1}\u{2}{"], false),
+                told(&[GREETING, r#"{"unrelated": 1}"#], false),
+                told(&[], true),
+                told(&[], false),
+                told(&[GREETING], true),
+                told(&[GREETING], false),
+            ]
+            .join("\n")
+        );
     }
 
     #[test]
     fn a_line_without_end_ends() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let writer = std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
+        let writer =
+            std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
         let failure = Qmp::greet(ours, Duration::from_secs(20)).unwrap_err();
-        assert!(matches!(&failure, QmpError::Garbled { why, found, .. } if why == "a line without end" && found.len() == 200));
+        assert!(
+            matches!(&failure, QmpError::Garbled { why, found, .. } if why == "a line without end" && found.len() == 200)
+        );
         writer.join().unwrap();
     }
 
@@ -303,6 +407,8 @@ mod tests {
     fn nobody_listens() {
         let directory = tempfile::tempdir().unwrap();
         let failure = Qmp::connect(&directory.path().join("qmp"), LIMIT).unwrap_err();
-        assert!(matches!(failure, QmpError::Io { source, .. } if source.kind() == ErrorKind::NotFound));
+        assert!(
+            matches!(failure, QmpError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
+        );
     }
 }

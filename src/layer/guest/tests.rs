@@ -39,7 +39,9 @@ fn inside() {
 }
 
 fn head(serial: &str) -> String {
-    let Some(path) = disk::disk_by_serial(serial) else { return format!("no disk {serial}") };
+    let Some(path) = disk::disk_by_serial(serial) else {
+        return format!("no disk {serial}");
+    };
     let mut first = [0; 16];
     match File::open(&path).and_then(|mut file| file.read_exact(&mut first)) {
         Ok(()) => format!("{} {}", path.display(), String::from_utf8_lossy(&first)),
@@ -73,7 +75,11 @@ impl Lab {
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap()).unwrap();
+        std::fs::write(
+            &initrd,
+            initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap(),
+        )
+        .unwrap();
         let words = "-- --exact layer::guest::tests::inside --ignored --nocapture";
         let spec = GuestSpec {
             name: "vm".into(),
@@ -87,7 +93,12 @@ impl Lab {
             kernel_args: words.split(' ').map(str::to_owned).collect(),
             directory: directory.path().to_owned(),
         };
-        Some(Lab { directory, spec, child: None, _alone: alone })
+        Some(Lab {
+            directory,
+            spec,
+            child: None,
+            _alone: alone,
+        })
     }
 
     fn disk(&mut self, content: &str) -> &mut DiskSpec {
@@ -144,10 +155,18 @@ impl Lab {
         let begin = Instant::now();
         loop {
             if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
-                assert!(status.success(), "{status}: {}", boot::last_words(&self.files()));
+                assert!(
+                    status.success(),
+                    "{status}: {}",
+                    boot::last_words(&self.files())
+                );
                 return begin.elapsed();
             }
-            assert!(begin.elapsed() < limit, "QEMU still runs after {limit:?}: {}", boot::last_words(&self.files()));
+            assert!(
+                begin.elapsed() < limit,
+                "QEMU still runs after {limit:?}: {}",
+                boot::last_words(&self.files())
+            );
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -163,7 +182,10 @@ impl Drop for Lab {
 }
 
 fn ask(guest: &mut BootedGuest, request: &str) -> String {
-    guest.port.set_read_timeout(Some(Duration::from_secs(150))).unwrap();
+    guest
+        .port
+        .set_read_timeout(Some(Duration::from_secs(150)))
+        .unwrap();
     writeln!(guest.port, "{request}").unwrap();
     let mut answer = String::new();
     let heard = BufReader::new(&guest.port).read_line(&mut answer);
@@ -175,28 +197,58 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_guest_answers_finds_its_disks_and_powers_off() {
-    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else { return };
+    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else {
+        return;
+    };
     lab.disk("the first disk is this one");
     let second = lab.disk("the second disk: this one");
     (second.cache, second.iothread, second.num_queues) = (Cache::Directsync, true, Some(1));
     (second.read_only, second.share_read, second.bytes) = (true, true, Some(1 << 20));
     let mut guest = lab.boot();
-    assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");
-    assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk:");
+    assert_eq!(
+        ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1,
+        "the first disk i"
+    );
+    assert_eq!(
+        ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1,
+        "the second disk:"
+    );
     assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
     for group in ["xfs", "ext4", "nvme", "virtio_scsi"] {
         let begin = Instant::now();
-        assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
+        assert!(
+            ask(&mut guest, &format!("load {group}")).starts_with("Ok("),
+            "{group}"
+        );
         println!("{group} loaded in {:?}", begin.elapsed());
     }
     assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
-    let rtt: Vec<Duration> = (0..50).map(|_| { let begin = Instant::now(); ask(&mut guest, "x"); begin.elapsed() }).collect();
-    println!("round trip {:?} at the median", { let mut rtt = rtt; rtt.sort(); rtt[25] });
-    check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
+    let rtt: Vec<Duration> = (0..50)
+        .map(|_| {
+            let begin = Instant::now();
+            ask(&mut guest, "x");
+            begin.elapsed()
+        })
+        .collect();
+    println!("round trip {:?} at the median", {
+        let mut rtt = rtt;
+        rtt.sort();
+        rtt[25]
+    });
+    check_nodes(
+        &guest
+            .qmp
+            .execute("query-named-block-nodes", Value::Null)
+            .unwrap(),
+    );
     writeln!(guest.port, "bye").unwrap();
     println!("power off after {:?}", lab.ends_within(SOON));
     let console = lab.console();
-    assert!(console.contains("iotax-init: agent ended with exit code 0") || console.contains("iotax-init: the host has gone"), "{console}");
+    assert!(
+        console.contains("iotax-init: agent ended with exit code 0")
+            || console.contains("iotax-init: the host has gone"),
+        "{console}"
+    );
     assert!(console.contains("iotax-init: power off"), "{console}");
 }
 
@@ -204,13 +256,21 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
 fn check_nodes(nodes: &Value) {
     let nodes = nodes.as_array().unwrap();
     let of = |name: &str, driver: &str| {
-        let ours = |node: &&Value| node["file"].as_str().unwrap().contains(name) && node["drv"] == driver;
-        nodes.iter().find(ours).unwrap_or_else(|| panic!("no {driver} node for {name}: {nodes:#?}"))
+        let ours =
+            |node: &&Value| node["file"].as_str().unwrap().contains(name) && node["drv"] == driver;
+        nodes
+            .iter()
+            .find(ours)
+            .unwrap_or_else(|| panic!("no {driver} node for {name}: {nodes:#?}"))
     };
     for (name, read_only) in [("iotax-0", false), ("iotax-1", true)] {
         for driver in ["raw", "file"] {
             let node = of(name, driver);
-            assert_eq!((&node["cache"]["direct"], &node["ro"]), (&Value::Bool(true), &Value::Bool(read_only)), "{node:#}");
+            assert_eq!(
+                (&node["cache"]["direct"], &node["ro"]),
+                (&Value::Bool(true), &Value::Bool(read_only)),
+                "{node:#}"
+            );
         }
     }
     assert_eq!(of("iotax-1", "raw")["image"]["virtual-size"], 1 << 20);
@@ -221,14 +281,20 @@ fn a_guest_whose_host_goes_powers_off() {
     let Some(mut lab) = Lab::new(&[]) else { return };
     let guest = lab.boot();
     drop(guest);
-    println!("idle agent: QEMU ended {:?} after the port was closed", lab.ends_within(SOON));
+    println!(
+        "idle agent: QEMU ended {:?} after the port was closed",
+        lab.ends_within(SOON)
+    );
     let mut guest = lab.boot();
     writeln!(guest.port, "flood").unwrap();
     guest.port.set_read_timeout(Some(SOON)).unwrap();
     guest.port.read_exact(&mut [0; 4096]).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     drop(guest);
-    println!("agent stuck in a write: QEMU ended {:?} after the port was closed", lab.ends_within(SOON));
+    println!(
+        "agent stuck in a write: QEMU ended {:?} after the port was closed",
+        lab.ends_within(SOON)
+    );
     assert!(lab.console().contains("iotax-init: the host has gone"));
 }
 
@@ -238,7 +304,12 @@ fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
     let mut guest = lab.boot();
     writeln!(guest.port, "crash").unwrap();
     lab.ends_within(SOON);
-    assert!(lab.console().contains("iotax-init: agent killed by signal 6"), "{}", lab.console());
+    assert!(
+        lab.console()
+            .contains("iotax-init: agent killed by signal 6"),
+        "{}",
+        lab.console()
+    );
     assert!(boot::last_words(&lab.files()).contains("agent killed by signal 6"));
 }
 
@@ -250,7 +321,11 @@ fn a_booted_guest_is_told_to_end() {
 }
 
 fn quick(life: u64, ready: u64) -> Limits {
-    Limits { life: Duration::from_secs(life), ready: Duration::from_secs(ready), answer: Duration::from_secs(10) }
+    Limits {
+        life: Duration::from_secs(life),
+        ready: Duration::from_secs(ready),
+        answer: Duration::from_secs(10),
+    }
 }
 
 #[test]
@@ -259,7 +334,12 @@ fn qemu_that_dies_is_told_with_its_last_words() {
     let process = lab.start(&["-device", "none-such"]);
     let failure = lab.connect(&process, quick(10, 10)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
-    assert!(failure.to_string().contains("'none-such' is not a valid device model name"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .contains("'none-such' is not a valid device model name"),
+        "{failure}"
+    );
     let process = lab.start(&[]);
     let mut child = lab.child.take().unwrap();
     let killer = std::thread::spawn(move || {
@@ -270,16 +350,28 @@ fn qemu_that_dies_is_told_with_its_last_words() {
     let failure = lab.connect(&process, quick(60, 60)).unwrap_err();
     killer.join().unwrap();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
-    assert!(failure.to_string().starts_with("guest did not boot with accel=tcg: QEMU ended"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .starts_with("guest did not boot with accel=tcg: QEMU ended"),
+        "{failure}"
+    );
 }
 
 #[test]
 fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let Some(mut lab) = Lab::new(&[]) else { return };
-    std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
+    std::fs::write(
+        &lab.spec.initrd,
+        initramfs::Archive::default().finish().unwrap(),
+    )
+    .unwrap();
     let process = lab.start(&[]);
     let failure = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap_err();
-    assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
+    assert!(
+        matches!(failure.failure, BootFailure::Died) && failure.alive,
+        "{failure}"
+    );
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());
 }
@@ -290,20 +382,32 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     let process = lab.start(&["-S"]);
     let begin = Instant::now();
     let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
-    assert!(matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive, "{failure}");
+    assert!(
+        matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive,
+        "{failure}"
+    );
     assert!(begin.elapsed() < Duration::from_secs(5));
     let mut child = lab.child.take().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
     let words = qemu::command_line(&lab.spec).unwrap();
-    let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
+    let port = words
+        .iter()
+        .position(|word| word.to_string_lossy().starts_with("virtserialport"))
+        .unwrap();
     let words = [&words[..port - 1], &words[port + 1..]].concat();
     lab.child = Some(boot::spawn(OsStr::new(qemu::PROGRAM), &words, &lab.files()).unwrap());
     let process = boot::identify(lab.child.as_ref().unwrap().id()).unwrap();
     let failure = lab.connect(&process, quick(60, 15)).unwrap_err();
-    assert!(matches!(failure.failure, BootFailure::NotReady(_)) && failure.alive, "{failure}");
-    assert!(failure.to_string().contains("iotax-init: started"), "{failure}");
+    assert!(
+        matches!(failure.failure, BootFailure::NotReady(_)) && failure.alive,
+        "{failure}"
+    );
+    assert!(
+        failure.to_string().contains("iotax-init: started"),
+        "{failure}"
+    );
 }
 
 /// Where KVM is an emulator this is the watchdog's own case; where it is real, a boot.
@@ -316,7 +420,10 @@ fn kvm_boots_or_is_blamed() {
     let Some(mut lab) = Lab::new(&[]) else { return };
     (lab.spec.accel, lab.spec.kernel) = (Accel::Kvm, kernel::obtain().unwrap().image);
     let process = lab.start(&[]);
-    let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
+    let real = matches!(
+        iotax_sys::kvm::probe_kvm(),
+        iotax_sys::kvm::KvmProbe::Works { .. }
+    );
     match lab.connect(&process, quick(5, 30)) {
         Ok(guest) => println!("KVM: ready {:?} after launch", guest.ready_after),
         Err(failure) if !real => {
