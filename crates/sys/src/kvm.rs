@@ -122,7 +122,9 @@ fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
             // Any signal that reached this thread; only ours ends it.
             Ok(VcpuExit::Intr) if !stop.load(Ordering::SeqCst) => {}
             Err(error) if error.errno() == libc::EINTR && !stop.load(Ordering::SeqCst) => {}
-            Ok(exit) => return Err(format!("a vCPU ended with {exit:?} instead of running a loop")),
+            Ok(exit) => {
+                return Err(format!("a vCPU ended with {exit:?} instead of running a loop"));
+            }
             Err(error) => return Err(format!("KVM_RUN failed: {error}")),
         }
     }

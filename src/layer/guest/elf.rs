@@ -44,6 +44,27 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
+/// Whether the section has a note of that owner and type.
+///
+/// # Errors
+/// As [`section`].
+pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool> {
+    let Some(notes) = section(file, name)? else {
+        return Ok(false);
+    };
+    let mut at = 0;
+    while let (Ok(owner_bytes), Ok(content), Ok(own_kind)) =
+        (u32_at(notes, at), u32_at(notes, at + 4), u32_at(notes, at + 8))
+    {
+        let own = slice(notes, at + 12, u64::from(owner_bytes))?;
+        if own_kind == kind && own.strip_suffix(b"\0") == Some(owner.as_bytes()) {
+            return Ok(true);
+        }
+        at += 12 + u64::from(owner_bytes).next_multiple_of(4) + u64::from(content).next_multiple_of(4);
+    }
+    Ok(false)
+}
+
 const SEGMENT_INTERPRETER: u32 = 3;
 const SECTIONS_AT: usize = 40;
 const SECTION_COUNT: usize = 60;
@@ -159,6 +180,7 @@ mod tests {
             let file = [b"\x7fELF\x02\x01".as_slice(), &tail].concat();
             let _ = section(&file, ".modinfo");
             let _ = loadable(&file);
+            let _ = has_note(&file, "", "Xen", 18);
         }
     }
 }

@@ -3,9 +3,11 @@
 //! whose modules cannot reach a virtio disk and the port to the agent.
 
 use super::modules::{Group, Tree};
+use super::qemu::Accel;
+use super::{elf, packing};
 use crate::exit::Failed;
 use crate::host::Missing;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -79,6 +81,50 @@ pub fn obtain() -> Result<Kernel> {
     }
 }
 
+/// The image to give to QEMU. On a processor that is the kernel's own; in the translator unpacking it
+/// is half of the boot, so it is unpacked here, once, into the cache. Where that cannot be done (a kernel
+/// without PVH entry or with another packing, no room in the cache) the kernel's own boots as well, only later.
+pub fn bootable(kernel: &Kernel, accel: Accel) -> PathBuf {
+    let unpacked = (accel == Accel::Tcg)
+        .then(|| cache_directory().and_then(|cache| unpacked_image(kernel, &cache).ok()));
+    unpacked.flatten().unwrap_or_else(|| kernel.image.clone())
+}
+
+fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
+    let image = std::fs::read(&kernel.image)?;
+    let directory = cache.join(".unpacked");
+    // By content: an update may keep the version.
+    let path = directory.join(format!("vmlinux-{}-{:08x}", kernel.version, crc32fast::hash(&image)));
+    if path.exists() {
+        return Ok(path);
+    }
+    std::fs::create_dir_all(&directory)?;
+    let file = tempfile::NamedTempFile::new_in(&directory)?;
+    std::fs::write(file.path(), unpack_image(&image)?)?;
+    file.persist(&path)?;
+    Ok(path)
+}
+
+/// Type of the note with the entry that QEMU jumps to, XEN_ELFNOTE_PHYS32_ENTRY.
+const PVH_ENTRY: u32 = 18;
+
+/// The ELF file inside of a bzImage; its place is in the header of x86's boot protocol since 2.08 (Linux 2.6.26).
+fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
+    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
+    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "not a bzImage");
+    let (offset, bytes) = number(0x248).zip(number(0x24c)).context("its header is cut off")?;
+    let setup_sectors = if image[0x1f1] == 0 { 4 } else { usize::from(image[0x1f1]) };
+    let begin = (setup_sectors + 1) * 512 + offset;
+    let payload = image.get(begin..begin + bytes).context("its payload is cut off")?;
+    let unpacked = match payload {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => packing::unpack_xz(payload)?,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => packing::unpack_zst(payload)?,
+        _ => bail!("packed in a way that is not understood"),
+    };
+    ensure!(elf::has_note(&unpacked, ".notes", "Xen", PVH_ENTRY)?, "no PVH entry");
+    elf::loadable(&unpacked)
+}
+
 /// $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is an absolute path.
 pub fn cache_directory() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -113,7 +159,9 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
         };
         let images = [root.join(format!("boot/vmlinuz-{version}")), modules.join("vmlinuz")];
         // Ubuntu's images are readable by root only: opened, not merely looked for.
-        let Some(image) = images.into_iter().find(|image| File::open(image).is_ok()) else { continue };
+        let Some(image) = images.into_iter().find(|image| File::open(image).is_ok()) else {
+            continue;
+        };
         let known = kernels.iter().any(|kernel| kernel.version == version);
         if !known && Tree::open(&modules).is_ok_and(|tree| tree.has_group(Group::Boot)) {
             kernels.push(Kernel { version, image, modules, origin });
@@ -123,7 +171,9 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
@@ -357,6 +407,25 @@ mod tests {
         assert_eq!(compare_versions("6.1", "6.1"), Ordering::Equal);
         assert_eq!(compare_versions("6.1-rc1", "6.1-rc2"), Ordering::Less);
         assert_eq!(compare_versions("", "99999999999999999999999.1"), Ordering::Less);
+    }
+
+    #[test]
+    fn an_image_that_cannot_be_unpacked_boots_as_it_is() {
+        let mut image = vec![0; 0x2000];
+        assert_eq!(unpack_image(&image).unwrap_err().to_string(), "not a bzImage");
+        assert_eq!(unpack_image(b"").unwrap_err().to_string(), "not a bzImage");
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        assert!(unpack_image(&image).unwrap_err().to_string().contains("not understood"));
+        image[0x24c..0x250].fill(0xff);
+        assert_eq!(unpack_image(&image).unwrap_err().to_string(), "its payload is cut off");
+        let kernel = Kernel {
+            version: "6".into(),
+            image: "/none".into(),
+            modules: "/none".into(),
+            origin: Origin::Installed,
+        };
+        assert_eq!(bootable(&kernel, Accel::Tcg), kernel.image);
+        assert_eq!(bootable(&kernel, Accel::Kvm), kernel.image);
     }
 
     #[test]

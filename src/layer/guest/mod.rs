@@ -1,5 +1,5 @@
 //! A guest: QEMU with virtio disks, a kernel that is found or fetched, and this program as its PID 1. Here are the
-//! parts, in the order of use; what is measured is decided elsewhere. docs/guest.md tells how they fit together.
+//! parts; docs/guest.md tells how they fit together. What is measured is decided elsewhere.
 
 pub mod boot;
 pub mod disk;
@@ -8,6 +8,7 @@ pub mod init;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
+mod packing;
 pub mod qemu;
 pub mod qmp;
 #[cfg(test)]

@@ -3,10 +3,9 @@
 //! .modinfo section), never from modules.dep: that file is written by depmod when a package is
 //! installed, and ours is only unpacked.
 
-use super::elf;
+use super::{elf, packing};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A group of modules that is loaded together.
@@ -205,52 +204,18 @@ fn underscores(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Far above the largest module (about 30 MiB), so that a damaged file cannot fill the memory.
-const LARGEST_MODULE: u64 = 256 << 20;
-
 fn unpack(path: &Path) -> Result<Vec<u8>> {
     let packed = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let unpacked = match path.extension().and_then(|extension| extension.to_str()) {
         Some("ko") => Ok(packed),
-        Some("xz") => unpack_xz(&packed),
-        Some("zst") => unpack_zst(&packed),
+        Some("xz") => packing::unpack_xz(&packed),
+        Some("zst") => packing::unpack_zst(&packed),
         _ => bail!(
             "{} is packed in a way that is not understood; hint: .ko, .ko.xz and .ko.zst are",
             path.display()
         ),
     };
     unpacked.with_context(|| format!("cannot unpack {}", path.display()))
-}
-
-fn unpack_xz(mut packed: &[u8]) -> Result<Vec<u8>> {
-    let mut unpacked = Bounded(Vec::new());
-    lzma_rs::xz_decompress(&mut packed, &mut unpacked).map_err(|error| anyhow::anyhow!("xz: {error:?}"))?;
-    Ok(unpacked.0)
-}
-
-fn unpack_zst(packed: &[u8]) -> Result<Vec<u8>> {
-    let mut unpacked = Vec::new();
-    let decoder =
-        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
-    decoder.take(LARGEST_MODULE + 1).read_to_end(&mut unpacked)?;
-    anyhow::ensure!(unpacked.len() as u64 <= LARGEST_MODULE, "more than {LARGEST_MODULE} bytes unpacked");
-    Ok(unpacked)
-}
-
-struct Bounded(Vec<u8>);
-
-impl std::io::Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if (self.0.len() + bytes.len()) as u64 > LARGEST_MODULE {
-            return Err(std::io::Error::other(format!("more than {LARGEST_MODULE} bytes unpacked")));
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

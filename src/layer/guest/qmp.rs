@@ -100,7 +100,9 @@ impl Qmp {
         let greeting = qmp.message("greeting", Instant::now() + limit)?;
         match greeting.get("QMP").and_then(|banner| banner.get("version")) {
             Some(version) => qmp.version = version.clone(),
-            None => return Err(garbled("greeting", "no QMP banner", greeting.to_string().as_bytes())),
+            None => {
+                return Err(garbled("greeting", "no QMP banner", greeting.to_string().as_bytes()));
+            }
         }
         qmp.execute("qmp_capabilities", Value::Null)?;
         Ok(qmp)
@@ -163,7 +165,9 @@ impl Qmp {
     }
 
     fn keep_event(&mut self, message: &Value) -> bool {
-        let Some(name) = message.get("event").and_then(Value::as_str) else { return false };
+        let Some(name) = message.get("event").and_then(Value::as_str) else {
+            return false;
+        };
         let data = message.get("data").cloned().unwrap_or(Value::Null);
         self.events.push_back(Event { name: name.to_owned(), data });
         true

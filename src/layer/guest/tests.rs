@@ -29,6 +29,9 @@ fn inside() {
                 ("flood", _) => loop {
                     answers.write_all(&[b'x'; 4096])?;
                 },
+                ("irqs", _) => {
+                    writeln!(answers, "{}", std::fs::read_to_string("/proc/interrupts")?.replace('\n', "|"))?
+                }
                 ("load", group) => writeln!(answers, "{:?}", init::load_group(group))?,
                 ("head", serial) => writeln!(answers, "{}", head(serial))?,
                 _ => writeln!(answers, "what is {request}?")?,
@@ -39,7 +42,9 @@ fn inside() {
 }
 
 fn head(serial: &str) -> String {
-    let Some(path) = disk::disk_by_serial(serial) else { return format!("no disk {serial}") };
+    let Some(path) = disk::disk_by_serial(serial) else {
+        return format!("no disk {serial}");
+    };
     let mut first = [0; 16];
     match File::open(&path).and_then(|mut file| file.read_exact(&mut first)) {
         Ok(()) => format!("{} {}", path.display(), String::from_utf8_lossy(&first)),
@@ -86,7 +91,7 @@ impl Lab {
             memory_bytes: 256 << 20,
             accel: Accel::Tcg,
             disks: vec![],
-            kernel: kernel.image,
+            kernel: kernel::bootable(&kernel, Accel::Tcg),
             initrd,
             kernel_args: words.split(' ').map(str::to_owned).collect(),
             directory: directory.path().to_owned(),
@@ -171,10 +176,11 @@ impl Drop for Lab {
 }
 
 fn ask(guest: &mut BootedGuest, request: &str) -> String {
-    guest.port.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    guest.port.set_read_timeout(Some(Duration::from_secs(150))).unwrap();
     writeln!(guest.port, "{request}").unwrap();
     let mut answer = String::new();
-    BufReader::new(&guest.port).read_line(&mut answer).unwrap();
+    let heard = BufReader::new(&guest.port).read_line(&mut answer);
+    heard.unwrap_or_else(|error| panic!("no answer to {request:?}, only {answer:?}: {error}"));
     answer.trim_end().to_owned()
 }
 
@@ -182,17 +188,21 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_guest_answers_finds_its_disks_and_powers_off() {
-    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else { return };
+    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else {
+        return;
+    };
     lab.disk("the first disk is this one");
-    let second = lab.disk("the second disk is this one");
+    let second = lab.disk("the second disk: this one");
     (second.cache, second.iothread, second.num_queues) = (Cache::Directsync, true, Some(1));
     (second.read_only, second.share_read, second.bytes) = (true, true, Some(1 << 20));
     let mut guest = lab.boot();
     assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");
-    assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk ");
+    assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk:");
     assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
     for group in ["xfs", "ext4", "nvme", "virtio_scsi"] {
+        let begin = Instant::now();
         assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
+        println!("{group} loaded in {:?}", begin.elapsed());
     }
     assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
     let rtt: Vec<Duration> = (0..50)
@@ -319,7 +329,9 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive, "{failure}");
     assert!(begin.elapsed() < Duration::from_secs(5));
-    drop(lab.child.take().map(|mut child| (child.kill().unwrap(), child.wait().unwrap())));
+    let mut child = lab.child.take().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
     // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
     let words = qemu::command_line(&lab.spec).unwrap();
     let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
@@ -339,7 +351,7 @@ fn kvm_boots_or_is_blamed() {
         return;
     }
     let Some(mut lab) = Lab::new(&[]) else { return };
-    lab.spec.accel = Accel::Kvm;
+    (lab.spec.accel, lab.spec.kernel) = (Accel::Kvm, kernel::obtain().unwrap().image);
     let process = lab.start(&[]);
     let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
     match lab.connect(&process, quick(5, 30)) {
@@ -350,4 +362,74 @@ fn kvm_boots_or_is_blamed() {
         }
         Err(failure) => panic!("{failure}"),
     }
+}
+
+#[test]
+#[ignore = "stress"]
+fn stress() {
+    let Some(mut lab) = Lab::new(&[]) else { return };
+    let extra = std::env::var("EXTRA").unwrap_or_default();
+    let extra: Vec<&str> = extra.split_whitespace().collect();
+    if let Ok(words) = std::env::var("KARGS") {
+        lab.spec.kernel_args.splice(0..0, words.split_whitespace().map(str::to_owned));
+    }
+    if let Ok(n) = std::env::var("SMP") {
+        lab.spec.vcpus = n.parse().unwrap();
+    }
+    let process = lab.start(&extra);
+    let mut guest = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap();
+    let seconds: u64 = std::env::var("STRESS").unwrap().parse().unwrap();
+    let begin = Instant::now();
+    let (mut n, mut worst) = (0u64, Duration::ZERO);
+    println!("IRQ0 {}", ask(&mut guest, "irqs"));
+    while begin.elapsed() < Duration::from_secs(seconds) {
+        guest.port.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let b = Instant::now();
+        writeln!(guest.port, "x").unwrap();
+        let mut answer = String::new();
+        if let Err(error) = BufReader::new(&guest.port).read_line(&mut answer) {
+            for _ in 0..2 {
+                for hmp in ["info registers -a"] {
+                    let v =
+                        guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}));
+                    let v = v.unwrap();
+                    for line in
+                        v.as_str().unwrap().lines().filter(|l| l.starts_with("RIP") || l.starts_with("CPU"))
+                    {
+                        println!("REGS {line}");
+                    }
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            println!("STALL after {n} at {:?}: {error}", begin.elapsed());
+            let v = guest
+                .qmp
+                .execute(
+                    "x-query-virtio-queue-status",
+                    serde_json::json!({"path": "/machine/peripheral/serial/virtio-backend", "queue": 4}),
+                )
+                .unwrap();
+            println!("{v}");
+            let used_event = v["vring-avail"].as_u64().unwrap() + 4 + 256;
+            let used = v["vring-used"].as_u64().unwrap() + 2;
+            for (what, at) in [("used_event", used_event), ("used idx", used)] {
+                let hmp = format!("xp /1dh {at}");
+                println!(
+                    "{what} {:?}",
+                    guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}))
+                );
+            }
+            writeln!(guest.port, "irqs").unwrap();
+            let mut r = BufReader::new(&guest.port);
+            let mut answer = String::new();
+            println!("poke: {:?}", r.read_line(&mut answer));
+            println!("poke answer {answer:?}");
+            println!("poke: {:?}", r.read_line(&mut answer));
+            println!("IRQ {answer}");
+            return;
+        }
+        worst = worst.max(b.elapsed());
+        n += 1;
+    }
+    println!("STRESS {n} round trips, worst {worst:?}");
 }

@@ -26,6 +26,8 @@ pub const BELOW: &str = "@below@";
 pub struct Parts {
     /// The kernel and its modules.
     pub kernel: Kernel,
+    /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
+    pub image: PathBuf,
     /// Who executes.
     pub accel: Accel,
     /// The note that every output carries when figures are not representative.
@@ -58,7 +60,9 @@ impl Parts {
     /// An unmet need with its command.
     pub fn obtain(requested: Requested) -> Result<Parts> {
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
-        Ok(Parts { kernel: kernel::obtain()?, accel, emulated, demanded: requested == Requested::Kvm })
+        let kernel = kernel::obtain()?;
+        let image = kernel::bootable(&kernel, accel);
+        Ok(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
     }
 
     /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
@@ -72,7 +76,8 @@ impl Parts {
             Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
             Err(missing) => to_be_fetched(&missing.what),
         };
-        Some(Parts { kernel, accel, emulated, demanded: requested == Requested::Kvm })
+        let image = kernel.image.clone();
+        Some(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -81,6 +86,7 @@ impl Parts {
             return false;
         }
         self.accel = Accel::Tcg;
+        self.image = kernel::bootable(&self.kernel, self.accel);
         self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
     }
@@ -265,7 +271,7 @@ fn guest_spec(
         memory_bytes: memory.map_err(|why| anyhow!("{}: memory: {why}", spec.origin))?,
         accel: parts.accel,
         disks: vec![disk],
-        kernel: parts.kernel.image.clone(),
+        kernel: parts.image.clone(),
         initrd: initrd.to_owned(),
         kernel_args: Vec::new(),
         directory: context.tag.run_dir.clone(),
