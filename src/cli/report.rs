@@ -81,7 +81,7 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir)).collect::<Result<_>>()?;
-    Ok(findings.iter().map(|one| (renderer.render)(one, &Page { width })).collect::<Vec<_>>().join("\n"))
+    Ok((renderer.render)(&findings, &Page { width }))
 }
 
 /// The whole file or none: a full disk leaves no half page behind.

@@ -14,10 +14,13 @@ const HEAD: [&str; 14] = [
     "note", "emulated",
 ];
 
-fn render(findings: &Findings, _page: &Page) -> String {
-    let mut lines = Lines { run: &findings.run.id, writer: ::csv::Writer::from_writer(Vec::new()) };
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let mut lines = Lines { run: "", writer: ::csv::Writer::from_writer(Vec::new()) };
     lines.record(&HEAD.map(String::from));
-    findings.workloads.iter().for_each(|workload| lines.workload(workload));
+    for one in findings {
+        lines.run = &one.run.id;
+        one.workloads.iter().for_each(|workload| lines.workload(workload));
+    }
     // Writing to memory cannot fail, and all of it came from strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }

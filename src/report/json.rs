@@ -21,9 +21,15 @@ struct Document<'a> {
     findings: &'a Findings,
 }
 
-fn render(findings: &Findings, _page: &Page) -> String {
-    let document = Document { format: FORMAT, version: VERSION, findings };
+/// One run is a document, several are an array of documents.
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let documents: Vec<Document> =
+        findings.iter().map(|findings| Document { format: FORMAT, version: VERSION, findings }).collect();
+    let text = match documents.as_slice() {
+        [document] => serde_json::to_string_pretty(document),
+        documents => serde_json::to_string_pretty(documents),
+    };
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    serde_json::to_string_pretty(&document)
+    text
         .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
 }

@@ -10,7 +10,11 @@ use crate::bill::findings::{PlaceReport, WorkloadFindings};
 pub const RENDERER: Renderer =
     Renderer { name: "markdown", help: "tables for a wiki or an issue", extension: "md", render };
 
-fn render(findings: &Findings, _page: &Page) -> String {
+fn render(findings: &[Findings], _page: &Page) -> String {
+    findings.iter().map(render_one).collect::<Vec<_>>().join("\n")
+}
+
+fn render_one(findings: &Findings) -> String {
     let run = &findings.run;
     let mut out = format!("# iotax run {}\n\n", escaped(&run.id));
     for line in &findings.emulated {

@@ -35,8 +35,8 @@ pub struct Renderer {
     pub help: &'static str,
     /// Extension of the file it is written to, without a dot.
     pub extension: &'static str,
-    /// Makes the text.
-    pub render: fn(&Findings, &Page) -> String,
+    /// Makes the text of one run or of several, in the order given.
+    pub render: fn(&[Findings], &Page) -> String,
 }
 
 /// All of them.

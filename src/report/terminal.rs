@@ -17,7 +17,11 @@ pub const RENDERER: Renderer = Renderer {
 /// Narrower than this nothing can be laid out.
 const NARROWEST: usize = 40;
 
-fn render(findings: &Findings, page: &Page) -> String {
+fn render(findings: &[Findings], page: &Page) -> String {
+    findings.iter().map(|one| render_one(one, page)).collect::<Vec<_>>().join("\n")
+}
+
+fn render_one(findings: &Findings, page: &Page) -> String {
     let width = page.width.max(NARROWEST);
     let mut out = wrapped(&identity(&findings.run), width, "  ");
     for line in &findings.emulated {

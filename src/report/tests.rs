@@ -26,7 +26,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static Findings)> {
 }
 
 fn render(findings: &Findings, name: &str, width: usize) -> String {
-    (by_name(name).unwrap().render)(findings, &Page { width })
+    (by_name(name).unwrap().render)(std::slice::from_ref(findings), &Page { width })
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn names_cannot_break_out_of_a_report() {
 fn emulation_is_said_by_every_renderer_and_heads_none() {
     let found = findings(&twin::guest());
     for renderer in ALL {
-        let text = (renderer.render)(&found, &Page::default());
+        let text = (renderer.render)(std::slice::from_ref(&found), &Page::default());
         assert!(text.to_lowercase().contains("emulated"), "{}", renderer.name);
     }
     assert!(!render(&found, "html", 80).contains("<h1>vm"));
@@ -202,4 +202,16 @@ fn pages_for_looking_at() {
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.html")), render(found, "html", 80))
             .unwrap();
     }
+}
+
+#[test]
+fn several_runs_stand_one_behind_the_other() {
+    let two: Vec<Findings> = all().take(2).map(|(_, found)| found.clone()).collect();
+    for renderer in ALL {
+        let text = (renderer.render)(&two, &Page { width: 80 });
+        let places: Vec<usize> = two.iter().map(|one| text.find(&one.run.id).expect(renderer.name)).collect();
+        assert!(places[0] <= places[1], "{}", renderer.name);
+    }
+    let json = (by_name("json").unwrap().render)(&two, &Page { width: 80 });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap().as_array().map(Vec::len), Some(2));
 }

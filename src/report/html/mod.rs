@@ -23,23 +23,25 @@ const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
 const STYLES: usize = 6;
 
-fn render(findings: &Findings, _page: &Page) -> String {
-    let run = &findings.run;
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "iotax " (run.id) }
+                title { "iotax " (ids) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 main {
-                    (head(findings))
-                    @for workload in &findings.workloads { (section(workload, 100.0 * run.zone)) }
-                    (limits(findings))
-                    (origin(findings))
+                    @for one in findings {
+                        (head(one))
+                        @for workload in &one.workloads { (section(workload, 100.0 * one.run.zone)) }
+                        (limits(one))
+                        (origin(one))
+                    }
                     (method())
                 }
             }
