@@ -331,7 +331,8 @@ fn wrapped(first: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::inspect::{Finding, Identity, Signature, Unchecked, Use};
+    use crate::guard::inspect::{Finding, Signature, Unchecked, Use};
+    use crate::host::block::Identity;
     use crate::host::made_up::{complete_server, server};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {

@@ -1,10 +1,10 @@
 //! Looks at a file or a block device and tells what it is, who uses it and what lies on it. Only
 //! reads. What could not be looked at is said, so that the judge can refuse for it.
 
-use super::block::{self, BlockNode};
 use super::marker::{self, Marker};
 use super::{kernel_users, mounts, openers, sample, signature};
 use crate::exit::Failed;
+use crate::host::block::{self, BlockNode, Identity};
 use crate::host::kvm::KvmState;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result};
@@ -53,28 +53,6 @@ pub enum Kind {
     Partition(String),
     /// Neither: `a folder`, `a character device`.
     Other(String),
-}
-
-/// Names of a target that no other target has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Kernel name of a device: `nvme0n1`.
-    pub name: Option<String>,
-    /// `major:minor` of a device.
-    pub devnum: Option<String>,
-    /// Model of a device.
-    pub model: Option<String>,
-    /// Serial of the disk.
-    pub serial: Option<String>,
-    /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
-    pub wwn: Option<String>,
-    /// For a device that has neither: names this very attachment until it is detached or the
-    /// machine reboots (`boot-1a2b3c4d-diskseq-12`).
-    pub transient: Option<String>,
-    /// Other disks that tell the same serial: then the serial does not say which.
-    pub serial_shared_with: Vec<String>,
-    /// Inode of a file.
-    pub inode: Option<u64>,
 }
 
 /// One use of the target by somebody.

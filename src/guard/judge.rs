@@ -1,9 +1,9 @@
 //! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
-use super::block::bare_wwn;
-use super::inspect::{Check, Finding, Identity, Inspection, Kind};
+use super::inspect::{Check, Finding, Inspection, Kind};
 use crate::exit::Failed;
+use crate::host::block::{Identity, bare_wwn};
 use crate::scenario::Consent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

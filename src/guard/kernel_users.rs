@@ -1,10 +1,11 @@
 //! Users of a target inside the kernel, which no /proc/PID/fd shows: swap, loop devices, md, LVM and
 //! other holders, multipath, exports by LIO and nvmet.
 
-use super::block::{self, BlockNode};
 use super::inspect::{Finding, Use};
 use super::mounts;
 use super::openers::Target;
+use crate::host::block::{self, BlockNode};
+use crate::host::mounts::unescape;
 use crate::host::probe::Probe;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +19,7 @@ fn finding(kind: Use, text: String) -> Finding {
 pub fn swap(probe: &Probe, target: &Target) -> Vec<Finding> {
     let swaps = probe.read("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
-        let path = mounts::unescape(line.split_whitespace().next()?);
+        let path = unescape(line.split_whitespace().next()?);
         let meta = std::fs::metadata(probe.at(&path)).ok()?;
         target.matches(&meta)?;
         Some(finding(Use::Swap, format!("in use as swap space ({path})")))
@@ -102,7 +103,7 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
         let Some(backing) = probe.read(dir.join("loop/backing_file")) else {
             continue;
         };
-        let backing = PathBuf::from(mounts::unescape(&backing));
+        let backing = PathBuf::from(unescape(&backing));
         if !is_target(&backing) {
             continue;
         }

@@ -4,7 +4,6 @@
 //! handle the files of our own. The law is in docs/data-safety.md.
 
 pub mod admit;
-pub mod block;
 pub mod fill;
 pub mod inspect;
 pub mod judge;

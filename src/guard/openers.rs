@@ -27,7 +27,7 @@ impl Target {
         match self {
             Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
             Target::Device(numbers) if meta.file_type().is_block_device() => {
-                let number = super::block::devnum(meta.rdev());
+                let number = crate::host::block::devnum(meta.rdev());
                 numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
             Target::Device(_) => None,

@@ -3,7 +3,7 @@
 
 use super::kvm::KvmState;
 use super::probe::Probe;
-use crate::guard::{block, mounts};
+use super::{block, mounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -1,10 +1,12 @@
 //! What this machine is (facts) and what it lacks (needs).
 
+pub mod block;
 pub mod facts;
 pub mod gauges;
 pub mod kvm;
 #[cfg(test)]
 pub(crate) mod made_up;
+pub mod mounts;
 pub mod needs;
 pub mod probe;
 

@@ -30,6 +30,5 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         documents => serde_json::to_string_pretty(documents),
     };
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    text
-        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+    text.map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
 }

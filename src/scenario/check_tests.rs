@@ -1,3 +1,5 @@
+//! Tests of requests as a whole: what run and plan are asked.
+
 use super::super::LayerSpec;
 use super::*;
 use crate::layer::catalog;

@@ -1,3 +1,5 @@
+//! Tests of job files, held against the real fio where it is installed.
+
 use super::*;
 use std::fmt::Write as _;
 use std::process::Command;

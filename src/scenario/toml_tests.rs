@@ -1,3 +1,5 @@
+//! Tests of scenario files, sound and unsound.
+
 use super::super::Scenario;
 use super::super::check::{Request, from_path};
 use std::fmt::Write as _;

@@ -11,6 +11,9 @@ use anyhow::{Result, ensure};
 /// mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave room for the file.
 const LEAST_BYTES: u64 = 512 * MIB;
 
+/// xfs's smallest log is 64 MiB; the rest is for inodes and allocation groups.
+const METADATA_BYTES: u64 = 96 * MIB;
+
 /// mkfs, mount, one file.
 pub struct FileSystem;
 
@@ -82,9 +85,10 @@ fn kind_of(spec: &LayerSpec) -> &str {
     option(spec, "type").unwrap_or("xfs")
 }
 
-/// Three quarters: log and metadata need some, and a tenth stays free (guard::marker).
+/// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth that
+/// ext4 keeps for root.
 fn file_bytes(below: u64) -> u64 {
-    below / 4 * 3 / MIB * MIB
+    (below - METADATA_BYTES) / 100 * 85 / MIB * MIB
 }
 
 /// xfs takes 12 bytes.

@@ -1,8 +1,8 @@
 //! What sysfs and udev tell of a block device: its size, its partitions, and the names by which a
 //! person can tell it from every other disk.
 
-use super::inspect::Identity;
-use crate::host::probe::Probe;
+use super::probe::Probe;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A block device as sysfs knows it.
@@ -22,6 +22,28 @@ pub struct BlockNode {
     pub read_only: bool,
     /// The disk of a partition.
     pub parent: Option<String>,
+}
+
+/// Names of a target that no other target has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Kernel name of a device: `nvme0n1`.
+    pub name: Option<String>,
+    /// `major:minor` of a device.
+    pub devnum: Option<String>,
+    /// Model of a device.
+    pub model: Option<String>,
+    /// Serial of the disk.
+    pub serial: Option<String>,
+    /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
+    pub wwn: Option<String>,
+    /// For a device that has neither: names this very attachment until it is detached or the
+    /// machine reboots (`boot-1a2b3c4d-diskseq-12`).
+    pub transient: Option<String>,
+    /// Other disks that tell the same serial: then the serial does not say which.
+    pub serial_shared_with: Vec<String>,
+    /// Inode of a file.
+    pub inode: Option<u64>,
 }
 
 /// `major:minor` of a device number.
