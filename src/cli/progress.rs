@@ -89,6 +89,9 @@ fn show_live(live: &Live, budget_s: f64) -> String {
         Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
         None => "too early to tell".to_owned(),
     };
+    if live.comparisons.is_empty() {
+        return format!("{:.0} s", live.elapsed_s);
+    }
     let comparisons: Vec<String> = live.comparisons.iter().map(show_comparison).collect();
     format!("round {} {:.0} s, {left}: {}", live.round, live.elapsed_s, comparisons.join(", "))
 }

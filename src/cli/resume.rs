@@ -61,7 +61,7 @@ fn before(scenario: &Scenario, data: &RunData) -> Before {
     let done: BTreeSet<String> = data
         .ends
         .iter()
-        .filter(|(_, reason)| matches!(reason.as_str(), "precision" | "budget" | "visits"))
+        .filter(|(_, reason)| matches!(reason.as_str(), "precision" | "budget" | "visits" | "time"))
         .map(|(workload, _)| workload.clone())
         .collect();
     Before {

@@ -266,7 +266,7 @@ impl Session<'_> {
             let reason = match ended {
                 Ended::Precision => "precision",
                 Ended::Budget => "budget",
-                _ => "visits",
+                _ => "time",
             };
             self.workloads_done.insert(workload.to_owned());
             self.end_workload(workload, reason)?;

@@ -187,7 +187,7 @@ pub struct MeasureSpec {
 impl Default for MeasureSpec {
     fn default() -> Self {
         MeasureSpec {
-            slice_ns: 100_000_000,
+            slice_ns: 50_000_000,
             precision: 0.01,
             equivalence: 0.02,
             min_time_ns: 10_000_000_000,

@@ -13,9 +13,10 @@ use std::collections::BinaryHeap;
 /// for long.
 const MOST_CARRIED_NS: u64 = 20_000_000;
 
-/// So much may be taken off a fixed hold: polling. A longer one would show in the latencies, of
-/// which each is to be longer by the hold.
-const MOST_CARRIED_FIXED_NS: u64 = 1_000;
+/// A fixed hold gives back at most this part of itself at a time: every latency stays longer by
+/// three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the most, a
+/// hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal and no device at all.)
+const GIVEN_BACK: u64 = 4;
 
 /// Completions held back, by slot.
 pub(crate) struct Holder {
@@ -45,7 +46,7 @@ impl Holder {
         let (fixed_ns, share_ns) = (self.hold.ns, share_ns(self.hold, cycle_ns));
         let held_ns = fixed_ns.saturating_add(share_ns);
         let carried_ns = &mut self.carried_ns[slot as usize];
-        let taken_off_ns = fixed_ns.min(MOST_CARRIED_FIXED_NS).saturating_add(share_ns).min(*carried_ns);
+        let taken_off_ns = (fixed_ns / GIVEN_BACK).saturating_add(share_ns).min(*carried_ns);
         *carried_ns -= taken_off_ns;
         let due_ns = completed_ns.saturating_add(held_ns - taken_off_ns);
         self.waiting.push(Reverse((due_ns, slot)));
@@ -63,12 +64,8 @@ impl Holder {
             return None;
         }
         self.waiting.pop();
-        let most_ns = match self.hold.share_ppm {
-            0 => MOST_CARRIED_FIXED_NS,
-            _ => MOST_CARRIED_NS,
-        };
         let carried_ns = &mut self.carried_ns[slot as usize];
-        *carried_ns = (*carried_ns + (now_ns - due_ns)).min(most_ns);
+        *carried_ns = (*carried_ns + (now_ns - due_ns)).min(MOST_CARRIED_NS);
         Some(slot)
     }
 }
@@ -118,13 +115,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_hold_is_never_shorter_by_more_than_polling() {
-        let hold = Hold { ns: 50_000, share_ppm: 0 };
+    fn a_fixed_hold_gives_back_a_quarter_at_a_time() {
+        let hold = Hold { ns: 40_000, share_ppm: 0 };
         let mut holder = Holder::new(hold, 1);
         holder.admit(0, 0, 100_000);
-        assert_eq!(holder.release(5_000_000), Some(0));
-        holder.admit(0, 5_000_000, 5_100_000);
-        assert_eq!(holder.next_due_ns(), Some(5_149_000));
+        assert_eq!(holder.release(155_000), Some(0), "15 us late");
+        holder.admit(0, 155_000, 200_000);
+        assert_eq!(holder.next_due_ns(), Some(230_000));
+        assert_eq!(holder.release(230_000), Some(0));
+        holder.admit(0, 230_000, 300_000);
+        assert_eq!(holder.next_due_ns(), Some(335_000), "the rest");
     }
 
     #[test]
