@@ -112,16 +112,22 @@ impl Demo<'_> {
         let findings = report::findings(dir)?;
         let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
         let line = bill.lines.last().context("the bill has no line")?;
-        let Some((value, (low, high))) = known(&line.added_latency) else {
+        let Some((ratio, (low, high))) = known(&line.ratio) else {
             return say(
                 "    The delay's line has no interval: the machine was too noisy for the time given.\n",
             );
         };
-        let (value, low, high) = (value / 1e3, low / 1e3, high / 1e3);
-        let inside = (low..=high).contains(&(hidden_us as f64));
-        let word = if inside { "inside" } else { "outside (one interval in twenty is)" };
+        let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+        let word = match (low..=high).contains(&(1.0 - hidden)) {
+            true => "inside its interval",
+            false => "outside its interval (one in twenty is)",
+        };
         say(&format!(
-            "    Hidden were {hidden_us} us an I/O; found {value:.1} us [{low:.1}, {high:.1}]: {word} its interval.\n"
+            "    Hidden were {:.1} % of the rate; the bill's last line says {:.1} % [{:.1}, {:.1}]: {word}.\n",
+            100.0 * hidden,
+            percent(ratio),
+            percent(high),
+            percent(low)
         ))
     }
 
