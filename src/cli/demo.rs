@@ -27,7 +27,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let demo = Demo::new(&args.dir, runs)?;
     let told = demo.tell();
     let removed = demo.remove_file();
-    told.and_then(|()| removed)?;
+    told.and(removed)?;
     Ok(DONE)
 }
 
