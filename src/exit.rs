@@ -8,7 +8,7 @@ pub const FINDING: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// A need of this machine is unmet.
 pub const UNMET_NEED: u8 = 3;
-/// A measurement failed.
+/// A measurement failed, or was interrupted.
 pub const MEASUREMENT_FAILED: u8 = 4;
 /// An undo is incomplete: something of a run is still there.
 pub const UNDO_INCOMPLETE: u8 = 5;

@@ -81,7 +81,7 @@ fn emulated(run: &RunData) -> Vec<String> {
 fn of_workload(reading: &Reading) -> WorkloadFindings {
     let scenario = &reading.run.start.scenario;
     let others = (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
-    let ended = reading.run.ends.iter().find(|(workload, _)| *workload == reading.workload.name);
+    let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
     WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),

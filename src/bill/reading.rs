@@ -72,7 +72,7 @@ impl<'a> Reading<'a> {
 
 /// Whether a workload ended as it should.
 pub fn is_ordinary(reason: &str) -> bool {
-    ["precision", "budget", "time", "visits", "interrupted", "complete"].contains(&reason)
+    ["precision", "budget", "time", "visits", "max_written", "interrupted", "complete"].contains(&reason)
 }
 
 /// By stack; a stack is emulated if any of its workers runs in a place that is.

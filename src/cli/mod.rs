@@ -32,7 +32,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 a finding or a regression; 2 bad input; 3 a need of this machine is unmet; \
-     4 a measurement failed; 5 an undo is incomplete.";
+     4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -67,8 +67,12 @@ pub fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            complain(&error);
-            ExitCode::from(exit::code_of(&error))
+            let code = exit::code_of(&error);
+            // A reader that went away wants to hear nothing more.
+            if code != DONE {
+                complain(&error);
+            }
+            ExitCode::from(code)
         }
     }
 }
@@ -102,7 +106,9 @@ fn complain(error: &anyhow::Error) {
 pub fn say(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(DONE.into()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Err(exit::Failed { code: DONE, message: "the reader of standard output went away".into() }.into())
+        }
         other => Ok(other.map_err(|error| {
             exit::Failed::measurement(format!("cannot write to standard output: {error}"))
         })?),

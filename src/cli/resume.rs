@@ -46,6 +46,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let cleaned = clean(&dir, &id, &mut RealSystem::default())?;
     report_left(&cleaned.left)?;
     let scenario = data.start.scenario.clone();
+    if layout(&scenario).siblings() > 1 {
+        let why = "its stacks swap equal files, and a run that was cut short cannot make up for it";
+        return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
+    }
     let before = before(&scenario, &data);
     survey::check_needs(&scenario)?;
     let survey = survey::look(&scenario, &layout(&scenario))?;
@@ -61,7 +65,9 @@ fn before(scenario: &Scenario, data: &RunData) -> Before {
     let done: BTreeSet<String> = data
         .ends
         .iter()
-        .filter(|(_, reason)| matches!(reason.as_str(), "precision" | "budget" | "visits" | "time"))
+        .filter(|(_, reason)| {
+            matches!(reason.as_str(), "precision" | "budget" | "visits" | "time" | "max_written")
+        })
         .map(|(workload, _)| workload.clone())
         .collect();
     Before {

@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, report, say};
-use crate::exit::{DONE, Failed};
+use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use crate::layer::guest;
 use crate::measure::rounds;
 use crate::measure::session::{Outcome, Session, now};
@@ -46,11 +46,16 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
+    if result.is_err() && store::load(dir).is_ok_and(|data| data.slices.is_empty()) {
+        // Nothing was measured: the reason is all there is to say.
+        return result.map(|_| DONE);
+    }
     let printed = report::print(&[dir.to_owned()], output, columns());
     let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
-    printed?;
+    printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
         say(&format!("interrupted; to go on: iotax resume {}\n", store::run_id_of(dir)))?;
+        return Ok(MEASUREMENT_FAILED);
     }
     Ok(DONE)
 }
@@ -127,6 +132,7 @@ pub fn session(
         ended: before.ended,
         first_visit: before.first_visit,
         workloads_done: before.workloads_done,
+        left_to_write: None,
     };
     session.run()
 }
@@ -136,6 +142,7 @@ pub fn session(
 /// # Errors
 /// An unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
+    check_one_accel(scenario)?;
     let accel = scenario
         .stacks
         .iter()
@@ -143,6 +150,20 @@ pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
         .find(|spec| spec.name == "vm")
         .map(guest::wanted_accel);
     accel.map(guest::Parts::obtain).transpose()
+}
+
+/// One kernel image and one accelerator serve all guests of a run.
+fn check_one_accel(scenario: &Scenario) -> Result<()> {
+    let vms = scenario.stacks.iter().flat_map(|stack| &stack.layers).filter(|spec| spec.name == "vm");
+    let mut wanted: Vec<_> = vms.map(|spec| (guest::wanted_accel(spec), spec.origin.clone())).collect();
+    wanted.dedup_by_key(|(accel, _)| *accel);
+    match wanted.as_slice() {
+        [_, (_, origin), ..] => Err(Failed::input(format!(
+            "{origin}: the guests of a run share one accelerator; hint: compare accelerators in two runs"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// Set by the first Ctrl-C (or a hang-up, or SIGTERM); the run then ends in order.

@@ -73,7 +73,7 @@ pub struct LayerHelp {
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL];
+pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -221,6 +221,25 @@ const NULL: LayerHelp = LayerHelp {
     options: &[],
     positional: None,
     one_of: &[],
+    below: Face::Any,
+    gives: Face::Any,
+    anywhere: true,
+};
+
+const ENGINE: LayerHelp = LayerHelp {
+    name: "engine",
+    family: "known",
+    help: "another load generator on the same target: measures the generators against each other",
+    example: "file:/srv/x.img,size=4GiB | engine(fio)",
+    options: &[OptionDef {
+        name: "name",
+        aliases: &[],
+        kind: OptionKind::Word(&["fio", "sync", "uring", "null"]),
+        default: None,
+        help: "fio, or one of iotax's own engines",
+    }],
+    positional: Some("name"),
+    one_of: &["name"],
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,

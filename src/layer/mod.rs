@@ -7,15 +7,21 @@ pub mod known;
 pub mod medium;
 pub mod volume;
 
-use crate::scenario::LayerSpec;
+use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use anyhow::Result;
 use iotax_load::Hold;
 
 /// Every layer that a stack can name.
-pub const ALL: &[&dyn Layer] =
-    &[&known::Null, &known::Delay, &volume::Loop, &volume::FileSystem, &guest::VirtualMachine];
+pub const ALL: &[&dyn Layer] = &[
+    &known::Null,
+    &known::Delay,
+    &known::EngineLayer,
+    &volume::Loop,
+    &volume::FileSystem,
+    &guest::VirtualMachine,
+];
 
 /// How a layer uses what is below it while it is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub struct Exposed {
     pub hold: Hold,
     /// Whether writes pass.
     pub writable: bool,
+    /// The load generator, where a layer names another than the workload's.
+    pub engine: Option<Engine>,
 }
 
 /// A member of the family.
@@ -113,6 +121,13 @@ impl PlanContext {
         let id = self.steps.len() as StepId;
         self.steps.push(Step { id, place: HOST.into(), why: why.into(), op });
         id
+    }
+
+    /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer
+    /// would store only one of them.
+    pub fn data_seed(&self, path: &std::path::Path) -> u64 {
+        let name = format!("{} {}", self.tag.run_id, path.display());
+        self.seed ^ (u64::from(crc32fast::hash(name.as_bytes())) << 32)
     }
 
     /// A name for something that this plan makes, unique within it: `fs0`, `vm1`.

@@ -2,10 +2,11 @@
 //! guard's look at a path, the quiesce gate.
 
 use super::wire::Handler;
-use crate::guard::admit::{Admission, admit};
-use crate::guard::inspect;
+use crate::guard::admit::{Admission, Hold, admit, claim};
+use crate::guard::inspect::{self, Depth};
 use crate::guard::judge::Intent;
 use crate::guard::marker;
+use crate::host::block::Identity;
 use crate::host::facts::{self, Facts};
 use crate::host::gauges::Gauges;
 use crate::layer::guest::disk;
@@ -51,7 +52,14 @@ pub struct Machine {
     system: RealSystem,
     gauges: Gauges,
     allowed: Allowed,
-    admitted: Vec<Admission>,
+    admitted: Vec<Admitted>,
+}
+
+/// A device that the guard has let the run write.
+struct Admitted {
+    path: PathBuf,
+    identity: Identity,
+    hold: Option<Hold>,
 }
 
 impl Handler for Machine {
@@ -76,6 +84,8 @@ impl Handler for Machine {
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        // Told anew with every visit: layers must be able to open what an earlier one held.
+        self.admitted.iter_mut().for_each(|known| known.hold = None);
         self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
@@ -88,9 +98,20 @@ impl Handler for Machine {
         if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
             return Ok(());
         }
+        // Its own writes must not make the run refuse the device later; another device under the same
+        // name is judged anew.
+        let identity = inspect::inspect_as(&target.path, Depth::Quick)?.identity;
+        if let Some(known) =
+            self.admitted.iter_mut().find(|known| known.path == target.path && known.identity == identity)
+        {
+            if known.hold.is_none() {
+                known.hold = Some(claim(&target.path)?);
+            }
+            return Ok(());
+        }
         // Held while it may be written, so that nobody mounts it meanwhile.
-        let admission = admit(&target.path, Intent::Write, &self.allowed.consent)?;
-        self.admitted.push(admission);
+        let Admission { inspection, hold, .. } = admit(&target.path, Intent::Write, &self.allowed.consent)?;
+        self.admitted.push(Admitted { path: target.path.clone(), identity: inspection.identity, hold });
         Ok(())
     }
 

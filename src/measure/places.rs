@@ -56,8 +56,8 @@ impl Places {
     /// # Errors
     /// With the last words of ssh.
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
-        let peer =
-            ssh::connect(host, run_id, &ssh::SshOptions::from_env()).map_err(crate::exit::Failed::from)?;
+        // The wire's own error: the caller asks whether the host was ever reached.
+        let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
         self.keep(&format!("ssh:{host}"), peer, None)
     }
 

@@ -5,7 +5,7 @@ use super::observer::{Event, Live, LiveComparison, Observer};
 use super::places::Places;
 use super::wire::message::{Request, Response};
 use crate::exit::Failed;
-use crate::scenario::{MeasureSpec, Workload};
+use crate::scenario::{Engine, MeasureSpec, Workload};
 use crate::stats::schedule::Schedule;
 use crate::stats::stop::{self, Decision, StopSpec};
 use crate::stats::{ratio, sequence};
@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// The quiesce gate gives up after so long.
-const GATE_LIMIT: Duration = Duration::from_secs(5);
+/// Shortest slice of fio.
+const FIO_SLICE_NS: u64 = 1_000_000_000;
+/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
+/// longer is somebody else's, and waiting for it would eat the budget.
+const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
 const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// Preparing opens files and allocates; fio lays out nothing since the files are full.
@@ -37,6 +40,8 @@ pub struct Ready {
     pub place: String,
     /// What it works on there.
     pub target: TargetSpec,
+    /// The load generator, where the stack names another than the workload's.
+    pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
 }
@@ -51,6 +56,8 @@ pub struct Progress {
     pub next_round: u32,
     /// Time since rounds began, all visits together, set-up and warm-up apart.
     pub elapsed_s: f64,
+    /// Bytes written by recorded slices, all stacks together: no drive was written more.
+    pub written: u64,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
 }
@@ -75,6 +82,8 @@ pub enum Ended {
     Budget,
     /// The rounds or the time of this visit are over; the workload goes on in another.
     Visit,
+    /// Another round would write more than `max_written`.
+    MaxWritten,
     /// Ctrl-C.
     Interrupted,
 }
@@ -95,6 +104,8 @@ pub struct Visit<'a> {
     pub workload: &'a Workload,
     /// How finely.
     pub measure: &'a MeasureSpec,
+    /// No more bytes are written than this.
+    pub max_written: Option<u64>,
     /// Where.
     pub places: &'a mut Places,
     /// The record.
@@ -126,6 +137,16 @@ impl Visit<'_> {
         Ok(ended)
     }
 
+    fn engine_of(&self, ready: &Ready) -> Option<Engine> {
+        ready.engine.or(self.workload.engine)
+    }
+
+    /// fio knows its window to a millisecond and takes 0.3 s to start: with it all slices are longer.
+    fn slice_ns(&self) -> u64 {
+        let fio = self.ready.iter().any(|ready| self.engine_of(ready) == Some(Engine::Fio));
+        if fio { self.measure.slice_ns.max(FIO_SLICE_NS) } else { self.measure.slice_ns }
+    }
+
     fn worker_number(&self, worker: usize) -> u32 {
         worker as u32
     }
@@ -133,11 +154,11 @@ impl Visit<'_> {
     fn prepare(&mut self) -> Result<()> {
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
-            let number = self.worker_number(worker);
+            let (number, engine) = (self.worker_number(worker), self.engine_of(&ready));
             let place = self.places.get(&ready.place)?;
             let prepared = place
                 .peer
-                .prepare(number, &ready.target, &self.workload.jobs, self.workload.engine, PREPARE_LIMIT)
+                .prepare(number, &ready.target, &self.workload.jobs, engine, PREPARE_LIMIT)
                 .map_err(Failed::from)?;
             self.store.append(&Record::Worker(WorkerUp {
                 visit: self.number,
@@ -158,12 +179,16 @@ impl Visit<'_> {
     /// writes the bytes that every slice will have.
     fn warm_up(&mut self, progress: &mut Progress) -> Result<()> {
         for worker in 0..self.ready.len() {
-            let bound = Bound::Time { ns: self.measure.slice_ns };
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let bound = Bound::Time { ns: self.slice_ns() };
             let (result, _, _) = self.slice(worker, bound)?;
             self.check(worker, &result)?;
+            progress.written += result.write.bytes;
             let is_baseline = self.ready[worker].index == self.baseline || self.ready.len() == 1;
             if self.workload.writes() && progress.slice_bytes.is_none() && is_baseline {
-                progress.slice_bytes = Some(slice_bytes(&result, self.workload, self.measure.slice_ns));
+                progress.slice_bytes = Some(slice_bytes(&result, self.workload, self.slice_ns()));
             }
         }
         Ok(())
@@ -174,6 +199,9 @@ impl Visit<'_> {
         loop {
             let began = Instant::now();
             let mut totals = vec![(0.0, 0.0); self.ready.len()];
+            if self.would_exceed(progress) {
+                return Ok(Ended::MaxWritten);
+            }
             for (position, worker) in schedule.round(self.ready.len()).into_iter().enumerate() {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Ended::Interrupted);
@@ -194,6 +222,12 @@ impl Visit<'_> {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Whether another round would write more than the user allows.
+    fn would_exceed(&self, progress: &Progress) -> bool {
+        let round = progress.slice_bytes.unwrap_or(0).saturating_mul(2 * self.ready.len() as u64);
+        self.max_written.is_some_and(|most| progress.written.saturating_add(round) > most)
     }
 
     fn is_over(&self, progress: &Progress, until: Until, first: usize, before_s: f64) -> Option<Ended> {
@@ -247,12 +281,18 @@ impl Visit<'_> {
     }
 
     /// One slice into the record; gives its I/Os and its seconds.
-    fn recorded_slice(&mut self, progress: &Progress, worker: usize, position: usize) -> Result<(f64, f64)> {
+    fn recorded_slice(
+        &mut self,
+        progress: &mut Progress,
+        worker: usize,
+        position: usize,
+    ) -> Result<(f64, f64)> {
         let bound = match progress.slice_bytes {
             Some(bytes) => Bound::Bytes { bytes },
-            None => Bound::Time { ns: self.measure.slice_ns },
+            None => Bound::Time { ns: self.slice_ns() },
         };
         let (result, cpu, gate) = self.slice(worker, bound)?;
+        progress.written += result.write.bytes;
         let seconds = result.window_ns as f64 / 1e9;
         let ios = (result.read.ios + result.write.ios) as f64;
         self.store_slice(progress, worker, position, &result, cpu, gate)?;
@@ -269,7 +309,7 @@ impl Visit<'_> {
         let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
         let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
         let number = self.worker_number(worker);
-        let limit = Duration::from_nanos(self.measure.slice_ns) + SLICE_GRACE;
+        let limit = Duration::from_nanos(self.slice_ns()) + SLICE_GRACE;
         let place = self.places.get(&ready.place)?;
         let before = cpu_times(place)?;
         let result = place.peer.slice(number, &spec, limit).map_err(Failed::from)?;

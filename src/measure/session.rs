@@ -8,9 +8,11 @@ use super::plan::{Ground, SetPlan};
 use super::rounds::{Ended, Progress, Ready, Until, Visit};
 use super::sets::{Layout, layout};
 use super::survey::Survey;
+use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
 use crate::layer::guest;
-use crate::scenario::{Medium, Scenario};
+use crate::layer::medium::Found;
+use crate::scenario::{Medium, Scenario, Stack};
 use crate::stats::schedule::Schedule;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
@@ -67,6 +69,8 @@ pub struct Session<'a> {
     pub first_visit: u32,
     /// Workloads that earlier parts have ended.
     pub workloads_done: BTreeSet<String>,
+    /// What `max_written` leaves for the load.
+    pub left_to_write: Option<u64>,
 }
 
 /// One visit as it is planned.
@@ -86,16 +90,30 @@ impl Session<'_> {
         let result = self.carry_out(&layout);
         self.observer.tell(Event::TakingDown);
         let taken_down = self.executor.undo_to(0);
+        let result = self.not_a_failure(result);
         let outcome = match (&result, &taken_down) {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
             (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
         };
-        self.store.append(&Record::End { at: now(), outcome })?;
-        self.store.sync()?;
+        let stored = self.store.append(&Record::End { at: now(), outcome }).and_then(|()| self.store.sync());
+        // A full disk must not hide how the run failed, or that something is still there.
+        let result =
+            result.and_then(|outcome| stored.map(|()| outcome).map_err(|error| Failed::from(error).into()));
         match (result, taken_down) {
             (Ok(outcome), Ok(())) => Ok(outcome),
             (Err(error), Ok(())) | (Ok(_), Err(error)) => Err(error),
             (Err(first), Err(second)) => Err(second.context(format!("{first:#}"))),
+        }
+    }
+
+    /// What fails because Ctrl-C cut it short is an interruption.
+    fn not_a_failure(&mut self, result: Result<Outcome>) -> Result<Outcome> {
+        match result {
+            Err(error) if self.stop.load(Ordering::Relaxed) => {
+                self.observer.tell(Event::Warning { text: format!("interrupted: {error:#}") });
+                Ok(Outcome::Interrupted)
+            }
+            other => other,
         }
     }
 
@@ -110,19 +128,21 @@ impl Session<'_> {
             places.reach_host(&run_id)?;
             self.record_place(&mut places, HOST, Vec::new())?;
         }
+        // All that can be refused is refused before the first file is made and filled.
+        let region = self.ground(layout).region()?;
+        check_fit(self.scenario, region)?;
+        self.check_max_written(layout)?;
         for step in self.ground(layout).media()? {
             self.perform(&step)?;
         }
-        let outcome = self.visits(layout, &mut places);
+        let outcome = self.visits(layout, &mut places, region);
         for name in places.names() {
             places.leave(&name);
         }
         outcome
     }
 
-    fn visits(&mut self, layout: &Layout, places: &mut Places) -> Result<Outcome> {
-        let region = self.ground(layout).region()?;
-        self.check_fit(region)?;
+    fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
         for planned in self.planned_visits(layout) {
             if self.visit(layout, places, planned, region)? == Outcome::Interrupted {
                 return self.interrupted();
@@ -146,11 +166,12 @@ impl Session<'_> {
         Ok(Outcome::Interrupted)
     }
 
-    /// One visit for stacks that can be up together; two where equal siblings are swapped at half
-    /// time; several in random order where sets take turns.
+    /// One visit for stacks that can be up together; as many as there are equal siblings where these are
+    /// swapped (two: at half time); several in random order where sets take turns.
     fn planned_visits(&self, layout: &Layout) -> Vec<Planned> {
         if layout.sets.len() == 1 {
-            let last = if layout.siblings() > 1 { self.first_visit.max(1) } else { self.first_visit };
+            // A Latin square: every stack once on every one of the equal files.
+            let last = self.first_visit + layout.siblings() as u32 - 1;
             return (self.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
         }
         let mut made = vec![0; layout.sets.len()];
@@ -214,7 +235,7 @@ impl Session<'_> {
         let budget_s = match until {
             Until::Precise(spec) => spec.budget_s,
             Until::Time(seconds) => seconds,
-            Until::Rounds(_) => self.seconds().budget_s / 2.0,
+            Until::Rounds(_) => self.seconds().budget_s / layout.siblings() as f64,
         };
         self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
         let mut progress = self.progress.remove(&workload.name).unwrap_or_default();
@@ -229,6 +250,7 @@ impl Session<'_> {
             stacks: self.scenario.stacks.len(),
             workload,
             measure: &self.scenario.measure,
+            max_written: self.left_to_write,
             places,
             store: &mut self.store,
             observer: self.observer,
@@ -261,11 +283,12 @@ impl Session<'_> {
             self.ended.insert((planned.number, set, workload.to_owned()));
             return Ok(ended);
         }
-        let swapping_goes_on = layout.siblings() > 1 && planned.number == 0;
+        let swapping_goes_on = planned.number + 1 < layout.siblings() as u32;
         if !swapping_goes_on {
             let reason = match ended {
                 Ended::Precision => "precision",
                 Ended::Budget => "budget",
+                Ended::MaxWritten => "max_written",
                 _ => "time",
             };
             self.workloads_done.insert(workload.to_owned());
@@ -280,14 +303,15 @@ impl Session<'_> {
         match (layout.sets.len(), layout.siblings()) {
             (1, 1) if self.scenario.stacks.len() == 1 => Until::Time(spec.min_time_s),
             (1, 1) => Until::Precise(spec),
-            // Half the time for each way round; the second half as long as the first.
-            (1, _) if planned.number == 0 => Until::Precise(StopSpec {
-                precision: spec.precision * std::f64::consts::SQRT_2,
-                min_time_s: spec.min_time_s / 2.0,
-                budget_s: spec.budget_s / 2.0,
+            // An equal part of the time for each way round; the later ones as long as the first.
+            (1, ways) if planned.number == 0 => Until::Precise(StopSpec {
+                precision: spec.precision * (ways as f64).sqrt(),
+                min_time_s: spec.min_time_s / ways as f64,
+                budget_s: spec.budget_s / ways as f64,
             }),
             (1, _) => {
-                Until::Rounds(self.progress.get(workload).map_or(1, |progress| progress.rounds.len().max(1)))
+                let rounds = self.progress.get(workload).map_or(0, |progress| progress.rounds.len());
+                Until::Rounds((rounds / planned.number as usize).max(1))
             }
             _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
         }
@@ -339,7 +363,8 @@ impl Session<'_> {
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id)?;
-            self.record_place(places, &guest.place, vec![guest.command.clone()])?;
+            let command = self.executor.words_of(&guest.command, guest.below.as_ref())?;
+            self.record_place(places, &guest.place, vec![command])?;
         }
         Ok(())
     }
@@ -359,12 +384,18 @@ impl Session<'_> {
                 // Numbers of plans begin at 0; this one is no plan's.
                 let id = StepId::MAX - index as StepId;
                 self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
-                places.reach_ssh(&host, &run_id)?;
+                if let Err(error) = places.reach_ssh(&host, &run_id) {
+                    if is_unreachable(&error) {
+                        // Nothing was copied to a host that never answered: nothing is to be undone there.
+                        self.executor.forget_last()?;
+                    }
+                    return Err(error);
+                }
                 self.record_place(places, &name, Vec::new())?;
             }
             let place = places.get(&name)?;
             let found = super::survey::remote(place, &path, self.scenario, &self.scenario.stacks[index])?;
-            self.survey.found[index] = found.0;
+            self.survey.found[index] = limited(found.0, &self.scenario.stacks[index])?;
             for text in found.1 {
                 self.warn("target", &name, text)?;
             }
@@ -416,6 +447,7 @@ impl Session<'_> {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),
                 place: exposed.place.clone(),
+                engine: exposed.engine,
                 target: TargetSpec {
                     path,
                     bytes: Some(region),
@@ -441,29 +473,31 @@ impl Session<'_> {
         self.scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }))
     }
 
-    /// A job's region must fit the smallest stack: all are measured on the same bytes.
-    fn check_fit(&self, region: u64) -> Result<()> {
-        for job in self.scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
-            let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
-            if wanted > region {
-                return Err(Failed::input(format!(
-                    "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
-                    job.name,
-                    crate::units::show_bytes(wanted),
-                    crate::units::show_bytes(region)
-                ))
-                .into());
-            }
-        }
-        Ok(())
-    }
-
     fn perform(&mut self, step: &Step) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted while setting up").into());
         }
         self.observer.tell(Event::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
+    }
+    /// What the files under test and on file systems are filled with counts too.
+    fn check_max_written(&mut self, layout: &Layout) -> Result<()> {
+        let Some(most) = self.scenario.max_written else { return Ok(()) };
+        let ground = self.ground(layout);
+        let mut bytes = filled(&ground.media()?);
+        for set in &layout.sets {
+            bytes += filled(&ground.set(set, 0)?.steps);
+        }
+        if bytes > most {
+            return Err(Failed::input(format!(
+                "filling the files under test alone writes {}, and max_written allows {}",
+                crate::units::show_bytes(bytes),
+                crate::units::show_bytes(most)
+            ))
+            .into());
+        }
+        self.left_to_write = Some(most - bytes);
+        Ok(())
     }
 
     fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
@@ -494,7 +528,55 @@ impl Session<'_> {
     }
 }
 
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
+}
+
+/// `size=` of something on another host: so much of it is used.
+fn limited(found: Found, stack: &Stack) -> Result<Found> {
+    match &stack.medium {
+        Medium::Remote { size: Some(size), .. } if *size > found.bytes => Err(Failed::input(format!(
+            "{}: size={} is more than it has, {}",
+            stack.text,
+            crate::units::show_bytes(*size),
+            crate::units::show_bytes(found.bytes)
+        ))
+        .into()),
+        Medium::Remote { size: Some(size), .. } => Ok(Found { bytes: *size, ..found }),
+        _ => Ok(found),
+    }
+}
+
+/// Bytes that filling files writes, of the plans of a run.
+fn filled(steps: &[Step]) -> u64 {
+    let bytes = |step: &Step| match &step.op {
+        Op::FillFile(fill) => fill.bytes,
+        _ => 0,
+    };
+    steps.iter().map(bytes).sum()
+}
+
 /// The present, RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+/// A job's region must fit the smallest stack: all are measured on the same bytes.
+///
+/// # Errors
+/// Bad input naming the job and both sizes.
+pub fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
+    for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
+        let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
+        if wanted > region {
+            return Err(Failed::input(format!(
+                "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
+                job.name,
+                crate::units::show_bytes(wanted),
+                crate::units::show_bytes(region)
+            ))
+            .into());
+        }
+    }
+    Ok(())
 }

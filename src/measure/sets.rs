@@ -107,9 +107,9 @@ fn same(a: &LayerSpec, b: &LayerSpec) -> bool {
     a.name == b.name && a.options == b.options && a.place == b.place
 }
 
-/// Layers that make something; null and delay are the worker's own.
+/// Layers that make something; the others are the worker's own.
 fn real(layers: &[LayerSpec]) -> Vec<&LayerSpec> {
-    layers.iter().filter(|layer| !matches!(layer.name.as_str(), "null" | "delay")).collect()
+    layers.iter().filter(|layer| !matches!(layer.name.as_str(), "null" | "delay" | "engine")).collect()
 }
 
 fn strongest(layers: &[&LayerSpec]) -> Claim {

@@ -6,6 +6,7 @@ use super::sets::Layout;
 use super::wire::message::{Request, Response};
 use crate::exit::Failed;
 use crate::guard::admit::admit;
+use crate::guard::fill;
 use crate::guard::inspect::{Inspection, Kind};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
@@ -141,6 +142,9 @@ fn existing(path: &Path, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     warnings.extend(permit.warnings);
+    if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
+        warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
+    }
     Ok(found_of(&found))
 }
 

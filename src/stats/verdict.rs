@@ -87,8 +87,8 @@ impl Verdict {
     /// `costs 6.12 % +- 0.78 %`, without a subject; for a table's cell.
     pub fn phrase(&self) -> String {
         match self {
-            Verdict::Costs { cost, half_width } => format!("costs {}", percent(*cost, *half_width)),
-            Verdict::Gains { gain, half_width } => format!("gains {}", percent(*gain, *half_width)),
+            Verdict::Costs { cost, half_width } => format!("costs {}", effect(*cost, *half_width)),
+            Verdict::Gains { gain, half_width } => format!("gains {}", effect(*gain, *half_width)),
             Verdict::NoDifference { above } => {
                 format!("no difference above {}", percent_up(*above))
             }
@@ -112,6 +112,15 @@ impl Verdict {
             Verdict::Unresolved { half_width: None, reason } => format!("unresolved in {subject}: {reason}"),
         }
     }
+}
+
+/// The interval excludes zero but is not symmetric: where the farther side would reach beyond zero,
+/// `+-` would say the opposite of the verdict, and the bound is said instead.
+fn effect(value: f64, half_width: f64) -> String {
+    if half_width < value {
+        return percent(value, half_width);
+    }
+    format!("some, at most {}", percent_up(value + half_width))
 }
 
 fn half_width(ratio: f64, low: f64, high: f64) -> f64 {

@@ -3,7 +3,7 @@
 //! command left to run.
 
 use super::journal::{Journal, Open};
-use super::system::System;
+use super::system::{NotOurs, System};
 use super::{PathRef, RunTag, Step, StepId, Yield};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
 use anyhow::{Context, Result, anyhow};
@@ -75,6 +75,24 @@ impl Executor {
         path.path().map(Path::to_owned)
     }
 
+    /// A command line with what a step yielded in the place of `@below@`.
+    ///
+    /// # Errors
+    /// When that step has yielded no path.
+    pub fn words_of(&self, words: &[String], below: Option<&PathRef>) -> Result<Vec<String>> {
+        let Some(below) = below else { return Ok(words.to_vec()) };
+        let path = self.path_of(below)?;
+        super::op::with_below(words, &path)
+    }
+
+    /// Takes the last step out of what is up without undoing it: it turned out to have made nothing.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn forget_last(&mut self) -> Result<()> {
+        self.up.pop().map_or(Ok(()), |open| self.journal.undone(open.seq))
+    }
+
     /// How many steps are up: a mark for `undo_to`.
     pub fn mark(&self) -> usize {
         self.up.len()
@@ -121,7 +139,12 @@ pub fn undo_one(
     let operation = open.step.op.operation();
     let mut made = open.made.clone();
     let result = (|| {
-        let gone = system.boot_id()? != open.boot_id && !operation.survives_reboot();
+        let rebooted = system.boot_id()? != open.boot_id;
+        let gone = rebooted && !operation.survives_reboot();
+        if let (Some(made), true) = (&mut made, rebooted) {
+            // A process of this boot may bear the same number and start time: it is a stranger.
+            made.process = None;
+        }
         if made.is_none() && !gone {
             made = operation.find(system, tag)?;
         }
@@ -130,10 +153,11 @@ pub fn undo_one(
         }
         journal.undone(open.seq).context("it is undone, but the journal could not say so")
     })();
-    result.map_err(|cause| Left {
-        what: operation.describe(),
-        cause,
-        by_hand: made.as_ref().and_then(|made| operation.undo_by_hand(made)),
+    result.map_err(|cause: anyhow::Error| {
+        // What is somebody else's now must not be removed by hand either.
+        let ours = cause.downcast_ref::<NotOurs>().is_none();
+        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(made));
+        Left { what: operation.describe(), cause, by_hand }
     })
 }
 

@@ -75,6 +75,10 @@ impl Journal {
             .mode(0o600)
             .open(&path)
             .with_context(|| format!("cannot open the journal {}", path.display()))?;
+        // The name of a new journal must outlive the power as its lines do.
+        File::open(run_dir)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("cannot sync {}", run_dir.display()))?;
         let mut journal = Journal { file, path, next_seq, appended: 0 };
         journal.close_torn_line()?;
         Ok(journal)

@@ -100,7 +100,7 @@ impl System for SimulatedSystem {
         Ok(device)
     }
 
-    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
+    fn loops_on(&self, backing: &Path, _: u64) -> Result<Vec<PathBuf>> {
         Ok(self.loops.iter().filter(|(_, file)| *file == backing).map(|(device, _)| device.clone()).collect())
     }
 

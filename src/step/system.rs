@@ -7,6 +7,7 @@ use super::{ProcessId, Yield};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
@@ -27,6 +28,11 @@ pub struct LoopRequest<'a> {
     pub read_only: bool,
 }
 
+/// A thing that was made is somebody else's now: it was left alone, and nobody is told to remove it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotOurs(pub String);
+
 /// What an operation may do. Errors say what could not be done and why.
 pub trait System {
     /// Identity of the present boot.
@@ -41,8 +47,9 @@ pub trait System {
     fn fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
     /// Attaches a loop device.
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
-    /// Loop devices on a backing file.
-    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>>;
+    /// Loop devices on a backing file that show exactly so many bytes of it. Ours are always attached
+    /// with a limit; a person's rarely are, and must never be taken for ours.
+    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>>;
     /// Detaches it, if it is still on that backing file.
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
     /// Makes a file system, without discarding what is below.
@@ -78,6 +85,8 @@ type Told<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
 #[derive(Default)]
 pub struct RealSystem {
     children: Vec<Child>,
+    /// Files under test, locked against other runs until they are removed or the run ends.
+    held: BTreeMap<PathBuf, fs::File>,
     /// Called while a file is filled, with the bytes done; `Break` stops with an error.
     on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
 }
@@ -88,11 +97,13 @@ impl System for RealSystem {
     }
 
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
-        if let Some(marker) = reusable(path, bytes)? {
-            return Ok(Yield { reused: true, ..yield_of(path, &marker) });
-        }
-        let marker = marker::create(path, bytes, run_id)?;
-        Ok(yield_of(path, &marker))
+        let reused = reusable(path, bytes)?;
+        let made = match &reused {
+            Some(marker) => Yield { reused: true, ..yield_of(path, marker) },
+            None => yield_of(path, &marker::create(path, bytes, run_id)?),
+        };
+        self.held.insert(path.to_owned(), claim(path)?);
+        Ok(made)
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
@@ -103,8 +114,13 @@ impl System for RealSystem {
     fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()> {
         let inode = made.inode.context("no inode was recorded")?;
         match marker::remove_if_ours(path, inode)? {
-            marker::Removal::Refused(why) => bail!("did not remove {}: {why}", path.display()),
-            _ => Ok(()),
+            marker::Removal::Refused(why) => {
+                Err(NotOurs(format!("did not remove {}: {why}", path.display())).into())
+            }
+            _ => {
+                self.held.remove(path);
+                Ok(())
+            }
         }
     }
 
@@ -144,11 +160,13 @@ impl System for RealSystem {
         Ok(device)
     }
 
-    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
+    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         for entry in fs::read_dir("/sys/block").context("cannot read /sys/block")? {
             let entry = entry?;
-            if loop_backing(&entry.path()).is_some_and(|path| path == backing) {
+            let limit = fs::read_to_string(entry.path().join("loop/sizelimit")).unwrap_or_default();
+            let ours = limit.trim().parse() == Ok(bytes);
+            if ours && loop_backing(&entry.path()).is_some_and(|path| same_path(&path, backing)) {
                 found.push(Path::new("/dev").join(entry.file_name()));
             }
         }
@@ -159,19 +177,20 @@ impl System for RealSystem {
         let name = device.file_name().context("a loop device without a name")?;
         match loop_backing(&Path::new("/sys/block").join(name)) {
             None => Ok(()),
-            Some(path) if path == backing => {
+            Some(path) if same_path(&path, backing) => {
                 run(Command::new("losetup").arg("--detach").arg(device))?;
                 wait_until(Duration::from_secs(10), || {
                     loop_backing(&Path::new("/sys/block").join(name)).is_none()
                 })
                 .with_context(|| format!("{} is still attached: something holds it", device.display()))
             }
-            Some(path) => bail!(
+            Some(path) => Err(NotOurs(format!(
                 "{} is now on {}, not on {}: not detached",
                 device.display(),
                 path.display(),
                 backing.display()
-            ),
+            ))
+            .into()),
         }
     }
 
@@ -337,6 +356,26 @@ fn yield_of(path: &Path, marker: &marker::Marker) -> Yield {
         bytes: Some(marker.bytes),
         ..Yield::default()
     }
+}
+
+/// Two runs must not measure, format or remove one file under each other.
+fn claim(path: &Path) -> Result<fs::File> {
+    let file = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            bail!(
+                "{} is in use by another run of iotax; hint: wait for it, or name another file",
+                path.display()
+            )
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
+/// The kernel shows a loop's file with all links resolved; people name it as they like.
+fn same_path(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn loop_backing(sysfs: &Path) -> Option<PathBuf> {

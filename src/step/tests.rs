@@ -31,8 +31,8 @@ impl System for Shared {
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_file(path, run_id)
     }
-    fn loops_on(&self, backing: &Path) -> Result<Vec<PathBuf>> {
-        self.0.lock().unwrap().loops_on(backing)
+    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>> {
+        self.0.lock().unwrap().loops_on(backing, bytes)
     }
     fn exists(&self, path: &Path) -> bool {
         self.0.lock().unwrap().exists(path)

@@ -186,7 +186,9 @@ pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
             }
         }
     }
-    runs.sort_by(|a, b| a.id.cmp(&b.id));
+    // Two runs may begin in one second: the id's second half is random.
+    let began = |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
+    runs.sort_by_key(|run| (run.id[..run.id.len().min(15)].to_owned(), began(run), run.id.clone()));
     Ok(runs)
 }
 

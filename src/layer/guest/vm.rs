@@ -45,8 +45,10 @@ pub struct GuestPlan {
     pub files: GuestFiles,
     /// The word of its command line that no other process has.
     pub tag: String,
-    /// The whole command line.
+    /// The whole command line, with `@below@` where only a step knows the device.
     pub command: Vec<String>,
+    /// That step's path.
+    pub below: Option<PathRef>,
     /// Who executes.
     pub accel: Accel,
     /// The note on its figures.
@@ -201,6 +203,7 @@ impl Layer for VirtualMachine {
             files,
             tag: spawn.tag.clone(),
             command: spawn.argv.clone(),
+            below: spawn.below.clone(),
             accel: parts.accel,
             emulated: parts.emulated.clone(),
         });

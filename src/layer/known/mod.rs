@@ -1,7 +1,8 @@
-//! Layers of known cost, to measure the ruler: null (A against A) and delay.
+//! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
 
 use super::{Exposed, Layer, PlanContext, option};
 use crate::scenario::LayerSpec;
+use crate::scenario::words::parse_engine;
 use anyhow::{Result, anyhow};
 use iotax_load::Hold;
 
@@ -32,6 +33,25 @@ impl Layer for Delay {
         exposed.hold.ns += hold.ns;
         exposed.hold.share_ppm += hold.share_ppm;
         Ok(exposed)
+    }
+}
+
+/// Another load generator on the same target: what the generators charge.
+pub struct EngineLayer;
+
+impl Layer for EngineLayer {
+    fn name(&self) -> &'static str {
+        "engine"
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        if option(spec, "name") == Some("fio") { vec!["fio"] } else { Vec::new() }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+        let word = option(spec, "name").unwrap_or_default();
+        let engine = parse_engine(word).map_err(|fault| anyhow!("{}: {}", spec.origin, fault.why))?;
+        Ok(Exposed { engine, ..below.clone() })
     }
 }
 

@@ -69,7 +69,7 @@ impl Layer for FileSystem {
         let path = directory.join("iotax.data");
         let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
         context.add("create the file on it", Op::MakeFile(file));
-        let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.seed };
+        let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.data_seed(&path) };
         context.add("fill the file on it", Op::FillFile(fill));
         Ok(Exposed {
             path: PathRef::Path(path),

@@ -40,8 +40,8 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                         (head(one))
                         @for workload in &one.workloads { (section(workload, 100.0 * one.run.zone)) }
                         (limits(one))
-                        (origin(one))
                     }
+                    @for one in findings { (origin(one, findings.len() == 1)) }
                     (method())
                 }
             }
@@ -330,27 +330,29 @@ fn limits(findings: &Findings) -> Markup {
     }
 }
 
-fn origin(findings: &Findings) -> Markup {
+/// Facts stand open on the page of one run; of several they would bury the verdicts.
+fn origin(findings: &Findings, open: bool) -> Markup {
     let run = &findings.run;
     html! {
         section {
             h2 { "How it was measured" }
             dl {
+                dt { "run" } dd { (run.id) }
                 dt { "iotax" } dd { (run.iotax) }
                 dt { "scenario" } dd { (run.source) }
                 dt { "seed" } dd { (run.seed) }
                 @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
             }
             pre { (run.command) }
-            @for place in &findings.places { (place_of(place)) }
+            @for place in &findings.places { (place_of(place, open)) }
         }
     }
 }
 
-fn place_of(place: &PlaceReport) -> Markup {
+fn place_of(place: &PlaceReport, open: bool) -> Markup {
     html! {
         h3 { (place.place) @if place.emulated.is_some() { span class="tag warn" { "emulated" } } }
-        details open {
+        details open[open] {
             summary { "facts and commands" }
             dl { @for (key, value) in sheet::facts(&place.facts) { dt { (key) } dd { (value) } } }
             @for command in &place.commands { pre { (command) } }

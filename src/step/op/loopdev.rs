@@ -1,5 +1,5 @@
-//! A loop device over a file. Its number is not known beforehand, so an interrupted attach is
-//! found again by its backing file, which is this run's.
+//! A loop device over a file. Its number is not known beforehand, so an interrupted attach is found
+//! again by its backing file and by the limit of bytes that ours always have.
 
 use super::{Operation, PathRef, RunTag, System, Yield};
 use crate::step::system::LoopRequest;
@@ -45,7 +45,7 @@ impl Operation for AttachLoop {
     }
 
     fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
-        let devices = system.loops_on(self.backing.path()?)?;
+        let devices = system.loops_on(self.backing.path()?, self.bytes)?;
         Ok(devices.into_iter().next().map(|path| Yield { path: Some(path), ..Yield::default() }))
     }
 

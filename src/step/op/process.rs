@@ -7,7 +7,7 @@ use crate::layer::guest;
 use crate::measure::wire::ssh;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program with its whole command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,9 +67,17 @@ impl Spawn {
     /// QEMU would want doubled.
     fn words(&self) -> Result<Vec<String>> {
         let Some(below) = &self.below else { return Ok(self.argv.clone()) };
-        let path = below.path()?.to_str().context("a device whose path is not UTF-8")?;
-        Ok(self.argv.iter().map(|word| word.replace(&format!("/{}", guest::BELOW), path)).collect())
+        with_below(&self.argv, below.path()?)
     }
+}
+
+/// The words with a device's path in place of `@below@`.
+///
+/// # Errors
+/// When the path is not UTF-8.
+pub fn with_below(words: &[String], path: &Path) -> Result<Vec<String>> {
+    let path = path.to_str().context("a device whose path is not UTF-8")?;
+    Ok(words.iter().map(|word| word.replace(&format!("/{}", guest::BELOW), path)).collect())
 }
 
 /// Our binary, copied to a host over SSH into a directory that carries the run's id. The copying
@@ -100,7 +108,10 @@ impl Operation for RemoteAgent {
     }
 
     fn undo_by_hand(&self, _: &Yield) -> Option<String> {
-        Some(format!("ssh {} and remove the directory iotax-RUN in /tmp or ~/.cache", self.host))
+        Some(format!(
+            "ssh {} rm -r /tmp/iotax-* (the folder that carries the run's id; or ~/.cache/iotax-*)",
+            self.host
+        ))
     }
 
     fn survives_reboot(&self) -> bool {
