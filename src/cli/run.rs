@@ -132,6 +132,7 @@ pub fn session(
         ended: before.ended,
         first_visit: before.first_visit,
         workloads_done: before.workloads_done,
+        looked_again: BTreeSet::new(),
         left_to_write: None,
     };
     session.run()

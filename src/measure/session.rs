@@ -6,7 +6,7 @@ use super::observer::{Event, Observer};
 use super::places::{Places, ssh_host};
 use super::plan::{Ground, SetPlan};
 use super::rounds::{Ended, Progress, Ready, Until, Visit};
-use super::sets::{Layout, layout};
+use super::sets::{Layout, Set, layout};
 use super::survey::Survey;
 use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
@@ -69,6 +69,8 @@ pub struct Session<'a> {
     pub first_visit: u32,
     /// Workloads that earlier parts have ended.
     pub workloads_done: BTreeSet<String>,
+    /// Devices at which the guard has looked a second time.
+    pub looked_again: BTreeSet<PathBuf>,
     /// What `max_written` leaves for the load.
     pub left_to_write: Option<u64>,
 }
@@ -332,6 +334,7 @@ impl Session<'_> {
         loop {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
+            self.look_again(&layout.sets[planned.set])?;
             for step in &plan.steps {
                 self.perform(step)?;
             }
@@ -349,6 +352,19 @@ impl Session<'_> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// The guard's second look at devices that layers will write, just before the first of them does:
+    /// downloads and fills lie between it and the first look.
+    fn look_again(&mut self, set: &Set) -> Result<()> {
+        for index in &set.stacks {
+            let stack = &self.scenario.stacks[*index];
+            let Medium::Device { path } = &stack.medium else { continue };
+            if !stack.layers.is_empty() && self.looked_again.insert(path.clone()) {
+                super::survey::existing(path, self.scenario, stack, &mut Vec::new())?;
+            }
+        }
+        Ok(())
     }
 
     fn fall_back_to_tcg(&mut self, error: &anyhow::Error) -> bool {

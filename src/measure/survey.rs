@@ -131,7 +131,15 @@ fn file(
 }
 
 /// Somebody's device or file: read, or written by explicit consent.
-fn existing(path: &Path, scenario: &Scenario, stack: &Stack, warnings: &mut Vec<String>) -> Result<Found> {
+///
+/// # Errors
+/// Bad input when it does not exist or may not be used as meant.
+pub fn existing(
+    path: &Path,
+    scenario: &Scenario,
+    stack: &Stack,
+    warnings: &mut Vec<String>,
+) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
         return Err(Failed::input(format!(
             "{}: {} does not exist; hint: name a path that does, or add size=4GiB to have the file made",

@@ -74,18 +74,6 @@ impl Operation for FillFile {
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
-        Ok(None)
-    }
-
-    fn undo(&self, _: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        Ok(())
-    }
-
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
-        None
-    }
-
     fn survives_reboot(&self) -> bool {
         false
     }

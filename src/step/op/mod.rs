@@ -67,53 +67,57 @@ pub trait Operation {
     /// With what could not be done and why; what was half done is found again by `find`.
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield>;
 
-    /// What an interrupted attempt of this run made, found by its name or tag.
+    /// What an interrupted attempt of this run made, found by its name or tag. What makes nothing of its
+    /// own (content of a file that another step made) leaves this and the undoing as they are.
     ///
     /// # Errors
     /// When the machine cannot be asked.
-    fn find(&self, system: &dyn System, tag: &RunTag) -> Result<Option<Yield>>;
+    fn find(&self, _system: &dyn System, _tag: &RunTag) -> Result<Option<Yield>> {
+        Ok(None)
+    }
 
     /// Undoes it; done already is fine.
     ///
     /// # Errors
     /// When something of it is still there.
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()>;
+    fn undo(&self, _system: &mut dyn System, _tag: &RunTag, _made: &Yield) -> Result<()> {
+        Ok(())
+    }
 
     /// The command that a person would type to undo it, when `undo` failed.
-    fn undo_by_hand(&self, made: &Yield) -> Option<String>;
+    fn undo_by_hand(&self, _made: &Yield) -> Option<String> {
+        None
+    }
 
     /// Whether it is still there after a reboot (a file is, a mount is not).
     fn survives_reboot(&self) -> bool;
 }
 
+/// Whatever the operation is, as what it can do.
+macro_rules! as_operation {
+    ($op:expr) => {
+        match $op {
+            Op::MakeDirectory(op) => op,
+            Op::MakeFile(op) => op,
+            Op::FillFile(op) => op,
+            Op::AttachLoop(op) => op,
+            Op::MakeFilesystem(op) => op,
+            Op::Mount(op) => op,
+            Op::BuildInitramfs(op) => op,
+            Op::Spawn(op) => op,
+            Op::RemoteAgent(op) => op,
+        }
+    };
+}
+
 impl Op {
     /// The operation itself.
     pub fn operation(&self) -> &dyn Operation {
-        match self {
-            Op::MakeDirectory(op) => op,
-            Op::MakeFile(op) => op,
-            Op::FillFile(op) => op,
-            Op::AttachLoop(op) => op,
-            Op::MakeFilesystem(op) => op,
-            Op::Mount(op) => op,
-            Op::BuildInitramfs(op) => op,
-            Op::Spawn(op) => op,
-            Op::RemoteAgent(op) => op,
-        }
+        as_operation!(self)
     }
 
     fn operation_mut(&mut self) -> &mut dyn Operation {
-        match self {
-            Op::MakeDirectory(op) => op,
-            Op::MakeFile(op) => op,
-            Op::FillFile(op) => op,
-            Op::AttachLoop(op) => op,
-            Op::MakeFilesystem(op) => op,
-            Op::Mount(op) => op,
-            Op::BuildInitramfs(op) => op,
-            Op::Spawn(op) => op,
-            Op::RemoteAgent(op) => op,
-        }
+        as_operation!(self)
     }
 
     /// The same operation with every yielded path filled in.
