@@ -32,6 +32,8 @@ pub(crate) struct Uring {
     fixed_file: bool,
     fixed_buffers: bool,
     timed_wait: bool,
+    /// Entries since the last enter.
+    queued: u32,
 }
 
 /// An entry of opcode `$kind`: the crate's types of a registered and a plain file have no common
@@ -56,7 +58,7 @@ impl Uring {
         let fixed_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
         let timed_wait = ring.params().is_feature_ext_arg();
         let fixed_buffers = register(&ring, memory);
-        Ok(Uring { ring, file, fixed_file, fixed_buffers, timed_wait })
+        Ok(Uring { ring, file, fixed_file, fixed_buffers, timed_wait, queued: 0 })
     }
 
     fn entry(&self, io: &Io) -> squeue::Entry {
@@ -74,6 +76,7 @@ impl Uring {
 
     /// One enter, at most: hands over what is queued and waits as long as it may.
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        self.queued = 0;
         let Some(until_ns) = until_ns else {
             return forgive(self.ring.submitter().submit_and_wait(1));
         };
@@ -104,6 +107,12 @@ impl Engine for Uring {
         let pushed = unsafe { self.ring.submission().push(&entry) };
         // The ring was made for all slots, and no slot is in flight twice.
         debug_assert!(pushed.is_ok());
+        self.queued += 1;
+        if self.queued >= MOST_QUEUED {
+            self.queued = 0;
+            // What the kernel does not take now goes with the next enter, which tells its error.
+            let _ = self.ring.submitter().submit();
+        }
     }
 
     #[inline]
@@ -120,6 +129,10 @@ impl Engine for Uring {
         }
     }
 }
+
+/// Entries are handed over in batches of at most so many: a device that serves them side by side starts
+/// on the first ones while the others are still being made.
+const MOST_QUEUED: u32 = 4;
 
 /// Asks for the flags that make completions cheapest first, then for less.
 fn build(depth: u32) -> io::Result<IoUring> {
