@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Everything the guard knows of a target. Travels over the wire to and from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -269,10 +270,25 @@ fn check_exclusive(found: &mut Inspection) {
     }
 }
 
+/// The kernel lets go of an io_uring's registered file some time after its process has ended, so that a
+/// run just after another would be refused; with nobody in sight the lease is asked for again.
+fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
+    const LETTING_GO: Duration = Duration::from_secs(3);
+    let start = Instant::now();
+    loop {
+        match iotax_sys::lease::sole_opener(file) {
+            Ok(false) if found.occupied.is_empty() && start.elapsed() < LETTING_GO => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other,
+        }
+    }
+}
+
 /// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A lease
 /// that is granted also clears the processes that could not be looked into: none of them writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
-    match iotax_sys::lease::sole_opener(file) {
+    match sole_opener_soon(found, file) {
         Ok(true) => found.unchecked.retain(|blind| blind.check != Check::Open),
         // With a use already found (a loop, a process) the same opener would only be told twice.
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
