@@ -257,7 +257,9 @@ fn a_hold_counts_as_latency_with_every_engine() {
         };
         let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
         assert_eq!(result.read.ios, 20);
-        assert!(result.read.latency.min().unwrap() >= 29 * MS / 10, "{engine}");
+        // A hold that was released late gives back up to a quarter of itself with the slot's next one:
+        // on a busy machine single latencies are shorter, the time of a slot's row of holds never is.
+        assert!(result.read.latency.min().unwrap() >= 22 * MS / 10, "{engine}");
         let turns = 20 / u64::from(iodepth);
         assert!(result.window_ns >= turns * 3 * MS - 2_000 * turns, "{engine}");
     }
