@@ -3,7 +3,7 @@
 
 use super::asked::Asked;
 use super::say;
-use crate::exit::DONE;
+use crate::exit::{DONE, UNMET_NEED};
 use crate::layer::guest;
 use crate::measure::plan::Ground;
 use crate::measure::sets::layout;
@@ -23,11 +23,11 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input; unmet needs are listed in the plan.
+/// Bad input; unmet needs are listed in the plan, and then the exit code says so.
 pub fn run(args: &Args) -> Result<u8> {
     let scenario = args.asked.scenario()?;
     say(&show(&scenario, std::io::stdout().is_terminal())?)?;
-    Ok(DONE)
+    Ok(if survey::check_needs(&scenario).is_ok() { DONE } else { UNMET_NEED })
 }
 
 /// The plan as text.

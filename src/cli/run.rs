@@ -25,10 +25,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Arguments of `run`.
 #[derive(clap::Args)]
 pub struct Args {
-    #[command(flatten)]
-    asked: Asked,
+    // Before `asked`, whose last heading would otherwise cover these options too.
     #[command(flatten)]
     output: report::Output,
+    #[command(flatten)]
+    asked: Asked,
 }
 
 /// Runs the command.

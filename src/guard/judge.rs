@@ -233,7 +233,8 @@ fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
     })
 }
 
-fn names_device(identity: &Identity, word: &str) -> bool {
+/// Whether that serial, WWN or attachment number is this device's.
+pub fn names_device(identity: &Identity, word: &str) -> bool {
     let wwn = |text: &str| bare_wwn(text).to_ascii_lowercase();
     identity.serial.as_deref() == Some(word)
         || identity.transient.as_deref() == Some(word)
@@ -249,40 +250,13 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
     }
 }
 
-/// Parses `serial=X,wipe=gpt,wipe=ext4`, the value of `--destroy`.
-///
-/// # Errors
-/// A clause that says what is wrong.
-pub fn parse_consent(text: &str) -> Result<Consent, String> {
-    let mut consent = Consent { serial: String::new(), wipe: Vec::new() };
-    for part in text.split(',') {
-        match part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-            Some((_, "")) => return Err(format!("\"{part}\" has no value")),
-            Some(("serial" | "wwn", value)) if consent.serial.is_empty() => {
-                value.clone_into(&mut consent.serial)
-            }
-            Some(("serial" | "wwn", _)) => {
-                return Err(format!("\"{text}\" names two devices; give --destroy once for each"));
-            }
-            Some(("wipe", value)) => consent.wipe.push(value.to_owned()),
-            _ => return Err(format!("\"{part}\" is not serial=X, wwn=X or wipe=NAME")),
-        }
-    }
-    match consent.serial.as_str() {
-        "" => Err(format!("\"{text}\" names no device; write serial=X, as `iotax doctor` lists it")),
-        word if word.starts_with('/') => Err(format!(
-            "\"{word}\" is a path, which may be another disk tomorrow; name the serial, as `iotax doctor` lists it"
-        )),
-        _ => Ok(consent),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::inspect::{Signature, Unchecked, Use};
     use super::super::marker::Marker;
     use super::super::sample::Sample;
     use super::*;
+    use crate::scenario::check::parse_consent;
 
     /// A disk that nobody uses, empty, with this serial and WWN.
     fn disk(serial: Option<&str>, wwn: Option<&str>) -> Inspection {
@@ -454,26 +428,5 @@ mod tests {
         let hint = refused.hint.expect("hint");
         let option = hint.strip_prefix("--destroy ").and_then(|rest| rest.split(' ').next()).expect("option");
         assert!(write(&found, &[option]).is_ok(), "{option}");
-    }
-
-    #[test]
-    fn consent_is_parsed_strictly() {
-        let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").expect("consent");
-        assert_eq!(
-            (given.serial.as_str(), given.wipe.as_slice()),
-            ("S 1", ["gpt".to_owned(), "ext4".into()].as_slice())
-        );
-        for (text, part) in [
-            ("", "not serial=X"),
-            ("S1", "not serial=X"),
-            ("wipe=gpt", "names no device"),
-            ("serial=", "no value"),
-            ("serial=/dev/sdb", "is a path"),
-            ("serial=A,serial=B", "two devices"),
-            ("serial=A,force=1", "not serial=X"),
-        ] {
-            let error = parse_consent(text).expect_err(text);
-            assert!(error.contains(part), "{text}: {error}");
-        }
     }
 }

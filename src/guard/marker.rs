@@ -95,25 +95,6 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
 /// # Errors
 /// When the file cannot be opened or removed; that it is not ours is a [`Removal::Refused`].
 pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
-    remove_when(path, |marker| match marker.inode == inode {
-        true => Ok(()),
-        false => Err(format!("inode is {}, ours was {inode}", marker.inode)),
-    })
-}
-
-/// Removes a file that this run made, when its inode is not known: what a killed run left between
-/// the intent and the done record of its journal.
-///
-/// # Errors
-/// As [`remove_if_ours`].
-pub fn remove_of_run(path: &Path, run_id: &str) -> Result<Removal> {
-    remove_when(path, |marker| match marker.run_id == run_id {
-        true => Ok(()),
-        false => Err(format!("made by run {}, not by {run_id}", marker.run_id)),
-    })
-}
-
-fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) -> Result<Removal> {
     if let Err(error) = path.symlink_metadata() {
         return match error.kind() {
             std::io::ErrorKind::NotFound => Ok(Removal::AlreadyGone),
@@ -123,7 +104,8 @@ fn remove_when(path: &Path, is_meant: impl Fn(&Marker) -> Result<(), String>) ->
     let Some((_file, marker)) = open_ours(path, false)? else {
         return Ok(Removal::Refused(format!("{} has no marker of iotax", path.display())));
     };
-    if let Err(why) = is_meant(&marker) {
+    if marker.inode != inode {
+        let why = format!("inode is {}, ours was {inode}", marker.inode);
         return Ok(Removal::Refused(format!("{}: {why}", path.display())));
     }
     // A name cannot be removed by descriptor: look once more at what bears it, just before.
@@ -463,9 +445,8 @@ mod tests {
         assert!(matches!(remove_if_ours(&theirs, inode).expect("look"), Removal::Refused(_)));
         let marker = create(&ours, MIB, "run-1").expect("create");
         assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
-        assert!(matches!(remove_of_run(&ours, "run-2").expect("look"), Removal::Refused(_)));
         assert!(theirs.exists() && ours.exists());
-        assert_eq!(remove_of_run(&ours, "run-1").expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&ours, marker.inode).expect("remove"), Removal::Removed);
     }
 
     #[test]

@@ -361,7 +361,7 @@ impl Session<'_> {
             let stack = &self.scenario.stacks[*index];
             let Medium::Device { path } = &stack.medium else { continue };
             if !stack.layers.is_empty() && self.looked_again.insert(path.clone()) {
-                super::survey::existing(path, self.scenario, stack, &mut Vec::new())?;
+                super::survey::existing(path, self.scenario, stack, &mut super::survey::Survey::default())?;
             }
         }
         Ok(())

@@ -10,10 +10,11 @@ use crate::guard::fill;
 use crate::guard::inspect::{Inspection, Kind};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
+use crate::host::block::Identity;
 use crate::host::needs;
 use crate::layer::by_name;
 use crate::layer::medium::{Found, sibling_path};
-use crate::scenario::{Engine, Medium, Scenario, Stack};
+use crate::scenario::{Consent, Engine, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct Survey {
     pub found: Vec<Found>,
     /// What a reader must know.
     pub warnings: Vec<String>,
+    /// Who the local devices and files at the bottom are.
+    identities: Vec<Identity>,
 }
 
 /// Unmet needs of a scenario, each with the command that supplies it.
@@ -75,14 +78,10 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     let mut survey = Survey::default();
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let found = match &stack.medium {
-            Medium::File { path, size, .. } => file(
-                &sibling_path(path, layout.sibling[index]),
-                *size,
-                scenario,
-                stack,
-                &mut survey.warnings,
-            )?,
-            Medium::Device { path } => existing(path, scenario, stack, &mut survey.warnings)?,
+            Medium::File { path, size, .. } => {
+                file(&sibling_path(path, layout.sibling[index]), *size, scenario, stack, &mut survey)?
+            }
+            Medium::Device { path } => existing(path, scenario, stack, &mut survey)?,
             // Its size is asked of the agent there, when it is reached.
             Medium::Remote { path, .. } => {
                 Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true }
@@ -99,7 +98,29 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
         survey.found.push(found);
     }
     survey.warnings.dedup();
+    survey.warn_of_idle_consents(scenario);
     Ok(survey)
+}
+
+impl Survey {
+    /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
+    fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
+        if scenario.stacks.iter().any(|stack| matches!(stack.medium, Medium::Remote { .. })) {
+            return; // The devices over there are not known yet.
+        }
+        let names_none = |consent: &&Consent| {
+            !self.identities.iter().any(|identity| judge::names_device(identity, &consent.serial))
+        };
+        let idle: Vec<String> = scenario
+            .consent
+            .iter()
+            .filter(names_none)
+            .map(|consent| {
+                format!("--destroy serial={}: no device under test has that serial or WWN", consent.serial)
+            })
+            .collect();
+        self.warnings.extend(idle);
+    }
 }
 
 /// A file that is made when it is not there, or reused when it is ours.
@@ -108,9 +129,9 @@ fn file(
     size: Option<u64>,
     scenario: &Scenario,
     stack: &Stack,
-    warnings: &mut Vec<String>,
+    survey: &mut Survey,
 ) -> Result<Found> {
-    let Some(bytes) = size else { return existing(path, scenario, stack, warnings) };
+    let Some(bytes) = size else { return existing(path, scenario, stack, survey) };
     if std::fs::symlink_metadata(path).is_ok() {
         let (found, _) = admitted(path, Intent::Write, scenario, stack)?;
         let ours = found.marker.as_ref().map(|marker| marker.bytes);
@@ -134,12 +155,7 @@ fn file(
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-pub fn existing(
-    path: &Path,
-    scenario: &Scenario,
-    stack: &Stack,
-    warnings: &mut Vec<String>,
-) -> Result<Found> {
+pub fn existing(path: &Path, scenario: &Scenario, stack: &Stack, survey: &mut Survey) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
         return Err(Failed::input(format!(
             "{}: {} does not exist; hint: name a path that does, or add size=4GiB to have the file made",
@@ -149,10 +165,11 @@ pub fn existing(
         .into());
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
-    warnings.extend(permit.warnings);
+    survey.warnings.extend(permit.warnings);
     if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
-        warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
+        survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
     }
+    survey.identities.push(found.identity.clone());
     Ok(found_of(&found))
 }
 

@@ -361,3 +361,21 @@ proptest! {
         let _ = stacks(&[&text]);
     }
 }
+
+#[test]
+fn a_consent_is_parsed_strictly() {
+    let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").unwrap();
+    assert_eq!(given, Consent { serial: "S 1".into(), wipe: vec!["gpt".into(), "ext4".into()] });
+    for (text, part) in [
+        ("", "not key=value"),
+        ("S1", "not key=value"),
+        ("wipe=gpt", "no serial number"),
+        ("serial=", "no value"),
+        ("serial=/dev/sdb", "is a path"),
+        ("serial=A,serial=B", "two serials"),
+        ("serial=A,force=1", "unknown key"),
+    ] {
+        let error = Origin::command_line().error("destroy", parse_consent(text).unwrap_err()).to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}

@@ -301,7 +301,7 @@ impl RealSystem {
     /// Whether that very process runs; an ended child of ours is reaped on the way.
     fn alive(&mut self, process: &ProcessId) -> bool {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
-        process_id(process.pid).is_some_and(|now| now == *process) && !zombie(process.pid)
+        runs(process)
     }
 }
 
@@ -407,16 +407,20 @@ fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
 
 /// Pid and start time of a process that exists.
 pub fn process_id(pid: u32) -> Option<ProcessId> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let start_time = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
-    Some(ProcessId { pid, start_time })
+    stat(pid).map(|(_, start_time)| ProcessId { pid, start_time })
 }
 
-fn zombie(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
-        .unwrap_or(false)
+/// Whether that very process is there and no zombie.
+pub fn runs(process: &ProcessId) -> bool {
+    stat(process.pid)
+        .is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
+}
+
+/// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
+fn stat(pid: u32) -> Option<(char, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
 }
 
 /// Runs a command to its end and gives its standard output.
@@ -446,4 +450,21 @@ fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_start_too() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = process_id(child.id()).unwrap();
+        assert!(runs(&process));
+        assert!(!runs(&ProcessId { start_time: process.start_time + 1, ..process.clone() }));
+        child.kill().unwrap();
+        wait_until(Duration::from_secs(30), || !runs(&process)).expect("a zombie does not run");
+        child.wait().unwrap();
+        assert!(process_id(process.pid).is_none());
+    }
 }

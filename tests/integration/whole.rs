@@ -94,14 +94,25 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
 }
 
 #[test]
-fn plan_touches_nothing() {
+fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();
     let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 512));
-    let plan = rig.expect(0, &["plan", "--bill", &stack]);
+    let output = rig.iotax(&["plan", "--bill", &stack]);
+    let plan = words(&output);
+    // Without root, loop devices or mkfs the plan is shown all the same.
+    let unmet = plan.contains("this machine lacks what");
+    assert_eq!(output.status.code(), Some(if unmet { 3 } else { 0 }), "{plan}");
     for part in ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "take all of it down"] {
         assert!(plan.contains(part), "{plan}");
     }
     assert!(!rig.path("x.img").exists() && rig.run_dirs().is_empty());
+}
+
+#[test]
+fn a_consent_for_no_device_under_test_is_pointed_out() {
+    let rig = Rig::new();
+    let plan = rig.expect(0, &["plan", &rig.file("x.img", 64), "--destroy", "serial=TYPO"]);
+    assert!(plan.contains("serial=TYPO: no device under test has that serial"), "{plan}");
 }
 
 #[test]

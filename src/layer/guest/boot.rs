@@ -5,17 +5,13 @@ use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE};
 use super::qmp::{Event, Qmp, QmpError};
 use crate::exit::Failed;
 use crate::step::ProcessId;
-use anyhow::{Context, Result};
+use crate::step::system::runs;
 use iotax_sys::kvm::KvmProbe;
 use serde_json::Value;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What the user asked for.
@@ -135,29 +131,6 @@ impl BootError {
             matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
         self.accel == Accel::Kvm && !self.alive && kvm_like
     }
-}
-
-/// Starts QEMU, in a process group of its own so that a Ctrl-C at the terminal reaches iotax alone, which
-/// takes it down in order. What it says goes to `files.stderr`.
-///
-/// # Errors
-/// An unmet need when the program does not exist; else the cause.
-pub fn spawn(program: &OsStr, arguments: &[OsString], files: &GuestFiles) -> Result<Child> {
-    let words = File::options().write(true).create(true).truncate(true).mode(0o600).open(&files.stderr);
-    let words = words.with_context(|| format!("cannot create {}", files.stderr.display()))?;
-    let both = words.try_clone()?;
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(words).stderr(both).process_group(0);
-    command.spawn().map_err(|error| {
-        let name = program.to_string_lossy();
-        match error.kind() {
-            ErrorKind::NotFound => Failed::need(format!(
-                "{name} is missing to boot a guest; hint: apt-get install qemu-system-x86"
-            ))
-            .into(),
-            _ => anyhow::Error::new(error).context(format!("cannot start {name}")),
-        }
-    })
 }
 
 /// Waits for a guest that was just started until its agent's port is open. The port is connected at once: a
@@ -284,28 +257,6 @@ fn has_content(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// The identity of a process that is there.
-///
-/// # Errors
-/// It is not, or /proc is not mounted.
-pub fn identify(pid: u32) -> Result<ProcessId> {
-    let (_, start_time) = stat(pid).with_context(|| format!("process {pid} is not there"))?;
-    Ok(ProcessId { pid, start_time })
-}
-
-/// Whether that process is there and no zombie.
-pub fn runs(process: &ProcessId) -> bool {
-    stat(process.pid)
-        .is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
-}
-
-/// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
-fn stat(pid: u32) -> Option<(char, u64)> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
-}
-
 const LAST_LINES: usize = 20;
 
 /// The last 20 lines of the console and of QEMU's own words, each under a heading; for the end of an error. Empty
@@ -338,32 +289,6 @@ fn tail(path: &Path) -> Vec<String> {
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(plain).collect()
 }
 
-impl BootedGuest {
-    /// Lets the guest power off by closing its port, and waits for QEMU's end; past the limit QEMU is told to
-    /// quit.
-    ///
-    /// # Errors
-    /// QEMU obeys neither; the process is left to the caller.
-    pub fn power_off(self, limit: Duration) -> Result<(), QmpError> {
-        let BootedGuest { mut qmp, port, .. } = self;
-        drop(port);
-        let deadline = Instant::now() + limit;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match qmp.next_event(left) {
-                Err(QmpError::Closed { .. }) => return Ok(()),
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(error) => return Err(error),
-            }
-        }
-        match qmp.execute("quit", Value::Null) {
-            Ok(_) | Err(QmpError::Closed { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,22 +314,6 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_start_too() {
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let process = identify(child.id()).unwrap();
-        assert!(runs(&process));
-        assert!(!runs(&ProcessId { start_time: process.start_time + 1, ..process.clone() }));
-        child.kill().unwrap();
-        let begin = Instant::now();
-        while runs(&process) && begin.elapsed() < Duration::from_secs(5) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(!runs(&process), "a zombie does not run");
-        child.wait().unwrap();
-        assert!(identify(process.pid).is_err());
-    }
-
-    #[test]
     fn last_words_are_few_and_plain() {
         let directory = tempfile::tempdir().unwrap();
         let files = GuestFiles::new(directory.path(), "vm").unwrap();
@@ -419,13 +328,5 @@ mod tests {
             "{words}"
         );
         assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));
-    }
-
-    #[test]
-    fn a_missing_program_is_a_need() {
-        let directory = tempfile::tempdir().unwrap();
-        let files = GuestFiles::new(directory.path(), "vm").unwrap();
-        let failure = spawn(OsStr::new("qemu-system-none"), &[], &files).unwrap_err();
-        assert_eq!(crate::exit::code_of(&failure), crate::exit::UNMET_NEED);
     }
 }

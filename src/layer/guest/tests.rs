@@ -5,12 +5,13 @@ use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use super::{disk, init, initramfs, kernel, modules::Group};
 use crate::step::ProcessId;
+use crate::step::system::process_id;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -127,8 +128,8 @@ impl Lab {
     fn start(&mut self, more: &[&str]) -> ProcessId {
         let mut arguments = qemu::command_line(&self.spec).unwrap();
         arguments.extend(more.iter().map(OsString::from));
-        let child = boot::spawn(OsStr::new(qemu::PROGRAM), &arguments, &self.files()).unwrap();
-        let process = boot::identify(child.id()).unwrap();
+        let child = qemu_as_child(&arguments, &self.files());
+        let process = process_id(child.id()).unwrap();
         self.child = Some(child);
         process
     }
@@ -280,10 +281,23 @@ fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
 }
 
 #[test]
-fn a_booted_guest_is_told_to_end() {
+fn a_guest_whose_port_is_closed_powers_off() {
     let Some(mut lab) = Lab::new(&[]) else { return };
-    lab.boot().power_off(SOON).unwrap();
+    drop(lab.boot().port);
     lab.ends_within(SOON);
+}
+
+/// QEMU as a child of the test, its words in the file where the last words are looked for.
+fn qemu_as_child(arguments: &[OsString], files: &GuestFiles) -> Child {
+    let words = File::create(&files.stderr).unwrap();
+    let both = words.try_clone().unwrap();
+    Command::new(qemu::PROGRAM)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(words)
+        .stderr(both)
+        .spawn()
+        .unwrap()
 }
 
 fn quick(life: u64, ready: u64) -> Limits {
@@ -340,8 +354,8 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     let words = qemu::command_line(&lab.spec).unwrap();
     let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
     let words = [&words[..port - 1], &words[port + 1..]].concat();
-    lab.child = Some(boot::spawn(OsStr::new(qemu::PROGRAM), &words, &lab.files()).unwrap());
-    let process = boot::identify(lab.child.as_ref().unwrap().id()).unwrap();
+    lab.child = Some(qemu_as_child(&words, &lab.files()));
+    let process = process_id(lab.child.as_ref().unwrap().id()).unwrap();
     let failure = lab.connect(&process, quick(60, 15)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::NotReady(_)) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("iotax-init: started"), "{failure}");
