@@ -127,7 +127,9 @@ impl Side {
         let before = self.rounds.len();
         self.rounds.retain(|_, round| round.slices == expected && !round.spoiled);
         self.dropped = (before - self.rounds.len()) as u64;
-        self.load_s = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0)).sum();
+        let lasted = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
+        // Not `sum`: of nothing it gives -0.0, which is printed so.
+        self.load_s = lasted.fold(0.0, |sum, seconds| sum + seconds);
     }
 
     fn read_latencies(&mut self, run: &RunData) {

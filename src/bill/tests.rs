@@ -112,6 +112,7 @@ fn a_run_is_readable_after_any_slice() {
         run.outcome = None;
         let found = findings(&run);
         assert_eq!(found.workloads[0].rows.len(), 4);
+        assert!(found.workloads[0].measured_s.is_sign_positive(), "no -0.0 s of load");
         assert!(found.workloads[0].comparisons.iter().all(|one| length > 0 || !one.verdict.is_resolved()));
     }
 }

@@ -13,6 +13,7 @@ use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Places that are reached.
@@ -45,9 +46,9 @@ impl Places {
     /// A guest whose QEMU was started a moment ago.
     ///
     /// # Errors
-    /// With the tail of its console and QEMU's last words.
-    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str) -> Result<&mut Place> {
-        let (peer, emulated) = guest::reach(plan)?;
+    /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
+    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
+        let (peer, emulated) = guest::reach(plan, stop)?;
         self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)
     }
 

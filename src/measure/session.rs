@@ -378,7 +378,7 @@ impl Session<'_> {
         let run_id = self.run_id();
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
-            places.reach_guest(guest, &run_id)?;
+            places.reach_guest(guest, &run_id, self.stop)?;
             let command = self.executor.words_of(&guest.command, guest.below.as_ref())?;
             self.record_place(places, &guest.place, vec![command])?;
         }

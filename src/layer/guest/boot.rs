@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What the user asked for.
@@ -110,6 +111,9 @@ pub enum BootFailure {
     /// It lives, but the agent's port never opened.
     #[error("its agent was not there within {0:?}")]
     NotReady(Duration),
+    /// Ctrl-C.
+    #[error("it was not waited for")]
+    Interrupted,
     /// QEMU ended.
     #[error("QEMU ended")]
     Died,
@@ -144,8 +148,9 @@ pub fn connect(
     accel: Accel,
     emulated: Option<String>,
     limits: Limits,
+    stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
-    let mut boot = Boot { files, process, limits, begin: Instant::now(), alive: false };
+    let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
     let outcome = boot.control().and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;
@@ -161,6 +166,7 @@ struct Boot<'a> {
     files: &'a GuestFiles,
     process: &'a ProcessId,
     limits: Limits,
+    stop: &'a AtomicBool,
     begin: Instant,
     alive: bool,
 }
@@ -198,6 +204,9 @@ impl Boot<'_> {
     fn check(&mut self) -> Result<(), BootFailure> {
         self.alive = self.alive || has_content(&self.files.console);
         let elapsed = self.begin.elapsed();
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(BootFailure::Interrupted);
+        }
         if !runs(self.process) {
             return Err(BootFailure::Died);
         }

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -135,7 +136,16 @@ impl Lab {
     }
 
     fn connect(&self, process: &ProcessId, limits: Limits) -> Result<BootedGuest, BootError> {
-        boot::connect(&self.files(), process, self.spec.accel, None, limits)
+        self.connect_unless(process, limits, &AtomicBool::new(false))
+    }
+
+    fn connect_unless(
+        &self,
+        process: &ProcessId,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> Result<BootedGuest, BootError> {
+        boot::connect(&self.files(), process, self.spec.accel, None, limits, stop)
     }
 
     fn boot(&mut self) -> BootedGuest {
@@ -347,6 +357,9 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive, "{failure}");
     assert!(begin.elapsed() < Duration::from_secs(5));
+    // Ctrl-C does not wait for the limits.
+    let failure = lab.connect_unless(&process, quick(3600, 3600), &AtomicBool::new(true)).unwrap_err();
+    assert!(matches!(failure.failure, BootFailure::Interrupted), "{failure}");
     let mut child = lab.child.take().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

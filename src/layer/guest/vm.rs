@@ -17,6 +17,7 @@ use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result, anyhow, ensure};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Stands in QEMU's command line for a device that only a step will know.
 pub const BELOW: &str = "@below@";
@@ -142,11 +143,11 @@ pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
     initramfs::build(&program, &kernel, &[Group::Boot])
 }
 
-/// Waits for the guest that was started a moment ago and connects to its agent.
+/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
 ///
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
-pub fn reach(plan: &GuestPlan) -> Result<(Peer, Option<String>)> {
+pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>)> {
     let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
         Failed::measurement(format!(
             "QEMU of guest {} ended at once{}",
@@ -154,8 +155,14 @@ pub fn reach(plan: &GuestPlan) -> Result<(Peer, Option<String>)> {
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted =
-        boot::connect(&plan.files, &process, plan.accel, plan.emulated.clone(), Limits::of(plan.accel))?;
+    let booted = boot::connect(
+        &plan.files,
+        &process,
+        plan.accel,
+        plan.emulated.clone(),
+        Limits::of(plan.accel),
+        stop,
+    )?;
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
