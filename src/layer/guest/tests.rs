@@ -290,13 +290,6 @@ fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
     assert!(boot::last_words(&lab.files()).contains("agent killed by signal 6"));
 }
 
-#[test]
-fn a_guest_whose_port_is_closed_powers_off() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
-    drop(lab.boot().port);
-    lab.ends_within(SOON);
-}
-
 /// QEMU as a child of the test, its words in the file where the last words are looked for.
 fn qemu_as_child(arguments: &[OsString], files: &GuestFiles) -> Child {
     let words = File::create(&files.stderr).unwrap();
