@@ -1,9 +1,11 @@
 //! What `run` and `plan` are asked on the command line, turned into a checked scenario.
 
 use crate::exit::Failed;
-use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
+use crate::scenario::words::WORDS;
+use crate::scenario::{Scenario, measure};
 use anyhow::Result;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 /// Arguments that say what to measure.
 #[derive(clap::Args, Debug, Default)]
@@ -20,24 +22,8 @@ pub struct Asked {
     /// null, sync, uring or fio [default: by what kernel and target do]
     #[arg(long)]
     pub engine: Option<String>,
-    /// Length of a slice
-    #[arg(long, value_name = "TIME")]
-    pub slice: Option<String>,
-    /// Wished half-width of the interval
-    #[arg(long, value_name = "PERCENT")]
-    pub precision: Option<String>,
-    /// Measure a workload no longer than this
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
-    /// Measure a workload at least this long
-    #[arg(long, value_name = "TIME")]
-    pub min_time: Option<String>,
-    /// Visits where stacks cannot be up together
-    #[arg(long)]
-    pub visits: Option<u32>,
-    /// Seed of every random choice
-    #[arg(long)]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    measure: MeasureKeys,
     /// The one device that may be written: serial=S[,wipe=SIGNATURE]; never a path
     #[arg(long, value_name = "serial=S,wipe=W")]
     pub destroy: Vec<String>,
@@ -49,21 +35,6 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Stacks with keys of `[measure]` and nothing else, as the demo asks.
-    pub fn of(stacks: &[String], settings: &[(&str, &str)]) -> Asked {
-        let get =
-            |key: &str| settings.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
-        Asked {
-            what: stacks.to_vec(),
-            bill: settings.contains(&("bill", "true")),
-            slice: get("slice"),
-            precision: get("precision"),
-            budget: get("budget"),
-            min_time: get("min_time"),
-            ..Asked::default()
-        }
-    }
-
     /// The checked scenario.
     ///
     /// # Errors
@@ -73,20 +44,12 @@ impl Asked {
     }
 
     fn request(&self) -> Request {
-        let measure = [
-            ("slice", self.slice.clone()),
-            ("precision", self.precision.clone()),
-            ("budget", self.budget.clone()),
-            ("min_time", self.min_time.clone()),
-            ("visits", self.visits.map(|visits| visits.to_string())),
-            ("seed", self.seed.map(|seed| seed.to_string())),
-        ];
         Request {
             bill: self.bill,
             baseline: self.baseline.clone(),
-            words: self.words.given(),
+            words: self.words.0.clone(),
             job_file: None,
-            measure: measure.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect(),
+            measure: self.measure.0.clone(),
             engine: self.engine.clone(),
             destroy: self.destroy.clone(),
             max_written: self.max_written.clone(),
@@ -94,77 +57,116 @@ impl Asked {
     }
 }
 
-/// fio's own words for the workload.
-#[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Workload, in fio's words")]
-struct FioWords {
-    /// read, write, randread, randwrite, rw, randrw
-    #[arg(long, alias = "readwrite")]
-    rw: Option<String>,
-    /// Percentage of reads in a mix
-    #[arg(long)]
-    rwmixread: Option<String>,
-    /// Block size
-    #[arg(long)]
-    bs: Option<String>,
-    /// I/Os in flight a job
-    #[arg(long)]
-    iodepth: Option<String>,
-    /// Jobs at once
-    #[arg(long)]
-    numjobs: Option<String>,
-    /// Bytes of the target in use
-    #[arg(long)]
-    size: Option<String>,
-    /// First byte in use
-    #[arg(long)]
-    offset: Option<String>,
-    /// Share of I/Os at a random offset
-    #[arg(long, alias = "percentage-random")]
-    percentage_random: Option<String>,
-    /// fsync after so many writes
-    #[arg(long)]
-    fsync: Option<String>,
-    /// fdatasync after so many writes
-    #[arg(long)]
-    fdatasync: Option<String>,
-    /// fsync at the end of a slice
-    #[arg(long, alias = "end-fsync")]
-    end_fsync: Option<String>,
-    /// O_DIRECT: 1 or 0
-    #[arg(long)]
-    direct: Option<String>,
-    /// I/Os a second a job (open loop)
-    #[arg(long, alias = "rate-iops")]
-    rate_iops: Option<String>,
-    /// How compressible the data written are
-    #[arg(long, alias = "buffer-compress-percentage")]
-    buffer_compress_percentage: Option<String>,
-    /// Seed of offsets and data
-    #[arg(long)]
-    randseed: Option<String>,
+/// The keys of `[measure]` that were given, an option each.
+#[derive(Debug, Default)]
+struct MeasureKeys(Vec<(String, String)>);
+
+impl Args for MeasureKeys {
+    fn augment_args(command: Command) -> Command {
+        measure::KEYS.iter().fold(command, |command, key| {
+            command.arg(option(key.name, dashed(key.name)).value_name(key.value).help(key.help))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
 }
 
-impl FioWords {
-    /// The words that were given, with fio's names.
-    fn given(&self) -> Vec<(String, String)> {
-        let all = [
-            ("rw", &self.rw),
-            ("rwmixread", &self.rwmixread),
-            ("bs", &self.bs),
-            ("iodepth", &self.iodepth),
-            ("numjobs", &self.numjobs),
-            ("size", &self.size),
-            ("offset", &self.offset),
-            ("percentage_random", &self.percentage_random),
-            ("fsync", &self.fsync),
-            ("fdatasync", &self.fdatasync),
-            ("end_fsync", &self.end_fsync),
-            ("direct", &self.direct),
-            ("rate_iops", &self.rate_iops),
-            ("buffer_compress_percentage", &self.buffer_compress_percentage),
-            ("randseed", &self.randseed),
-        ];
-        all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect()
+impl FromArgMatches for MeasureKeys {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(MeasureKeys(given(matches, measure::KEYS.iter().map(|key| key.name))))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        Self::from_arg_matches(matches).map(|new| *self = new)
+    }
+}
+
+/// fio's own words for the workload that were given, an option each.
+#[derive(Debug, Default)]
+struct FioWords(Vec<(String, String)>);
+
+impl Args for FioWords {
+    fn augment_args(command: Command) -> Command {
+        WORDS.iter().fold(command, |command, word| {
+            let arg = option(word.name, word.name.to_owned()).aliases(word.aliases).value_name("VALUE");
+            command.arg(arg.help(word.help).help_heading("Workload, in fio's words"))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FioWords {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(FioWords(given(matches, WORDS.iter().map(|word| word.name))))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        Self::from_arg_matches(matches).map(|new| *self = new)
+    }
+}
+
+/// An option by either spelling, `shown` in the help.
+fn option(name: &'static str, shown: String) -> Arg {
+    let arg = Arg::new(name).long(shown);
+    [name.to_owned(), dashed(name)].into_iter().fold(arg, |arg, other| match arg.get_long() {
+        Some(long) if long == other => arg,
+        _ => arg.alias(other),
+    })
+}
+
+fn dashed(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// Names and values in the order of the command line: of two words that contradict each other the later counts.
+fn given(matches: &ArgMatches, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
+    let one =
+        |name| Some((matches.index_of(name)?, name.to_owned(), matches.get_one::<String>(name)?.clone()));
+    let mut all: Vec<_> = names.filter_map(one).collect();
+    all.sort();
+    all.into_iter().map(|(_, name, value)| (name, value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        asked: Asked,
+    }
+
+    fn request(args: &[&str]) -> Request {
+        let words = ["iotax", "/dev/null"].iter().chain(args);
+        Cli::try_parse_from(words).unwrap().asked.request()
+    }
+
+    fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn every_key_and_word_is_an_option_in_both_spellings() {
+        let names = measure::names().into_iter().chain(WORDS.iter().map(|word| word.name));
+        for name in names {
+            for spelling in [name.to_owned(), dashed(name)] {
+                let asked = request(&[&format!("--{spelling}=7")]);
+                assert_eq!([asked.measure, asked.words].concat(), texts(&[(name, "7")]), "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_come_as_they_were_written() {
+        let asked = request(&["--buffered", "1", "--readwrite=read", "--direct", "1", "--min-time", "5s"]);
+        assert_eq!(asked.words, texts(&[("buffered", "1"), ("rw", "read"), ("direct", "1")]));
+        assert_eq!(asked.measure, texts(&[("min_time", "5s")]));
     }
 }

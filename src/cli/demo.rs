@@ -7,6 +7,7 @@ use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use crate::guard::marker;
 use crate::host::needs;
 use crate::scenario::Scenario;
+use crate::scenario::check::{Request, from_arguments};
 use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ impl Demo<'_> {
     /// (a) Two runs of the same file, and iotax on the same pair.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
         say("\n(a) The same file twice, 10 s each, one after the other, as people do it by hand\n")?;
-        let alone = self.scenario(&[""], &[("slice", "5s"), ("min_time", "10s")])?;
+        let alone = self.scenario(&[""], false, &[("slice", "5s"), ("min_time", "10s")])?;
         let mut rates = Vec::new();
         for number in 1..=2 {
             let dir = self.measure(&alone)?;
@@ -79,8 +80,11 @@ impl Demo<'_> {
             "    They land {:.1} % apart, with nothing changed. iotax on the same pair, in slices:\n",
             apart.abs()
         ))?;
-        let pair =
-            self.scenario(&["", " | null"], &[("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")])?;
+        let pair = self.scenario(
+            &["", " | null"],
+            false,
+            &[("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")],
+        )?;
         let dir = self.measure(&pair)?;
         self.tell_verdicts(&dir)?;
         dirs.push(dir);
@@ -100,8 +104,8 @@ impl Demo<'_> {
         }
         let hidden = hidden_cost()?;
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
-        let settings = [("bill", "true"), ("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
-        let scenario = self.scenario(&[&stack], &settings)?;
+        let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
+        let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
         say(&report::render(std::slice::from_ref(&dir), "terminal", columns())?)?;
         self.tell_hidden(&dir, hidden)?;
@@ -143,6 +147,7 @@ impl Demo<'_> {
         }
         let scenario = self.scenario(
             &["", " | vm(memory=256MiB)"],
+            false,
             &[("slice", "50ms"), ("min_time", "10s"), ("budget", "25s")],
         )?;
         match self.measure(&scenario) {
@@ -164,10 +169,12 @@ impl Demo<'_> {
         Ok(())
     }
 
-    fn scenario(&self, layers: &[&str], settings: &[(&str, &str)]) -> Result<Scenario> {
+    fn scenario(&self, layers: &[&str], bill: bool, settings: &[(&str, &str)]) -> Result<Scenario> {
         let medium = format!("file:{},size={}MiB,keep=true", self.file.display(), self.bytes / MIB);
         let stacks: Vec<String> = layers.iter().map(|layers| format!("{medium}{layers}")).collect();
-        super::asked::Asked::of(&stacks, settings).scenario()
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let request = Request { bill, measure: settings.iter().map(own).collect(), ..Request::default() };
+        Ok(from_arguments(&stacks, &request).map_err(Failed::from)?)
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {

@@ -341,19 +341,8 @@ mod tests {
             serial: serial.map(Into::into),
             ..Identity::default()
         };
-        Inspection {
-            path: format!("/dev/{name}").into(),
-            kind: Kind::Disk,
-            symlink: false,
-            bytes: 1 << 40,
-            identity,
-            marker: None,
-            occupied: Vec::new(),
-            signatures: Vec::new(),
-            sample: None,
-            unchecked: Vec::new(),
-            read_only: false,
-        }
+        let blank = Inspection::blank(Path::new(&format!("/dev/{name}")));
+        Inspection { kind: Kind::Disk, bytes: 1 << 40, identity, ..blank }
     }
 
     fn devices() -> Vec<(PathBuf, Result<Inspection>)> {

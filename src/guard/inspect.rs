@@ -148,7 +148,7 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     let probe = Probe::here(Path::new("/"), KvmState::Absent("not asked".into()));
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
-    let mut found = blank(path, link.is_symlink());
+    let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
     if meta.file_type().is_block_device() {
         inspect_device(&probe, &mut found, meta.rdev(), depth)?;
     } else if meta.is_file() {
@@ -167,19 +167,22 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
     Failed::input(format!("cannot inspect {}: {error}{hint}", path.display())).into()
 }
 
-fn blank(path: &Path, symlink: bool) -> Inspection {
-    Inspection {
-        path: path.to_owned(),
-        kind: Kind::File,
-        symlink,
-        bytes: 0,
-        identity: Identity::default(),
-        marker: None,
-        occupied: Vec::new(),
-        signatures: Vec::new(),
-        sample: None,
-        unchecked: Vec::new(),
-        read_only: false,
+impl Inspection {
+    /// Of a path at which nobody has looked yet.
+    pub(crate) fn blank(path: &Path) -> Inspection {
+        Inspection {
+            path: path.to_owned(),
+            kind: Kind::File,
+            symlink: false,
+            bytes: 0,
+            identity: Identity::default(),
+            marker: None,
+            occupied: Vec::new(),
+            signatures: Vec::new(),
+            sample: None,
+            unchecked: Vec::new(),
+            read_only: false,
+        }
     }
 }
 

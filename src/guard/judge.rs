@@ -257,13 +257,12 @@ mod tests {
     use super::super::sample::Sample;
     use super::*;
     use crate::scenario::check::parse_consent;
+    use std::path::Path;
 
     /// A disk that nobody uses, empty, with this serial and WWN.
     fn disk(serial: Option<&str>, wwn: Option<&str>) -> Inspection {
         Inspection {
-            path: "/dev/sdb".into(),
             kind: Kind::Disk,
-            symlink: false,
             bytes: 1 << 30,
             identity: Identity {
                 name: Some("sdb".into()),
@@ -271,12 +270,8 @@ mod tests {
                 wwn: wwn.map(Into::into),
                 ..Identity::default()
             },
-            marker: None,
-            occupied: Vec::new(),
-            signatures: Vec::new(),
             sample: Some(Sample { blocks: 1000, ..Sample::default() }),
-            unchecked: Vec::new(),
-            read_only: false,
+            ..Inspection::blank(Path::new("/dev/sdb"))
         }
     }
 

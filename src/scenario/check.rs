@@ -1,9 +1,12 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
+use super::draft::{Draft, Targets, draft_from_words};
+use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, column_of, excerpt};
 use super::stacks::{Cell, Devices, cells_of, size_of};
-use super::words::{Draft, JobWords, Origin, Targets, draft_from_words, parse_engine};
+use super::values::parse_engine;
+use super::words::JobWords;
 use super::{
     Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, toml,
 };

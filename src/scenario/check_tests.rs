@@ -281,7 +281,7 @@ fn the_docs_name_every_layer_option_and_word() {
     }
     let format = read("scenario-format.md");
     let words = super::super::words::known_words();
-    for word in words.iter().filter(|word| **word != "fileoffset").chain(measure::KEYS) {
+    for word in words.iter().filter(|word| **word != "fileoffset").chain(&measure::names()) {
         assert!(format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")), "{word}");
     }
 }

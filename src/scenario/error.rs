@@ -174,6 +174,36 @@ pub fn excerpt(text: &str, span: &Range<usize>) -> String {
     format!("  {line}\n  {}{}", " ".repeat(blanks), "^".repeat(carets))
 }
 
+/// Where a word stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// A path, or `command line`.
+    pub file: String,
+    /// Line and column, from 1.
+    pub at: Option<(usize, usize)>,
+}
+
+impl Origin {
+    /// The command line, which has no lines.
+    pub fn command_line() -> Self {
+        Origin { file: "command line".to_owned(), at: None }
+    }
+
+    /// An error about a key that stands here.
+    pub fn error(&self, key: &str, fault: Fault) -> InputError {
+        let error = InputError::new(self.file.clone(), fault).key(key);
+        match self.at {
+            Some(at) => error.at(at),
+            None => error,
+        }
+    }
+
+    /// `FILE:LINE`.
+    pub fn line(&self) -> String {
+        self.at.map_or_else(|| self.file.clone(), |(line, _)| format!("{}:{line}", self.file))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

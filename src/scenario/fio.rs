@@ -2,8 +2,11 @@
 //! honoured, or noted as having no effect here, or refused with its line: a key that shapes the
 //! load is never dropped in silence. (Behaviour checked with fio 3.33.)
 
+use super::draft::{Draft, JobDraft, Targets};
+use super::error::Origin;
 use super::error::{Fault, InputError};
-use super::words::{Dialect, Draft, JobDraft, JobWords, Origin, Targets, canonical, known_words};
+use super::values::Dialect;
+use super::words::{JobWords, canonical, known_words};
 use super::{Engine, Workload};
 use iotax_load::EngineName;
 use std::collections::BTreeSet;

@@ -5,27 +5,77 @@ use super::MeasureSpec;
 use super::error::Fault;
 use crate::units;
 
+/// One key of `[measure]`, and the option of the same name.
+pub struct KeyDef {
+    /// The key; the option has dashes.
+    pub name: &'static str,
+    /// What its value is.
+    pub value: &'static str,
+    /// One line.
+    pub help: &'static str,
+    set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
+}
+
 /// All keys, in the order of the docs.
-pub const KEYS: &[&str] = &["slice", "precision", "equivalence", "min_time", "budget", "visits", "seed"];
+pub const KEYS: &[KeyDef] = &[
+    KeyDef {
+        name: "slice",
+        value: "TIME",
+        help: "Length of a slice",
+        set: |spec, word| duration(word, 1_000_000, 60_000_000_000).map(|ns| spec.slice_ns = ns),
+    },
+    KeyDef {
+        name: "precision",
+        value: "PERCENT",
+        help: "Wished half-width of the interval",
+        set: |spec, word| percent(word).map(|fraction| spec.precision = fraction),
+    },
+    KeyDef {
+        name: "equivalence",
+        value: "PERCENT",
+        help: "Largest difference that may be called none",
+        set: |spec, word| percent(word).map(|fraction| spec.equivalence = fraction),
+    },
+    KeyDef {
+        name: "min_time",
+        value: "TIME",
+        help: "Measure a workload at least this long",
+        set: |spec, word| duration(word, 0, WEEK_NS).map(|ns| spec.min_time_ns = ns),
+    },
+    KeyDef {
+        name: "budget",
+        value: "TIME",
+        help: "Measure a workload no longer than this",
+        set: |spec, word| duration(word, 1_000_000, WEEK_NS).map(|ns| spec.budget_ns = ns),
+    },
+    KeyDef {
+        name: "visits",
+        value: "N",
+        help: "Visits where stacks cannot be up together",
+        set: |spec, word| visits(word).map(|visits| spec.visits = visits),
+    },
+    KeyDef {
+        name: "seed",
+        value: "N",
+        help: "Seed of every random choice",
+        set: |spec, word| seed(word).map(|seed| spec.seed = seed),
+    },
+];
+
+/// Names of all keys.
+pub fn names() -> Vec<&'static str> {
+    KEYS.iter().map(|key| key.name).collect()
+}
 
 /// Sets one key.
 ///
 /// # Errors
 /// An unknown key, or a value without its unit or out of bounds.
 pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
-    match key {
-        "slice" => spec.slice_ns = duration(word, 1_000_000, 60_000_000_000)?,
-        "precision" => spec.precision = percent(word)?,
-        "equivalence" => spec.equivalence = percent(word)?,
-        "min_time" => spec.min_time_ns = duration(word, 0, WEEK_NS)?,
-        "budget" => spec.budget_ns = duration(word, 1_000_000, WEEK_NS)?,
-        "visits" => spec.visits = visits(word)?,
-        "seed" => {
-            spec.seed = word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))?
-        }
-        other => return Err(Fault::unknown("key of [measure]", other, KEYS)),
+    match KEYS.iter().find(|known| known.name == key) {
+        Some(known) => (known.set)(spec, word),
+        None => Err(Fault::unknown("key of [measure]", key, &names())),
     }
-    Ok(())
 }
 
 /// What the keys say together.
@@ -73,6 +123,10 @@ fn percent(word: &str) -> Result<f64, Fault> {
         Ok(_) => Err(Fault::new(format!("\"{word}\" is not between 0 % and 100 %"))),
         Err(clause) => Err(Fault::from_clause(&clause)),
     }
+}
+
+fn seed(word: &str) -> Result<u64, Fault> {
+    word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
 fn visits(word: &str) -> Result<u32, Fault> {

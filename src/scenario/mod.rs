@@ -3,13 +3,15 @@
 
 pub mod ast;
 pub mod check;
+mod draft;
 pub mod error;
 pub mod fio;
 pub mod grammar;
-mod measure;
+pub mod measure;
 mod names;
 pub mod stacks;
 pub mod toml;
+pub mod values;
 pub mod words;
 
 pub use error::InputError;

@@ -3,9 +3,12 @@
 //! by name rather than as unknown.
 
 use super::check::{Parts, parse_consent};
+use super::draft::Draft;
+use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, position_of};
 use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
-use super::words::{Draft, JobWords, Origin, parse_engine};
+use super::values::parse_engine;
+use super::words::{JobWords, known_words};
 use super::{Engine, Medium, Stack, fio, grammar, measure, names};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -36,30 +39,18 @@ struct Wire {
     baseline: Option<Spanned<String>>,
     engine: Option<Spanned<String>>,
     #[serde(default)]
-    measure: MeasureWire,
+    measure: Words,
     #[serde(default)]
     device: BTreeMap<String, Spanned<DeviceWire>>,
     #[serde(default)]
     stack: BTreeMap<String, Spanned<StackWire>>,
     #[serde(default)]
-    workload: Vec<Spanned<WorkloadWire>>,
+    workload: Vec<Spanned<Words>>,
     #[serde(default)]
     destroy: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
     states: Option<Spanned<::toml::Value>>,
     place: Option<Spanned<::toml::Value>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MeasureWire {
-    slice: Option<Spanned<String>>,
-    precision: Option<Spanned<String>>,
-    equivalence: Option<Spanned<String>>,
-    min_time: Option<Spanned<String>>,
-    budget: Option<Spanned<String>>,
-    visits: Option<Spanned<Word>>,
-    seed: Option<Spanned<Word>>,
 }
 
 #[derive(Deserialize)]
@@ -79,58 +70,41 @@ struct StackWire {
     own: Option<bool>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadWire {
-    name: Option<Spanned<String>>,
-    file: Option<Spanned<String>>,
-    engine: Option<Spanned<String>>,
-    rw: Option<Spanned<Word>>,
-    readwrite: Option<Spanned<Word>>,
-    rwmixread: Option<Spanned<Word>>,
-    rwmixwrite: Option<Spanned<Word>>,
-    bs: Option<Spanned<Word>>,
-    blocksize: Option<Spanned<Word>>,
-    iodepth: Option<Spanned<Word>>,
-    numjobs: Option<Spanned<Word>>,
-    size: Option<Spanned<Word>>,
-    offset: Option<Spanned<Word>>,
-    percentage_random: Option<Spanned<Word>>,
-    fsync: Option<Spanned<Word>>,
-    fdatasync: Option<Spanned<Word>>,
-    end_fsync: Option<Spanned<Word>>,
-    direct: Option<Spanned<Word>>,
-    buffered: Option<Spanned<Word>>,
-    rate_iops: Option<Spanned<Word>>,
-    buffer_compress_percentage: Option<Spanned<Word>>,
-    randseed: Option<Spanned<Word>>,
+/// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)), in the order of the file.
+#[derive(Default)]
+struct Words(Vec<(Spanned<String>, Spanned<Word>)>);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(WordsVisitor)
+    }
 }
 
-impl WorkloadWire {
-    fn words(&self) -> impl Iterator<Item = (&'static str, &Spanned<Word>)> {
-        [
-            ("rw", &self.rw),
-            ("readwrite", &self.readwrite),
-            ("rwmixread", &self.rwmixread),
-            ("rwmixwrite", &self.rwmixwrite),
-            ("bs", &self.bs),
-            ("blocksize", &self.blocksize),
-            ("iodepth", &self.iodepth),
-            ("numjobs", &self.numjobs),
-            ("size", &self.size),
-            ("offset", &self.offset),
-            ("percentage_random", &self.percentage_random),
-            ("fsync", &self.fsync),
-            ("fdatasync", &self.fdatasync),
-            ("end_fsync", &self.end_fsync),
-            ("direct", &self.direct),
-            ("buffered", &self.buffered),
-            ("rate_iops", &self.rate_iops),
-            ("buffer_compress_percentage", &self.buffer_compress_percentage),
-            ("randseed", &self.randseed),
-        ]
-        .into_iter()
-        .filter_map(|(key, word)| word.as_ref().map(|word| (key, word)))
+struct WordsVisitor;
+
+impl<'de> de::Visitor<'de> for WordsVisitor {
+    type Value = Words;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a table")
+    }
+
+    fn visit_map<M: de::MapAccess<'de>>(self, mut map: M) -> Result<Words, M::Error> {
+        let mut words = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            words.push(entry);
+        }
+        words.sort_by_key(|(key, _): &(Spanned<String>, _)| key.span().start);
+        Ok(Words(words))
+    }
+}
+
+impl Words {
+    /// Takes a key out, as a text.
+    fn take(&mut self, key: &str) -> Option<Spanned<String>> {
+        let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
+        let (_, word) = self.0.remove(at);
+        Some(Spanned::new(word.span(), word.into_inner().0))
     }
 }
 
@@ -274,47 +248,62 @@ impl Source<'_> {
 
     fn workload(
         &self,
-        wire: Spanned<WorkloadWire>,
+        wire: Spanned<Words>,
         engine: Option<Engine>,
         parts: &mut Parts,
     ) -> Result<(), InputError> {
         let span = wire.span();
-        let wire = wire.into_inner();
-        let own = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?;
-        if let Some(file) = &wire.file {
-            return self.job_file(&wire, file, own.unwrap_or(engine), parts);
+        let mut wire = wire.into_inner();
+        let name = wire.take("name").map(Spanned::into_inner);
+        let own = wire.take("engine").map(|word| self.engine(&word)).transpose()?;
+        let engine = own.unwrap_or(engine);
+        let file = wire.take("file");
+        let words = self.job_words(&wire)?;
+        match (file, wire.0.first()) {
+            (Some(file), None) => self.job_file(name.as_deref(), &file, engine, parts),
+            (Some(_), Some((_, word))) => {
+                let fault =
+                    Fault::hint("stands beside \"file\"", "write it in the job file, or without \"file\"");
+                Err(self.fault(&word.span(), fault))
+            }
+            (None, None) => {
+                let fault = Fault::hint(
+                    "a workload without a word of fio's and without a file",
+                    "write for example rw = \"randread\"",
+                );
+                Err(self.fault(&span, fault))
+            }
+            (None, Some(_)) => {
+                let mut draft = Draft::of_words(&words, engine)?;
+                draft.name = name.unwrap_or(draft.name);
+                parts.drafts.push(draft);
+                Ok(())
+            }
         }
+    }
+
+    fn job_words(&self, wire: &Words) -> Result<JobWords, InputError> {
         let mut words = JobWords::default();
-        for (key, word) in wire.words() {
-            words.set(key, &word.get_ref().0, &self.origin(&word.span()));
+        for (key, word) in &wire.0 {
+            if !words.set(key.get_ref(), &word.get_ref().0, &self.origin(&word.span())) {
+                let known = [vec!["name", "file", "engine"], known_words()].concat();
+                return Err(self.unknown_key(key, &known));
+            }
         }
-        if wire.words().next().is_none() {
-            let fault = Fault::hint(
-                "a workload without a word of fio's and without a file",
-                "write for example rw = \"randread\"",
-            );
-            return Err(self.fault(&span, fault));
-        }
-        let mut draft = Draft::of_words(&words, own.unwrap_or(engine))?;
-        if let Some(name) = wire.name {
-            draft.name = name.into_inner();
-        }
-        parts.drafts.push(draft);
-        Ok(())
+        Ok(words)
+    }
+
+    fn unknown_key(&self, key: &Spanned<String>, known: &[&str]) -> InputError {
+        self.origin(&key.span()).error(key.get_ref(), unknown_key(key.get_ref(), known))
     }
 
     fn job_file(
         &self,
-        wire: &WorkloadWire,
+        name: Option<&str>,
         file: &Spanned<String>,
         engine: Option<Engine>,
         parts: &mut Parts,
     ) -> Result<(), InputError> {
-        if let Some((_, word)) = wire.words().next() {
-            let fault =
-                Fault::hint("stands beside \"file\"", "write it in the job file, or without \"file\"");
-            return Err(self.fault(&word.span(), fault));
-        }
         let path: PathBuf = self.folder.join(file.get_ref());
         if !path.exists() {
             let fault = Fault::hint(
@@ -327,9 +316,8 @@ impl Source<'_> {
         let many = jobs.drafts.len() > 1;
         for mut draft in jobs.drafts {
             draft.engine = engine.or(draft.engine);
-            if let Some(name) = &wire.name {
-                let name = name.get_ref();
-                draft.name = if many { format!("{name}-{}", draft.name) } else { name.clone() };
+            if let Some(name) = name {
+                draft.name = if many { format!("{name}-{}", draft.name) } else { name.to_owned() };
             }
             parts.drafts.push(draft);
         }
@@ -337,36 +325,16 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn measure(&self, wire: &MeasureWire, parts: &mut Parts) -> Result<(), InputError> {
-        let texts = [
-            ("slice", &wire.slice),
-            ("precision", &wire.precision),
-            ("equivalence", &wire.equivalence),
-            ("min_time", &wire.min_time),
-            ("budget", &wire.budget),
-        ];
-        for (key, text) in texts {
-            if let Some(text) = text {
-                self.measure_key(key, text.get_ref(), &text.span(), parts)?;
+    fn measure(&self, wire: &Words, parts: &mut Parts) -> Result<(), InputError> {
+        for (key, word) in &wire.0 {
+            let (name, span) = (key.get_ref(), word.span());
+            if !measure::names().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &measure::names()));
             }
+            measure::set(&mut parts.measure, name, &word.get_ref().0)
+                .map_err(|fault| self.fault(&span, fault))?;
+            parts.measure_origins.insert(name.clone(), self.origin(&span));
         }
-        for (key, word) in [("visits", &wire.visits), ("seed", &wire.seed)] {
-            if let Some(word) = word {
-                self.measure_key(key, &word.get_ref().0, &word.span(), parts)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn measure_key(
-        &self,
-        key: &'static str,
-        word: &str,
-        span: &Range<usize>,
-        parts: &mut Parts,
-    ) -> Result<(), InputError> {
-        measure::set(&mut parts.measure, key, word).map_err(|fault| self.fault(span, fault))?;
-        parts.measure_origins.insert(key.to_owned(), self.origin(span));
         Ok(())
     }
 
@@ -422,6 +390,10 @@ impl Source<'_> {
     }
 }
 
+fn unknown_key(key: &str, known: &[&str]) -> Fault {
+    Fault { why: "unknown key".to_owned(), hint: Fault::unknown("key", key, known).hint }
+}
+
 /// Keys whose value has a unit.
 const WITH_UNIT: &[&str] =
     &["slice", "precision", "equivalence", "min_time", "budget", "size", "max_written"];
@@ -430,10 +402,7 @@ fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.as_slice() {
-        [key, known @ ..] if message.starts_with("unknown field") => {
-            let fault = Fault::unknown("key", key, known);
-            Fault { why: "unknown key".to_owned(), hint: fault.hint }
-        }
+        [key, known @ ..] if message.starts_with("unknown field") => unknown_key(key, known),
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
             message,

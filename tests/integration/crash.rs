@@ -1,7 +1,7 @@
 //! kill -9 before and after every journal record, then `clean`: nothing of the run is left and what
 //! was not ours is untouched.
 
-use crate::rig::{Rig, can, has, is_root, traces, words};
+use crate::rig::{Rig, can, has, traces, words};
 use std::path::Path;
 
 /// What a folder holds, apart from the runs.
@@ -45,14 +45,8 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 #[test]
 fn of_a_loop_and_a_file_system() {
-    if !can(
-        "root, loop devices and mkfs.xfs",
-        is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs"),
-    ) {
-        return;
-    }
     let rig = Rig::new();
-    let stack = format!("{} | loop | fs(xfs)", rig.file("x.img", 512));
+    let Some(stack) = rig.loop_and_xfs() else { return };
     let args = [&["run", "--bill", &stack], QUICK].concat();
     // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
     killed_everywhere(&rig, &args, 20);

@@ -26,6 +26,13 @@ impl Rig {
         format!("file:{},size={mib}MiB", self.path(name).display())
     }
 
+    /// A file with a loop device and a file system on it, where the machine can make them.
+    pub fn loop_and_xfs(&self) -> Option<String> {
+        let able = is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs");
+        let stack = || format!("{} | loop | fs(xfs)", self.file("x.img", 512));
+        can("root, loop devices and mkfs.xfs", able).then(stack)
+    }
+
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_iotax"));
         command.arg("--runs").arg(self.runs()).args(args).current_dir(self.folder.path());

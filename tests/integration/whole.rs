@@ -1,7 +1,6 @@
 //! The main job as a whole: files, delays, loops, writes, fio, interrupts.
 
-use crate::rig::{Rig, can, has, is_root, traces, words};
-use std::path::Path;
+use crate::rig::{Rig, can, has, traces, words};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -26,14 +25,8 @@ fn a_known_delay_is_found_on_a_file() {
 
 #[test]
 fn the_bill_of_a_file_system_on_a_loop_device() {
-    if !can(
-        "root, loop devices and mkfs.xfs",
-        is_root() && Path::new("/dev/loop-control").exists() && has("mkfs.xfs"),
-    ) {
-        return;
-    }
     let rig = Rig::new();
-    let stack = format!("{} | loop | fs(xfs)", rig.file("x.img", 512));
+    let Some(stack) = rig.loop_and_xfs() else { return };
     let report = json(&rig, &[&["run", "--bill", &stack], QUICK].concat());
     let bill = &report["workloads"][0]["bill"];
     let layers: Vec<&str> =

@@ -2,7 +2,7 @@
 
 use super::{Exposed, Layer, PlanContext, option};
 use crate::scenario::LayerSpec;
-use crate::scenario::words::parse_engine;
+use crate::scenario::values::parse_engine;
 use anyhow::{Result, anyhow};
 use iotax_load::Hold;
 

@@ -1,0 +1,242 @@
+//! Workloads on their way: the jobs are read, and their regions wait for the size of the targets. What does not
+//! fit the targets, or the engine, is refused here.
+
+use super::error::{Fault, InputError, Origin};
+use super::values::{Dialect, Extent};
+use super::words::{JobWords, unknown_word};
+use super::{Engine, Workload, block_size_word};
+use crate::units;
+use iotax_load::{EngineName, Job};
+
+/// What is known of the targets of a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Targets {
+    /// Bytes of the smallest medium whose size is declared.
+    pub smallest: Option<u64>,
+    /// Whether all are.
+    pub all_declared: bool,
+}
+
+/// A job whose region is not yet known in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobDraft {
+    /// All but `size` and `offset`.
+    pub job: Job,
+    pub(super) size: Option<Extent>,
+    pub(super) offset: Option<Extent>,
+    pub(super) size_origin: Option<Origin>,
+    pub(super) offset_origin: Option<Origin>,
+    pub(super) bs_origin: Option<Origin>,
+    pub(super) iodepth_origin: Option<Origin>,
+}
+
+impl JobDraft {
+    /// O_DIRECT with a block that no device takes would fail at the first I/O, with EINVAL.
+    pub(super) fn check_block(&self) -> Result<(), InputError> {
+        if !self.job.direct || self.job.bs % 512 == 0 {
+            return Ok(());
+        }
+        let origin = self.bs_origin.clone().unwrap_or_else(Origin::command_line);
+        let why = format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
+        Err(origin.error("bs", Fault::hint(why, "take a multiple of 512 bytes, or direct=0")))
+    }
+
+    /// The job on these targets: the same region, in bytes, on each of them.
+    ///
+    /// # Errors
+    /// A region that does not fit, or a percentage of an unknown size.
+    pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
+        let known = targets.smallest.filter(|_| targets.all_declared);
+        let size = self.extent("size", self.size, self.size_origin.as_ref(), known)?;
+        let offset = self.extent("offset", self.offset, self.offset_origin.as_ref(), known)?.unwrap_or(0);
+        let job = Job { size, offset, ..self.job.clone() };
+        self.check_region(&job, targets.smallest)?;
+        Ok(job)
+    }
+
+    /// The synchronous engine would run another load without a word.
+    fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
+        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 {
+            return Ok(());
+        }
+        let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
+        let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
+        Err(origin.error("iodepth", Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
+    }
+
+    fn extent(
+        &self,
+        key: &str,
+        extent: Option<Extent>,
+        origin: Option<&Origin>,
+        target: Option<u64>,
+    ) -> Result<Option<u64>, InputError> {
+        match (extent, target) {
+            (None, _) => Ok(None),
+            (Some(Extent::Bytes(bytes)), _) => Ok(Some(bytes)),
+            (Some(Extent::Percent(100)), _) if key == "size" => Ok(None),
+            (Some(Extent::Percent(0)), _) if key == "offset" => Ok(Some(0)),
+            (Some(Extent::Percent(percent)), Some(bytes)) => Ok(Some(self.share(bytes, percent))),
+            (Some(Extent::Percent(percent)), None) => {
+                let fault = Fault::hint(
+                    format!("{percent}% of a target whose size is not declared"),
+                    "write it in bytes, or declare size=... of every medium",
+                );
+                Err(origin.cloned().unwrap_or_else(Origin::command_line).error(key, fault))
+            }
+        }
+    }
+
+    /// Rounded down to whole blocks, so that a region never ends within one.
+    fn share(&self, bytes: u64, percent: u8) -> u64 {
+        let exact = u128::from(bytes) * u128::from(percent) / 100;
+        let exact = u64::try_from(exact).unwrap_or(bytes);
+        exact - exact % self.job.bs
+    }
+
+    fn check_region(&self, job: &Job, target: Option<u64>) -> Result<(), InputError> {
+        let (origin, key) = match (&self.size_origin, &self.offset_origin, &self.bs_origin) {
+            (Some(origin), _, _) => (origin.clone(), "size"),
+            (None, Some(origin), _) => (origin.clone(), "offset"),
+            (None, None, Some(origin)) => (origin.clone(), "bs"),
+            (None, None, None) => (Origin::command_line(), "bs"),
+        };
+        let region = job.size.unwrap_or(job.bs);
+        if region < job.bs {
+            let why = format!(
+                "a region of {} holds no block of {}",
+                units::show_bytes(region),
+                units::show_bytes(job.bs)
+            );
+            return Err(origin.error(key, Fault::hint(why, "take a larger size or a smaller bs")));
+        }
+        let Some(target) = target else { return Ok(()) };
+        if job.offset.checked_add(region).is_some_and(|end| end <= target) {
+            return Ok(());
+        }
+        let from = if job.offset == 0 {
+            String::new()
+        } else {
+            format!(" from offset {}", units::show_bytes(job.offset))
+        };
+        let why = format!(
+            "the workload does not fit the file: {}{from} of a file of {}",
+            units::show_bytes(region),
+            units::show_bytes(target)
+        );
+        Err(origin.error(key, Fault::hint(why, "make the file larger or the workload smaller")))
+    }
+}
+
+/// A workload before its regions are known in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// Unique among the drafts of a scenario, once checked.
+    pub name: String,
+    /// All run at once.
+    pub jobs: Vec<JobDraft>,
+    /// Named, or chosen by what the target does.
+    pub engine: Option<Engine>,
+}
+
+impl Draft {
+    /// One job with a name made of its words.
+    pub fn of_words(words: &JobWords, engine: Option<Engine>) -> Result<Self, InputError> {
+        let mut draft = words.draft(Dialect::Ours)?;
+        draft.job.name = name_of(&draft.job);
+        Ok(Draft { name: draft.job.name.clone(), jobs: vec![draft], engine })
+    }
+
+    /// The workload on these targets.
+    ///
+    /// # Errors
+    /// As [`JobDraft::job_on`], and a depth that the engine cannot keep.
+    pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
+        self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
+        let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Workload { name: self.name.clone(), jobs, engine: self.engine })
+    }
+}
+
+/// The draft of `--rw randread --bs 4k --iodepth 32`.
+///
+/// # Errors
+/// An unknown word, or a value that it does not take.
+pub(super) fn draft_from_words(words: &[(String, String)]) -> Result<Draft, InputError> {
+    let origin = Origin::command_line();
+    let mut job = JobWords::default();
+    for (key, value) in words {
+        if !job.set(key, value, &origin) {
+            return Err(origin.error(key, unknown_word(key)));
+        }
+    }
+    Draft::of_words(&job, None)
+}
+
+/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`.
+pub fn name_of(job: &Job) -> String {
+    let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
+    let jobs = if job.numjobs > 1 { format!("-x{}", job.numjobs) } else { String::new() };
+    let sync = match (job.fsync, job.fdatasync) {
+        (0, 0) => String::new(),
+        (0, every) => format!("-fdatasync{every}"),
+        (every, _) => format!("-fsync{every}"),
+    };
+    let rate = job.rate_iops.map(|rate| format!("-rate{rate}")).unwrap_or_default();
+    format!("{}-{}{mix}-qd{}{jobs}{sync}{rate}", block_size_word(job.bs), job.rw.word(), job.iodepth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_of_the_command_line() {
+        let workload = draft_from_words(&words(&[
+            ("rw", "randrw"),
+            ("bs", "8k"),
+            ("iodepth", "32"),
+            ("numjobs", "4"),
+            ("rwmixwrite", "30"),
+            ("size", "1GiB"),
+        ]))
+        .and_then(|draft| draft.on(Targets::default()))
+        .unwrap();
+        insta::assert_json_snapshot!(workload);
+    }
+
+    #[test]
+    fn none_is_random_reads_one_at_a_time() {
+        let workload = draft_from_words(&[]).and_then(|draft| draft.on(Targets::default())).unwrap();
+        assert_eq!(workload.name, "4k-randread-qd1");
+        assert_eq!(workload.jobs, [Job { name: "4k-randread-qd1".into(), ..Job::default() }]);
+    }
+
+    fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_checked_region_lies_within_the_file(
+            size in proptest::option::of(any::<u64>()),
+            percent in proptest::option::of(0u8..=100),
+            offset in any::<u64>(),
+            target in 1u64..1 << 62,
+        ) {
+            let mut job = JobWords::default();
+            let origin = Origin::command_line();
+            job.set("offset", &(offset % 1_000_000_007).to_string(), &origin);
+            match (size, percent) {
+                (Some(size), _) => { job.set("size", &(size % (2 * target).max(1)).to_string(), &origin); }
+                (None, Some(percent)) => { job.set("size", &format!("{percent}%"), &origin); }
+                (None, None) => {}
+            }
+            if let Ok(job) = job.draft(Dialect::Fio).unwrap().job_on(Targets { smallest: Some(target), all_declared: true }) {
+                prop_assert!(job.offset + job.size.unwrap_or(job.bs) <= target);
+                prop_assert!(job.size.unwrap_or(job.bs) >= job.bs);
+            }
+        }
+    }
+}

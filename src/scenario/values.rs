@@ -1,0 +1,202 @@
+//! What the value of one of fio's words means, in two dialects: fio's own, where `4096` is bytes, and ours, where
+//! a size has a unit. A value that would not be the load that was written is refused.
+
+use super::Engine;
+use super::error::Fault;
+use crate::units;
+use iotax_load::{EngineName, Rw};
+
+/// How numbers are read, and which defaults hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// A scenario file or the command line: sizes have a unit; direct, and no engine named.
+    Ours,
+    /// A job file: fio's suffixes and fio's defaults (direct=0, a synchronous engine).
+    Fio,
+}
+
+/// A stretch of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the target, which only a declared size makes bytes.
+    Percent(u8),
+}
+
+/// `auto`, `null`, `sync`, `uring`, `fio`.
+///
+/// # Errors
+/// Any other word.
+pub fn parse_engine(word: &str) -> Result<Option<Engine>, Fault> {
+    match word {
+        "auto" => Ok(None),
+        "null" => Ok(Some(Engine::Native(EngineName::Null))),
+        "sync" => Ok(Some(Engine::Native(EngineName::Sync))),
+        "uring" => Ok(Some(Engine::Native(EngineName::Uring))),
+        "fio" => Ok(Some(Engine::Fio)),
+        "io_uring" => Err(Fault::hint("unknown engine \"io_uring\"", "did you mean \"uring\"?")),
+        other => Err(Fault::unknown("engine", other, &["auto", "null", "sync", "uring", "fio"])),
+    }
+}
+
+pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
+    match word {
+        "read" => Ok(Rw::Read),
+        "write" => Ok(Rw::Write),
+        "randread" => Ok(Rw::RandRead),
+        "randwrite" => Ok(Rw::RandWrite),
+        "rw" | "readwrite" => Ok(Rw::Rw),
+        "randrw" => Ok(Rw::RandRw),
+        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
+            Err(Fault::hint(format!("\"{word}\": this version does not trim"), "take a read or a write"))
+        }
+        other if other.contains(':') => Err(Fault::hint(
+            format!(
+                "\"{other}\": an order of offsets behind \":\" is not issued, and without it the load would be another one"
+            ),
+            "write it without \":\", or use percentage_random",
+        )),
+        other => {
+            Err(Fault::unknown("rw", other, &["read", "write", "randread", "randwrite", "rw", "randrw"]))
+        }
+    }
+}
+
+const LARGEST_BLOCK: u64 = 1 << 30;
+
+pub(super) fn parse_bs(word: &str, dialect: Dialect) -> Result<u64, Fault> {
+    match parse_size(word, dialect)? {
+        0 => Err(Fault::new("a block of nothing")),
+        bytes if bytes > LARGEST_BLOCK => Err(Fault::new(format!("\"{word}\": a block has at most 1 GiB"))),
+        bytes => Ok(bytes),
+    }
+}
+
+pub(super) fn parse_extent(word: &str, dialect: Dialect) -> Result<Extent, Fault> {
+    let Some(percent) = word.strip_suffix('%') else {
+        return parse_size(word, dialect).map(Extent::Bytes);
+    };
+    parse_percent(percent, dialect).map(Extent::Percent)
+}
+
+pub(super) fn parse_percent(word: &str, dialect: Dialect) -> Result<u8, Fault> {
+    let digits = if dialect == Dialect::Ours { word.strip_suffix('%').unwrap_or(word) } else { word };
+    match digits.trim().parse::<u8>() {
+        Ok(percent @ 0..=100) => Ok(percent),
+        _ => Err(Fault::new(format!("\"{word}\" is not a whole percentage from 0 to 100"))),
+    }
+}
+
+/// fio takes 0 and 1 only.
+pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
+    match (word, dialect) {
+        ("1", _) | ("true", Dialect::Ours) => Ok(true),
+        ("0", _) | ("false", Dialect::Ours) => Ok(false),
+        (_, Dialect::Fio) => Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only")),
+        _ => Err(Fault::new(format!("\"{word}\" is not true, false, 0 or 1"))),
+    }
+}
+
+/// A plain count; fio takes its suffixes here too.
+pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
+    let number = if dialect == Dialect::Fio { fio_number(word) } else { word.parse().ok() };
+    number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
+}
+
+pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
+    if dialect == Dialect::Fio {
+        return fio_number(word).ok_or_else(|| {
+            Fault::hint(
+                format!("\"{word}\" is not a size as fio writes it"),
+                "write a whole number with k, m or g, as 4k",
+            )
+        });
+    }
+    if let Some(bytes) = letter_size(word) {
+        return Ok(bytes);
+    }
+    units::parse_bytes(word).map_err(|clause| {
+        let fault = Fault::from_clause(&clause);
+        let bare = word.bytes().all(|b| b.is_ascii_digit());
+        if bare && !word.is_empty() {
+            Fault::hint(fault.why, format!("write {}", with_unit(word)))
+        } else {
+            fault
+        }
+    })
+}
+
+/// What somebody who writes bare bytes meant.
+fn with_unit(digits: &str) -> String {
+    match digits.parse::<u64>() {
+        Ok(bytes) if bytes > 0 && bytes % 1024 == 0 => {
+            format!("\"{digits}B\" or \"{}k\"", bytes / 1024)
+        }
+        Ok(bytes) if bytes < 512 => format!("\"{digits}k\" or \"{digits}KiB\""),
+        _ => format!("\"{digits}B\""),
+    }
+}
+
+/// fio's own `4k`, which everybody writes: one letter, a power of 1024.
+fn letter_size(word: &str) -> Option<u64> {
+    let last = word.chars().last().filter(char::is_ascii_alphabetic)?;
+    let power = power_of(last)?;
+    scaled(word.strip_suffix(last)?.parse().ok()?, 1024, power)
+}
+
+fn power_of(letter: char) -> Option<u32> {
+    "kmgtp".find(letter.to_ascii_lowercase()).and_then(|index| u32::try_from(index + 1).ok())
+}
+
+fn scaled(number: u64, base: u64, power: u32) -> Option<u64> {
+    number.checked_mul(base.checked_pow(power)?)
+}
+
+/// fio 3 with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000 (checked with fio 3.33).
+fn fio_number(word: &str) -> Option<u64> {
+    let lower = word.to_ascii_lowercase();
+    if let Some(hex) = lower.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
+    let number = lower[..end].parse().ok()?;
+    let (letter, rest) = match lower[end..].chars().next() {
+        None => return Some(number),
+        Some('b') if lower.len() == end + 1 => return Some(number),
+        Some(letter) => (letter, &lower[end + letter.len_utf8()..]),
+    };
+    let base = match rest {
+        "" | "b" | "i" => 1024,
+        "ib" => 1000,
+        _ => return None,
+    };
+    scaled(number, base, power_of(letter)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_the_two_dialects() {
+        for (word, ours, fios) in [
+            ("4k", Some(4096), Some(4096)),
+            ("4K", Some(4096), Some(4096)),
+            ("4KiB", Some(4096), Some(4000)),
+            ("4Ki", None, Some(4096)),
+            ("4kB", Some(4000), Some(4096)),
+            ("4096", None, Some(4096)),
+            ("4096B", Some(4096), Some(4096)),
+            ("0x1000", None, Some(4096)),
+            ("1.5k", None, None),
+            ("4x", None, None),
+            ("", None, None),
+            ("99999999999999999999g", None, None),
+            ("20000000000g", None, None),
+        ] {
+            assert_eq!(parse_size(word, Dialect::Ours).ok(), ours, "{word} ours");
+            assert_eq!(parse_size(word, Dialect::Fio).ok(), fios, "{word} fio's");
+        }
+    }
+}
