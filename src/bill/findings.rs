@@ -318,3 +318,13 @@ pub struct WarningReport {
     /// The sentence.
     pub text: String,
 }
+
+impl WarningReport {
+    /// `target (loop): the sentence`.
+    pub fn said(&self) -> String {
+        match self.subject.as_str() {
+            "" => format!("{}: {}", self.kind, self.text),
+            subject => format!("{} ({subject}): {}", self.kind, self.text),
+        }
+    }
+}

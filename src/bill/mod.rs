@@ -232,7 +232,8 @@ fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {
         subject: warning.subject.clone(),
         text: warning.text.clone(),
     });
-    let mut all: Vec<WarningReport> = recorded.collect();
+    let notes = run.start.scenario.notes.iter().map(|note| warning("note", "", note.clone()));
+    let mut all: Vec<WarningReport> = notes.chain(recorded).collect();
     if run.outcome.is_none() {
         all.push(warning(
             "unfinished",

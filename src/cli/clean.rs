@@ -27,19 +27,27 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let mut left = Vec::new();
     let mut cleaned_any = false;
-    for dir in chosen(args, runs)? {
+    let chosen = chosen(args, runs)?;
+    if chosen.is_empty() {
+        say(&format!(
+            "no runs in {}; runs of another user (or of sudo) are in that user's folder: sudo iotax clean, or --runs DIR\n",
+            runs.display()
+        ))?;
+        return Ok(DONE);
+    }
+    for dir in chosen {
         let steps = clean::pending(&dir)?;
         if steps.is_empty() {
             continue;
         }
         cleaned_any = true;
         let id = store::run_id_of(&dir);
+        let Some(_lock) = lock_of(&dir, &id, args)? else { continue };
         if args.dry_run {
             say(&format!("{id}: would be taken down\n"))?;
             steps.iter().try_for_each(|step| say(&format!("  {}\n", step.op.operation().describe())))?;
             continue;
         }
-        let Some(_lock) = lock_of(&dir, &id, args)? else { continue };
         let cleaned = clean::clean(&dir, &id, &mut RealSystem::default())?;
         tell(&id, &cleaned)?;
         left.extend(cleaned.left);

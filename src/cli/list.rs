@@ -2,6 +2,8 @@
 
 use super::say;
 use crate::exit::DONE;
+use crate::measure::sets::not_resumable;
+use crate::step::clean::pending;
 use crate::store;
 use anyhow::Result;
 use std::path::Path;
@@ -20,14 +22,35 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
         say(&format!("no runs in {}\n", runs.display()))?;
     }
     for run in listed {
-        let outcome = match (&run.outcome, store::RunLock::take(&run.folder)) {
-            (Some(outcome), _) => outcome.lines().next().unwrap_or("").to_owned(),
-            (None, Ok(None)) => "running".to_owned(),
-            (None, _) => "killed (iotax clean, then iotax resume)".to_owned(),
-        };
-        say(&format!("{}  {}  {}\n", run.id, title(&run), outcome))?;
+        say(&format!("{}  {}  {}\n", run.id, title(&run), state(&run)))?;
     }
     Ok(DONE)
+}
+
+/// A word or two: the whole reason of a failure is in the run's report.
+fn state(run: &store::RunSummary) -> String {
+    match (&run.outcome, store::RunLock::take(&run.folder)) {
+        (Some(outcome), _) => shortened(outcome),
+        (None, Ok(None)) => "running".to_owned(),
+        (None, _) if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
+            let scenario = run.start.as_ref().map(|start| &start.scenario);
+            match scenario.is_ok_and(|scenario| not_resumable(scenario).is_none()) {
+                true => format!("killed, nothing is left of it (iotax resume {})", run.id),
+                false => "killed, nothing is left of it".to_owned(),
+            }
+        }
+        (None, _) => "killed (iotax clean)".to_owned(),
+    }
+}
+
+const STATE_COLUMNS: usize = 60;
+
+fn shortened(outcome: &str) -> String {
+    let line = outcome.lines().next().unwrap_or("");
+    match line.char_indices().nth(STATE_COLUMNS) {
+        Some((end, _)) => format!("{}...", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
 }
 
 /// The compared stacks, shortened.

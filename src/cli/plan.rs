@@ -44,10 +44,12 @@ pub fn show(scenario: &Scenario, colour: bool) -> Result<String> {
         guest_parts: guest::Parts::for_plan(scenario),
         tag: RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() },
     };
+    ground.bounds()?;
     let mut text = String::new();
     if let Err(missing) = survey::check_needs(scenario) {
         text += &format!("{missing:#}\n\n");
     }
+    scenario.notes.iter().for_each(|note| text += &format!("note: {note}\n"));
     text += "files under test\n";
     text += &steps(&ground.media()?, colour);
     for (number, set) in layout.sets.iter().enumerate() {

@@ -69,6 +69,7 @@ impl Observer for Progress {
                 let text = show_live(&live, self.budget_s);
                 self.status(text);
             }
+            Event::Note { text } => self.line(&format!("note: {text}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
             Event::WorkloadEnd { reason } => self.line(&format!("  ended: {reason}")),
             Event::TakingDown => self.status("taking down".into()),
@@ -101,5 +102,5 @@ fn show_comparison(live: &LiveComparison) -> String {
         Some(half_width) => format!(" +- {:.1}", half_width * 100.0),
         None => " +- ?".to_owned(),
     };
-    format!("{} {:+.1}{half_width} %", live.stack, live.cost * 100.0)
+    format!("{} costs {:.1}{half_width} %", live.stack, live.cost * 100.0)
 }

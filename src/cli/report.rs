@@ -7,7 +7,9 @@ use crate::exit::{DONE, Failed};
 use crate::report::{self, Page};
 use crate::store;
 use anyhow::{Context, Result};
+use std::fs::{File, Permissions};
 use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
@@ -59,9 +61,41 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
     let text = render(dirs, &output.format, width)?;
-    match &output.output {
+    match output.file() {
         None => say(&text),
         Some(path) => write_whole(path, &text),
+    }
+}
+
+impl Output {
+    /// `-` is standard output.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Asks before a long measurement whether the report can be written at its end.
+    ///
+    /// # Errors
+    /// Bad input: it is a block device, or its folder is not there or not ours to write.
+    pub fn check(&self) -> Result<()> {
+        let Some(path) = self.file() else { return Ok(()) };
+        let refuse = |why: String| -> Result<()> {
+            Err(Failed::input(format!("--output {}: {why}", path.display())).into())
+        };
+        match std::fs::metadata(path).map(|meta| meta.file_type()) {
+            Ok(kind) if kind.is_block_device() => {
+                refuse("it is a block device, and a report is a file".into())
+            }
+            Ok(kind) if kind.is_dir() => refuse("it is a folder; hint: name a file in it".into()),
+            Ok(kind) if !kind.is_file() => Ok(()),
+            _ => match tempfile::NamedTempFile::new_in(folder_of(path)) {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    let folder = folder_of(path).display();
+                    refuse(format!("cannot write in {folder}: {}", error.kind()))
+                }
+            },
+        }
     }
 }
 
@@ -84,14 +118,105 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
     Ok((renderer.render)(&findings, &Page { width }))
 }
 
-/// The whole file or none: a full disk leaves no half page behind.
+/// The whole file or none: a full disk leaves no half page behind. A pipe or a terminal is written to as it
+/// is, a link leads to its file, and a file that is there keeps its mode.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map(drop).map_err(|error| error.error)
+    let written = match std::fs::metadata(path) {
+        Ok(there) if there.file_type().is_block_device() => {
+            Err(std::io::Error::other("it is a block device, and a report is a file"))
+        }
+        Ok(there) if !there.is_file() => {
+            File::options().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
+        }
+        Ok(there) => path.canonicalize().and_then(|path| replace(&path, text, there.permissions())),
+        Err(_) => replace(path, text, Permissions::from_mode(0o666 & !umask())),
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn replace(path: &Path, text: &str, permissions: Permissions) -> std::io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The kernel tells it without changing it.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let word = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap_or("0077");
+    u32::from_str_radix(word.trim(), 8).unwrap_or(0o077)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    fn to(path: &Path) -> Output {
+        Output { format: "terminal".into(), output: Some(path.to_owned()) }
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_mode_and_a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "a longer text from before").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        to(&link).check().unwrap();
+        write_whole(&link, "new").unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing half done is left");
+    }
+
+    #[test]
+    fn a_pipe_stays_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        to(&pipe).check().unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let mut text = String::new();
+                File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
+                text
+            }
+        });
+        write_whole(&pipe, "through").unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(pipe.metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before_anything_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |path: &Path| to(path).check().unwrap_err().to_string();
+        assert!(error(folder.path()).contains("it is a folder"));
+        assert!(error(&folder.path().join("none/x.html")).contains("none: entity not found"));
+        to(Path::new("-")).check().unwrap();
+        let disk = std::fs::read_dir("/dev")
+            .unwrap()
+            .flatten()
+            .find(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
+        match disk {
+            Some(disk) => {
+                assert!(error(&disk.path()).contains("block device"));
+                // The write itself would refuse it too; nothing is opened.
+                let refused = write_whole(&disk.path(), "").unwrap_err();
+                assert!(format!("{refused:#}").contains("block device"));
+            }
+            None => println!("skipped: needs a block device in /dev"),
+        }
+    }
 }

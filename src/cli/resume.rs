@@ -7,7 +7,7 @@ use crate::bill::run::RunData;
 use crate::exit::{DONE, Failed};
 use crate::measure::rounds::Progress;
 use crate::measure::session::now;
-use crate::measure::sets::layout;
+use crate::measure::sets::{layout, not_resumable};
 use crate::measure::survey;
 use crate::scenario::Scenario;
 use crate::step::clean::clean;
@@ -43,11 +43,11 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         say(&format!("run {id} is complete: nothing to resume\n"))?;
         return Ok(DONE);
     }
+    args.output.check()?;
     let cleaned = clean(&dir, &id, &mut RealSystem::default())?;
     report_left(&cleaned.left)?;
     let scenario = data.start.scenario.clone();
-    if layout(&scenario).siblings() > 1 {
-        let why = "its stacks swap equal files, and a run that was cut short cannot make up for it";
+    if let Some(why) = not_resumable(&scenario) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
     let before = before(&scenario, &data);

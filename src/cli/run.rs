@@ -5,9 +5,10 @@ use super::progress::Progress;
 use super::{columns, report, say};
 use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use crate::layer::guest;
+use crate::measure::plan::Ground;
 use crate::measure::rounds;
 use crate::measure::session::{Outcome, Session, now};
-use crate::measure::sets::layout;
+use crate::measure::sets::{layout, not_resumable};
 use crate::measure::survey;
 use crate::scenario::Scenario;
 use crate::step::RunTag;
@@ -38,6 +39,7 @@ pub struct Args {
 /// By their exit codes: 2 bad input, 3 unmet need, 4 failed measurement, 5 incomplete undo.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = args.asked.scenario()?;
+    args.output.check()?;
     let (dir, result) = measure(&scenario, runs)?;
     finish(&dir, result, &args.output)
 }
@@ -55,7 +57,11 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
     let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
-        say(&format!("interrupted; to go on: iotax resume {}\n", store::run_id_of(dir)))?;
+        let scenario = store::load(dir).map_err(Failed::from)?.start.scenario;
+        say(&match not_resumable(&scenario) {
+            None => format!("interrupted; to go on: iotax resume {}\n", store::run_id_of(dir)),
+            Some(why) => format!("interrupted; run it again ({why})\n"),
+        })?;
         return Ok(MEASUREMENT_FAILED);
     }
     Ok(DONE)
@@ -71,6 +77,9 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
     let survey = survey::look(scenario, &layout)?;
     let guest_parts = guest_parts(scenario)?;
     let id = store::new_id();
+    let tag = RunTag { run_id: id.clone(), run_dir: runs.join(&id) };
+    let found = &survey.found;
+    Ground { scenario, layout: &layout, found, guest_parts: guest_parts.clone(), tag }.bounds()?;
     let mut store = Store::create(runs, &id).map_err(Failed::from)?;
     let dir = store.folder().to_owned();
     let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;

@@ -109,11 +109,16 @@ fn judge_file(found: &Inspection) -> Verdict {
             .push("it is not a file of iotax (no valid marker), and another's file is never written".into());
     }
     reasons.extend(used(&found.occupied));
-    let hint = match (ours, found.occupied.is_empty()) {
-        (false, _) => "name a path that does not exist: file:PATH,size=4GiB",
-        (true, _) => "stop what uses it, or name another path",
+    let hint = match found.marker.as_ref().filter(|_| ours) {
+        None => {
+            "name a path that does not exist: file:PATH,size=4GiB; to read this one, leave size= away".into()
+        }
+        Some(marker) => format!(
+            "run {} made it: if it was killed, iotax clean takes down what it left; else stop what uses it, or name another path",
+            marker.run_id
+        ),
     };
-    conclude(reasons, Some(hint.into()), found, Vec::new())
+    conclude(reasons, Some(hint), found, Vec::new())
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {

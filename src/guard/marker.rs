@@ -2,10 +2,11 @@
 //! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
 
 use crate::exit::Failed;
-use crate::units::show_bytes;
+use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -59,7 +60,7 @@ pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     check_run_id(run_id)?;
     refuse_existing(path)?;
     let parent = parent_of(path)?;
-    check_space(path, &parent, bytes + TRAILER)?;
+    check_space(path, &parent, &[bytes])?;
     let marker = match open_unnamed(&parent)? {
         Some(file) => {
             let marker = lay_out(&file, path, bytes, run_id)?;
@@ -266,10 +267,26 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
 /// What is in the way, and what would do.
 pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
     check_size(path, bytes)?;
-    check_space(path, &parent_of(path)?, bytes + TRAILER)
+    check_space(path, &parent_of(path)?, &[bytes])
 }
 
-fn check_space(path: &Path, parent: &Path, wanted: u64) -> Result<()> {
+/// The same for all files of a run together: those on one file system share its room.
+///
+/// # Errors
+/// As [`check_room`].
+pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
+    let mut by_file_system: BTreeMap<u64, (&Path, PathBuf, Vec<u64>)> = BTreeMap::new();
+    for (path, bytes) in files {
+        let parent = parent_of(path)?;
+        let meta = parent.metadata().with_context(|| format!("cannot look at {}", parent.display()))?;
+        by_file_system.entry(meta.dev()).or_insert((path, parent, Vec::new())).2.push(*bytes);
+    }
+    by_file_system.values().try_for_each(|(path, parent, sizes)| check_space(path, parent, sizes))
+}
+
+/// Room for files of these sizes, of which `path` is the first.
+fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
+    let wanted: u64 = sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
     let stat = rustix::fs::statvfs(parent)
         .with_context(|| format!("cannot ask for room in {}", parent.display()))?;
     let total = stat.f_blocks.saturating_mul(stat.f_frsize);
@@ -286,16 +303,25 @@ fn check_space(path: &Path, parent: &Path, wanted: u64) -> Result<()> {
     let usable = free.saturating_sub(total / KEPT_FREE);
     if wanted > usable {
         return Err(Failed::need(format!(
-            "cannot create {} of {}: {} of {} are free and 10 % stay free; hint: size={} at most, or another folder",
+            "cannot create {}{} of {}: {} of {} are free and 10 % stay free; hint: size={} at most, or another folder",
             path.display(),
-            show_bytes(wanted - TRAILER),
+            if sizes.len() > 1 { format!(" and {} more, together", sizes.len() - 1) } else { String::new() },
+            show_bytes(wanted - TRAILER * sizes.len() as u64),
             show_bytes(free),
             show_bytes(total),
-            show_bytes((usable.saturating_sub(TRAILER)) & !((1 << 20) - 1)),
+            typed_size((usable / sizes.len().max(1) as u64).saturating_sub(TRAILER)),
         ))
         .into());
     }
     Ok(())
+}
+
+/// Rounded down to what can be typed as it stands: whole GiB where there are some, else whole MiB.
+fn typed_size(bytes: u64) -> String {
+    match bytes {
+        GIB.. => format!("{}GiB", bytes / GIB),
+        _ => format!("{}MiB", bytes / MIB),
+    }
 }
 
 /// A file without a name: until it gets one, a kill leaves nothing behind. `None` where the file
@@ -397,8 +423,6 @@ pub(super) fn not_ours(path: &Path) -> anyhow::Error {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    const MIB: u64 = 1 << 20;
 
     fn folder() -> tempfile::TempDir {
         tempfile::tempdir().expect("temporary folder")

@@ -27,6 +27,11 @@ pub enum Event {
     },
     /// A round is over.
     Round(Live),
+    /// What was understood of the scenario and is not asked for by it.
+    Note {
+        /// The sentence.
+        text: String,
+    },
     /// A reader must know.
     Warning {
         /// The sentence.

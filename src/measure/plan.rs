@@ -4,9 +4,11 @@
 
 use super::sets::{Layout, Set};
 use crate::exit::Failed;
+use crate::guard::marker;
 use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, guest};
 use crate::scenario::{LayerSpec, Scenario, Stack};
+use crate::step::op::Op;
 use crate::step::{RunTag, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -33,6 +35,15 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
+}
+
+/// What the run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
+    pub region: u64,
+    /// What `max_written` leaves for the load; `None`: it was not given.
+    pub left_to_write: Option<u64>,
 }
 
 impl Ground<'_> {
@@ -70,11 +81,38 @@ impl Ground<'_> {
         Ok(SetPlan { steps: context.steps, guests: context.guests, targets })
     }
 
-    /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
+    /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not
+    /// leave a tenth of their file system free, fills beyond `max_written`.
     ///
     /// # Errors
-    /// As [`Ground::set`].
-    pub fn region(&self) -> Result<u64> {
+    /// The first of them; as [`Ground::set`].
+    pub fn bounds(&self) -> Result<Bounds> {
+        let region = self.region()?;
+        check_fit(self.scenario, region)?;
+        let media = self.media()?;
+        check_room(&media)?;
+        Ok(Bounds { region, left_to_write: self.left_to_write(&media)? })
+    }
+
+    /// The files under test and those on file systems count too.
+    fn left_to_write(&self, media: &[Step]) -> Result<Option<u64>> {
+        let Some(most) = self.scenario.max_written else { return Ok(None) };
+        let mut bytes = filled(media);
+        for set in &self.layout.sets {
+            bytes += filled(&self.set(set, 0)?.steps);
+        }
+        if bytes > most {
+            return Err(Failed::input(format!(
+                "filling the files under test alone writes {}, and max_written allows {}; hint: smaller files, or a larger max_written",
+                crate::units::show_bytes(bytes),
+                crate::units::show_bytes(most)
+            ))
+            .into());
+        }
+        Ok(Some(most - bytes))
+    }
+
+    fn region(&self) -> Result<u64> {
         let mut least = u64::MAX;
         for set in &self.layout.sets {
             for (_, exposed) in self.set(set, 0)?.targets {
@@ -170,4 +208,41 @@ impl Ground<'_> {
 
 fn canonical(spec: &LayerSpec) -> String {
     format!("{}{:?}{:?}", spec.name, spec.options, spec.place)
+}
+
+/// A job's region must fit the smallest stack: all are measured on the same bytes.
+///
+/// # Errors
+/// Bad input naming the job and both sizes.
+fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
+    for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
+        let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
+        if wanted > region {
+            return Err(Failed::input(format!(
+                "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
+                job.name,
+                crate::units::show_bytes(wanted),
+                crate::units::show_bytes(region)
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn check_room(media: &[Step]) -> Result<()> {
+    let made = |step: &Step| match &step.op {
+        Op::MakeFile(file) if !file.path.exists() => Some((file.path.clone(), file.bytes)),
+        _ => None,
+    };
+    marker::check_room_of_all(&media.iter().filter_map(made).collect::<Vec<_>>())
+}
+
+/// Bytes that filling files writes, of the plans of a run.
+fn filled(steps: &[Step]) -> u64 {
+    let bytes = |step: &Step| match &step.op {
+        Op::FillFile(fill) => fill.bytes,
+        _ => 0,
+    };
+    steps.iter().map(bytes).sum()
 }

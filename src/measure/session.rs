@@ -4,7 +4,7 @@
 
 use super::observer::{Event, Observer};
 use super::places::{Places, ssh_host};
-use super::plan::{Ground, SetPlan};
+use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Progress, Ready, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::survey::Survey;
@@ -120,6 +120,9 @@ impl Session<'_> {
     }
 
     fn carry_out(&mut self, layout: &Layout) -> Result<Outcome> {
+        for note in &self.scenario.notes {
+            self.observer.tell(Event::Note { text: note.clone() });
+        }
         for text in self.survey.warnings.clone() {
             self.warn("target", "", text)?;
         }
@@ -131,9 +134,8 @@ impl Session<'_> {
             self.record_place(&mut places, HOST, Vec::new())?;
         }
         // All that can be refused is refused before the first file is made and filled.
-        let region = self.ground(layout).region()?;
-        check_fit(self.scenario, region)?;
-        self.check_max_written(layout)?;
+        let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
+        self.left_to_write = left_to_write;
         for step in self.ground(layout).media()? {
             self.perform(&step)?;
         }
@@ -496,25 +498,6 @@ impl Session<'_> {
         self.observer.tell(Event::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
     }
-    /// What the files under test and on file systems are filled with counts too.
-    fn check_max_written(&mut self, layout: &Layout) -> Result<()> {
-        let Some(most) = self.scenario.max_written else { return Ok(()) };
-        let ground = self.ground(layout);
-        let mut bytes = filled(&ground.media()?);
-        for set in &layout.sets {
-            bytes += filled(&ground.set(set, 0)?.steps);
-        }
-        if bytes > most {
-            return Err(Failed::input(format!(
-                "filling the files under test alone writes {}, and max_written allows {}",
-                crate::units::show_bytes(bytes),
-                crate::units::show_bytes(most)
-            ))
-            .into());
-        }
-        self.left_to_write = Some(most - bytes);
-        Ok(())
-    }
 
     fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
         self.observer.tell(Event::Warning { text: text.clone() });
@@ -563,36 +546,7 @@ fn limited(found: Found, stack: &Stack) -> Result<Found> {
     }
 }
 
-/// Bytes that filling files writes, of the plans of a run.
-fn filled(steps: &[Step]) -> u64 {
-    let bytes = |step: &Step| match &step.op {
-        Op::FillFile(fill) => fill.bytes,
-        _ => 0,
-    };
-    steps.iter().map(bytes).sum()
-}
-
 /// The present, RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
-}
-
-/// A job's region must fit the smallest stack: all are measured on the same bytes.
-///
-/// # Errors
-/// Bad input naming the job and both sizes.
-pub fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
-    for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
-        let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
-        if wanted > region {
-            return Err(Failed::input(format!(
-                "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
-                job.name,
-                crate::units::show_bytes(wanted),
-                crate::units::show_bytes(region)
-            ))
-            .into());
-        }
-    }
-    Ok(())
 }

@@ -28,6 +28,12 @@ impl Layout {
     }
 }
 
+/// Why a run that was cut short cannot go on, if so.
+pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
+    (layout(scenario).siblings() > 1)
+        .then_some("its stacks swap equal files, and a run that was cut short cannot make up for it")
+}
+
 /// Sorts the stacks of a scenario.
 pub fn layout(scenario: &Scenario) -> Layout {
     let writes = scenario.workloads.iter().any(|workload| workload.writes());

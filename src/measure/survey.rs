@@ -158,9 +158,14 @@ fn file(
 pub fn existing(path: &Path, scenario: &Scenario, stack: &Stack, survey: &mut Survey) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
         return Err(Failed::input(format!(
-            "{}: {} does not exist; hint: name a path that does, or add size=4GiB to have the file made",
+            "{}: {} does not exist; hint: name a path that does{}",
             stack.text,
-            path.display()
+            path.display(),
+            if matches!(stack.medium, Medium::File { .. }) {
+                ", or add size=4GiB to have the file made"
+            } else {
+                ""
+            }
         ))
         .into());
     }

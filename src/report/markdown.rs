@@ -26,8 +26,7 @@ fn render_one(findings: &Findings) -> String {
         (None, None) => {}
     }
     findings.workloads.iter().for_each(|workload| out += &section(workload));
-    let warnings =
-        findings.warnings.iter().map(|one| format!("{} ({}): {}", one.kind, one.subject, one.text));
+    let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());
     out += "## Run\n\n";

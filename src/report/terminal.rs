@@ -37,10 +37,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     findings.workloads.iter().for_each(|workload| out += &section(workload, width));
     let legend = "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
     out += &format!("\n{}", wrapped(legend, width, "  "));
-    let warnings = findings
-        .warnings
-        .iter()
-        .map(|warning| format!("{} ({}): {}", warning.kind, warning.subject, warning.text));
+    let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
     out

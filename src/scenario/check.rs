@@ -141,17 +141,22 @@ pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
             Some((key, _)) => {
                 return Err(Fault::unknown("key of a consent", key, &["serial", "wwn", "wipe"]));
             }
+            None if part.starts_with('/') => return Err(path_for_serial(part)),
             None => return Err(Fault::hint(format!("\"{part}\" is not key=value"), example)),
         }
     }
     match serial {
-        Some(serial) if serial.starts_with('/') => Err(Fault::hint(
-            format!("{serial} is a path, and a path may be another disk tomorrow"),
-            "name the serial number or WWN",
-        )),
+        Some(serial) if serial.starts_with('/') => Err(path_for_serial(&serial)),
         Some(serial) => Ok(Consent { serial, wipe }),
         None => Err(Fault::hint("no serial number or WWN", example)),
     }
+}
+
+fn path_for_serial(path: &str) -> Fault {
+    Fault::hint(
+        format!("{path} is a path, and a path may be another disk tomorrow"),
+        "name the serial number or WWN, as iotax doctor lists it: serial=X",
+    )
 }
 
 /// A scenario on its way: what the files and the options say, before it is checked as a whole.
@@ -234,6 +239,7 @@ impl Parts {
     }
 
     fn scenario(mut self) -> Result<Scenario, InputError> {
+        self.settle_files()?;
         self.take_apart()?;
         let baseline = self.baseline_index()?;
         let workloads = self.workloads()?;
@@ -251,6 +257,25 @@ impl Parts {
             max_written: self.max_written,
             notes: self.notes,
         })
+    }
+
+    /// A path is one file, however many stacks stand on it: one size, and kept when any of them says so.
+    fn settle_files(&mut self) -> Result<(), InputError> {
+        let mut files: BTreeMap<PathBuf, (Option<u64>, bool)> = BTreeMap::new();
+        for (path, size, keep) in self.stacks.iter().filter_map(|stack| file_of(&stack.medium)) {
+            let known = files.entry(path.clone()).or_insert((size, keep));
+            known.1 |= keep;
+            if known.0 != size {
+                let why = format!("{} is given two sizes", path.display());
+                return Err(self.error(Fault::hint(why, "write the same size= wherever it is named")));
+            }
+        }
+        for stack in &mut self.stacks {
+            if let Medium::File { path, keep, .. } = &mut stack.medium {
+                *keep = files.get(path).is_some_and(|(_, kept)| *kept);
+            }
+        }
+        Ok(())
     }
 
     fn take_apart(&mut self) -> Result<(), InputError> {
@@ -346,6 +371,13 @@ fn targets(stacks: &[Stack]) -> Targets {
     Targets {
         smallest: sizes.iter().flatten().min().copied(),
         all_declared: sizes.iter().all(Option::is_some),
+    }
+}
+
+fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
+    match medium {
+        Medium::File { path, size, keep } => Some((path, *size, *keep)),
+        Medium::Device { .. } | Medium::Remote { .. } | Medium::Many { .. } => None,
     }
 }
 

@@ -31,6 +31,11 @@ pub fn parse(text: &str) -> Parsed<StackExpr> {
 pub fn parse_layer(text: &str) -> Parsed<LayerExpr> {
     let mut scan = Scan { text, at: 0 };
     let layer = scan.layer()?;
+    if scan.bar() {
+        let fault =
+            Fault::hint("one layer an entry", "write layers = [\"loop\", \"fs(xfs)\"], from the bottom up");
+        return Err(scan.fault_here(fault));
+    }
     scan.end("the end of the layer")?;
     Ok(layer)
 }

@@ -201,6 +201,11 @@ fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
     let names: Vec<&str> = devices.keys().map(String::as_str).collect();
     let Some(medium) = devices.get(&expr.body) else {
         let near = nearest(&expr.body, &names).map(|near| format!("did you mean \"{near}\"? "));
+        let near = near.or_else(|| {
+            Path::new(&expr.body)
+                .is_file()
+                .then(|| "a job file's name ends in .fio, a scenario's in .toml; ".to_owned())
+        });
         let hint = format!(
             "{}write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",
             near.unwrap_or_default()
@@ -227,7 +232,10 @@ fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
         return at(Fault::new("a path with a zero byte"));
     }
     if !path.starts_with('/') {
-        return at(Fault::hint(format!("\"{path}\" is not an absolute path"), "begin it with \"/\""));
+        return at(Fault::hint(
+            format!("\"{path}\" is not an absolute path"),
+            format!("write it from the root: \"$PWD/{path}\""),
+        ));
     }
     let plain =
         Path::new(path).components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));

@@ -404,6 +404,9 @@ fn wire_fault(message: &str, key: &str) -> Fault {
     match quoted.as_slice() {
         [key, known @ ..] if message.starts_with("unknown field") => unknown_key(key, known),
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
+        [..] if key == "workload" && message.starts_with("invalid type: map") => {
+            Fault::hint("there may be several", "write [[workload]], with two brackets")
+        }
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
             message,
             "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",

@@ -51,7 +51,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::TooFewRounds { have } => {
-                write!(out, "{have} whole rounds, an interval needs 16")
+                write!(out, "{have} whole rounds, an interval needs 16: raise --budget or shorten --slice")
             }
             Refusal::TooFewVisits { have } => {
                 write!(out, "{have} paired visits, an interval needs 4")

@@ -198,16 +198,29 @@ pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
 /// [`StoreError::NoRun`].
 pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let folder = match name {
-        "last" => list(runs_dir)?.pop().map(|run| run.folder),
+        "last" => last(list(runs_dir)?),
         path if path.contains('/') => Some(PathBuf::from(path)),
         id if is_id(id) => Some(runs_dir.join(id)),
         _ => None,
     };
-    let there = folder.filter(|folder| folder.join(INDEX).is_file());
-    there.ok_or_else(|| StoreError::NoRun {
-        what: format!("\"{}\"", name.escape_debug()),
-        why: Some(format!("not found under {}", runs_dir.display())),
-    })
+    let no_run =
+        |why: String| StoreError::NoRun { what: format!("\"{}\"", name.escape_debug()), why: Some(why) };
+    let Some(folder) = folder else { return Err(no_run(format!("not found under {}", runs_dir.display()))) };
+    match folder.join(INDEX).metadata() {
+        Ok(meta) if meta.is_file() => Ok(folder),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(no_run(format!("{} is another user's: {}", folder.display(), error.kind())))
+        }
+        _ if name.contains('/') => Err(no_run("the folder holds none".into())),
+        _ => Err(no_run(format!("not found under {}", runs_dir.display()))),
+    }
+}
+
+/// The newest that measured anything; a run that was refused at its start hides no result.
+fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
+    let measured = |run: &RunSummary| run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0);
+    let at = runs.iter().rposition(measured).or(runs.len().checked_sub(1))?;
+    Some(runs.swap_remove(at).folder)
 }
 
 fn no_run(folder: &Path, why: &str) -> StoreError {

@@ -154,7 +154,7 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
 
 fn words_of(ratio: &Figure) -> String {
     match change(ratio) {
-        Shown::Missing => "not measured".to_owned(),
+        Shown::Missing => "no figure".to_owned(),
         shown => signed(&shown.cell()),
     }
 }
@@ -318,7 +318,7 @@ fn limits(findings: &Findings) -> Markup {
         @if !findings.warnings.is_empty() {
             section {
                 h2 { "Warnings" }
-                ul { @for one in &findings.warnings { li { span class="tag warn" { (one.kind) } " " (one.subject) ": " (one.text) } } }
+                ul { @for one in &findings.warnings { li { span class="tag warn" { (one.kind) } " " @if !one.subject.is_empty() { (one.subject) ": " } (one.text) } } }
             }
         }
         @if !findings.not_excluded.is_empty() {
