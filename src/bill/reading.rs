@@ -6,6 +6,7 @@ use super::gather::{self, Side};
 use super::run::RunData;
 use super::subject::Quantity;
 use crate::scenario::Workload;
+use crate::store::record::{IO_ERRORS, Warning, ended_as_asked};
 use std::collections::HashMap;
 
 /// A workload with its gathered rounds.
@@ -47,12 +48,10 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What was recorded about a stack that failed: a warning of a kind `..._failed`, or the words with which
-    /// the workload ended.
+    /// What was recorded about a stack that failed: its I/O errors, or the words with which the workload ended.
     fn failure_of(&self, stack: &str) -> Option<String> {
-        let failed = |kind: &str| kind.ends_with("_failed");
-        let warning =
-            self.run.warnings.iter().find(|warning| warning.subject == stack && failed(&warning.kind));
+        let failed = |warning: &&Warning| warning.subject == stack && warning.kind == IO_ERRORS;
+        let warning = self.run.warnings.iter().find(failed);
         warning.map(|warning| warning.text.clone()).or_else(|| {
             let mut ends = self.run.ends.iter().filter(|(workload, _)| *workload == self.workload.name);
             ends.find(|(_, reason)| !is_ordinary(reason)).map(|(_, reason)| reason.clone())
@@ -72,7 +71,7 @@ impl<'a> Reading<'a> {
 
 /// Whether a workload ended as it should.
 pub fn is_ordinary(reason: &str) -> bool {
-    ["precision", "budget", "time", "visits", "max_written", "interrupted", "complete"].contains(&reason)
+    ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }
 
 /// By stack; a stack is emulated if any of its workers runs in a place that is.

@@ -159,14 +159,14 @@ fn a_failed_layer_is_failed_and_its_cost_is_left_unexplained() {
     let found = findings(&twin::failed());
     let workload = &found.workloads[0];
     assert!(
-        matches!(&workload.rows[1].iops, Figure::Failed { reason } if reason.contains("no free loop device"))
+        matches!(&workload.rows[1].iops, Figure::Failed { reason } if reason.contains("Input/output error (os error 5)"))
     );
     let bill = workload.bill.as_ref().unwrap();
     assert!(matches!(bill.lines[0].ratio, Figure::Failed { .. }));
     assert!(matches!(&bill.lines[1].ratio, Figure::Missing { reason } if reason.contains("loop below it")));
     assert_eq!(bill.unexplained.layer, "unexplained (with loop, fs(xfs))");
     assert!(covers(&bill.unexplained.ratio, 90.0 / 96.6) && narrow(&bill.unexplained.ratio, 2.0));
-    assert!(workload.comparisons[0].sentence.contains("loop failed: cannot attach"));
+    assert!(workload.comparisons[0].sentence.contains("loop failed: 3 I/Os failed"));
 }
 
 #[test]

@@ -64,15 +64,15 @@ fn prefixes() -> Vec<TwinStack> {
     ]
 }
 
-/// The loop layer could not be set up.
+/// I/Os on the loop layer failed.
 pub(crate) fn failed() -> RunData {
     let mut stacks = prefixes();
     stacks[1].lives = 0;
     let mut run = Twin::new(10, stacks).bill().measured();
     run.warnings.push(Warning {
-        kind: "stack_failed".into(),
+        kind: "io_errors".into(),
         subject: "loop".into(),
-        text: "cannot attach /srv/iotax.img: no free loop device".into(),
+        text: "3 I/Os failed or came back short on loop; the first: Input/output error (os error 5)".into(),
     });
     run
 }

@@ -4,9 +4,10 @@ use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, report, say};
 use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
+use crate::guard::admit::Admitted;
 use crate::layer::guest;
+use crate::measure::past::Past;
 use crate::measure::plan::Ground;
-use crate::measure::rounds;
 use crate::measure::session::{Outcome, Session, now};
 use crate::measure::sets::{layout, not_resumable};
 use crate::measure::survey;
@@ -18,7 +19,6 @@ use crate::step::system::{RealSystem, boot_id};
 use crate::store::record::{Record, RunStart};
 use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,21 +91,8 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         scenario: scenario.clone(),
         boot_id: boot_id()?,
     }))?;
-    let result = session(scenario, store, &dir, &id, guest_parts, survey, Before::default());
+    let result = session(scenario, store, &dir, &id, guest_parts, survey, Past::default());
     Ok((dir, result))
-}
-
-/// What earlier parts of a resumed run left.
-#[derive(Default)]
-pub struct Before {
-    /// Measured so far, by workload.
-    pub progress: BTreeMap<String, rounds::Progress>,
-    /// Visits that ended.
-    pub ended: BTreeSet<(u32, u32, String)>,
-    /// The first visit to be made.
-    pub first_visit: u32,
-    /// Workloads that ended.
-    pub workloads_done: BTreeSet<String>,
 }
 
 /// Drives the session of a new or a resumed run.
@@ -119,7 +106,7 @@ pub fn session(
     id: &str,
     guest_parts: Option<guest::Parts>,
     survey: survey::Survey,
-    before: Before,
+    past: Past,
 ) -> Result<Outcome> {
     let stop = stop_flag()?;
     let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
@@ -138,12 +125,9 @@ pub fn session(
         store,
         observer: &mut observer,
         stop: &stop,
-        progress: before.progress,
-        ended: before.ended,
-        first_visit: before.first_visit,
-        workloads_done: before.workloads_done,
-        looked_again: BTreeSet::new(),
-        left_to_write: None,
+        past,
+        admitted: Admitted::default(),
+        allowance: None,
     };
     session.run()
 }

@@ -4,12 +4,14 @@
 use super::inspect::{Depth, Inspection, Kind, inspect_as};
 use super::judge::{Intent, Permit, judge};
 use crate::exit::Failed;
+use crate::host::block::Identity;
 use crate::scenario::Consent;
 use anyhow::Result;
 use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A target that may be used as meant.
 #[derive(Debug)]
@@ -20,6 +22,31 @@ pub struct Admission {
     pub permit: Permit,
     /// Keeps mounts, md, LVM and swap off a device that is written, for as long as it lives.
     pub hold: Option<Hold>,
+}
+
+/// Devices that the guard has let a run write. What the run itself leaves on them between its visits (a file
+/// system, its data) must not make it refuse them; another device under the same name is judged anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Admitted(Vec<(PathBuf, Identity)>);
+
+impl Admitted {
+    /// Adds what was admitted.
+    pub fn add(&mut self, path: &Path, identity: Identity) {
+        self.0.push((path.to_owned(), identity));
+    }
+
+    /// Whether this very device was admitted.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    pub fn knows(&self, path: &Path) -> Result<bool> {
+        let mut known = self.0.iter().filter(|(known, _)| known == path).peekable();
+        if known.peek().is_none() {
+            return Ok(false);
+        }
+        let identity = inspect_as(path, Depth::Quick)?.identity;
+        Ok(known.any(|(_, known)| *known == identity))
+    }
 }
 
 /// An exclusive claim on a block device. Plain opens go on working; whoever also asks for exclusive

@@ -2,11 +2,10 @@
 //! guard's look at a path, the quiesce gate.
 
 use super::wire::Handler;
-use crate::guard::admit::{Admission, Hold, admit, claim};
-use crate::guard::inspect::{self, Depth};
+use crate::guard::admit::{Admission, Admitted, Hold, admit, claim};
+use crate::guard::inspect;
 use crate::guard::judge::Intent;
 use crate::guard::marker;
-use crate::host::block::Identity;
 use crate::host::facts::{self, Facts};
 use crate::host::gauges::Gauges;
 use crate::layer::guest::disk;
@@ -18,6 +17,7 @@ use crate::store::record::{CpuTimes, Gate};
 use anyhow::{Context, Result, bail};
 use iotax_load::TargetSpec;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,9 @@ pub struct Allowed {
     pub consent: Vec<Consent>,
     /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
     pub made: Vec<PathBuf>,
+    /// Devices that the guard has let the run write in this place.
+    #[serde(default)]
+    pub admitted: Admitted,
 }
 
 /// The handler for this machine. Until it is told otherwise nothing may be written.
@@ -52,14 +55,10 @@ pub struct Machine {
     system: RealSystem,
     gauges: Gauges,
     allowed: Allowed,
-    admitted: Vec<Admitted>,
-}
-
-/// A device that the guard has let the run write.
-struct Admitted {
-    path: PathBuf,
-    identity: Identity,
-    hold: Option<Hold>,
+    /// What this end has let it write itself.
+    admitted: Admitted,
+    /// On devices in use by workers, so that nobody mounts them meanwhile.
+    holds: BTreeMap<PathBuf, Hold>,
 }
 
 impl Handler for Machine {
@@ -84,8 +83,8 @@ impl Handler for Machine {
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        // Told anew with every visit: layers must be able to open what an earlier one held.
-        self.admitted.iter_mut().for_each(|known| known.hold = None);
+        // Told anew before and after every visit: layers must be able to open what workers held.
+        self.holds.clear();
         self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
@@ -98,20 +97,15 @@ impl Handler for Machine {
         if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
             return Ok(());
         }
-        // Its own writes must not make the run refuse the device later; another device under the same
-        // name is judged anew.
-        let identity = inspect::inspect_as(&target.path, Depth::Quick)?.identity;
-        if let Some(known) =
-            self.admitted.iter_mut().find(|known| known.path == target.path && known.identity == identity)
-        {
-            if known.hold.is_none() {
-                known.hold = Some(claim(&target.path)?);
+        if self.admitted.knows(&target.path)? || self.allowed.admitted.knows(&target.path)? {
+            if !self.holds.contains_key(&target.path) {
+                self.holds.insert(target.path.clone(), claim(&target.path)?);
             }
             return Ok(());
         }
-        // Held while it may be written, so that nobody mounts it meanwhile.
         let Admission { inspection, hold, .. } = admit(&target.path, Intent::Write, &self.allowed.consent)?;
-        self.admitted.push(Admitted { path: target.path.clone(), identity: inspection.identity, hold });
+        self.admitted.add(&target.path, inspection.identity);
+        self.holds.extend(hold.map(|hold| (target.path.clone(), hold)));
         Ok(())
     }
 
@@ -149,5 +143,54 @@ impl Handler for Machine {
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
         self.gauges.cpu_times().context("/proc/stat cannot be read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::inspect::Depth;
+    use crate::guard::rig::Loop;
+    use iotax_load::Hold as Delay;
+
+    fn writing(path: &Path) -> TargetSpec {
+        TargetSpec { path: path.to_owned(), bytes: None, writable: true, hold: Delay::default() }
+    }
+
+    fn told(machine: &mut Machine, allowed: &Allowed) {
+        machine.judge(serde_json::to_value(allowed).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn an_admitted_device_is_held_during_a_visit_and_free_between_visits() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let mut machine = Machine::default();
+        assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
+        let mut admitted = Admitted::default();
+        admitted.add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
+        let visit = Allowed { admitted, ..Allowed::default() };
+        // What a layer of an earlier visit left: it must not make the run refuse its own device.
+        std::fs::write(&device.path, vec![7; 1 << 20]).unwrap();
+        for _ in 0..2 {
+            told(&mut machine, &visit);
+            machine.permit(&writing(&device.path)).unwrap();
+            machine.permit(&writing(&device.path)).expect("a second worker of the run");
+            assert!(claim(&device.path).is_err(), "held while workers may write it");
+            told(&mut machine, &Allowed::default());
+            drop(claim(&device.path).expect("free for the layers of the next visit"));
+        }
+    }
+
+    #[test]
+    fn another_device_under_the_name_is_not_admitted() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let mut other = inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity;
+        other.transient = Some("boot-0-diskseq-0".into());
+        let mut admitted = Admitted::default();
+        admitted.add(&device.path, other);
+        assert!(!admitted.knows(&device.path).unwrap());
+        let mut machine = Machine::default();
+        told(&mut machine, &Allowed { admitted, ..Allowed::default() });
+        assert!(machine.permit(&writing(&device.path)).is_err());
     }
 }

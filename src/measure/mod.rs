@@ -4,6 +4,7 @@
 pub mod engine;
 pub mod handler;
 pub mod observer;
+pub mod past;
 pub mod places;
 pub mod plan;
 pub mod rounds;

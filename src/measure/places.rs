@@ -8,8 +8,7 @@ use super::wire::ssh;
 use crate::host::facts::Facts;
 use crate::layer::Exposed;
 use crate::layer::guest::{self, GuestPlan};
-use crate::scenario::Consent;
-use crate::step::{HOST, PathRef};
+use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,7 +58,7 @@ impl Places {
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
         // The wire's own error: the caller asks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
-        self.keep(&format!("ssh:{host}"), peer, None)
+        self.keep(&ssh_place(host), peer, None)
     }
 
     fn add(
@@ -123,8 +122,7 @@ impl Place {
     ///
     /// # Errors
     /// When the place does not answer.
-    pub fn allow(&mut self, consent: &[Consent], made: &[PathBuf]) -> Result<()> {
-        let allowed = Allowed { consent: consent.to_vec(), made: made.to_vec() };
+    pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
         self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, QUICK_LIMIT).map(drop)
     }
 

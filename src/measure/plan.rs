@@ -94,12 +94,13 @@ impl Ground<'_> {
         Ok(Bounds { region, left_to_write: self.left_to_write(&media)? })
     }
 
-    /// The files under test and those on file systems count too.
+    /// The files under test count too, and those on file systems with every visit.
     fn left_to_write(&self, media: &[Step]) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         let mut bytes = filled(media);
+        let visits = u64::from(self.layout.visits_of_a_set(self.scenario.measure.visits));
         for set in &self.layout.sets {
-            bytes += filled(&self.set(set, 0)?.steps);
+            bytes += visits * filled(&self.set(set, 0)?.steps);
         }
         if bytes > most {
             return Err(Failed::input(format!(
@@ -136,7 +137,7 @@ impl Ground<'_> {
         // The files themselves are up already: only what they show is wanted here.
         let mut exposed = self.bottom(stack, index, sibling, context)?;
         for (depth, spec) in stack.layers.iter().enumerate() {
-            key = format!("{key} | {}", canonical(spec));
+            key = format!("{key} | {}", spec.key());
             exposed = match made.get(&key) {
                 Some(exposed) => exposed.clone(),
                 None => self.layer(spec, &exposed, index, depth, context)?,
@@ -180,7 +181,7 @@ impl Ground<'_> {
         (0..stacks.len()).any(|other| {
             let same = stacks[other].medium == stacks[index].medium
                 && stacks[other].layers.len() >= depth
-                && prefix.iter().zip(&stacks[other].layers).all(|(a, b)| canonical(a) == canonical(b));
+                && prefix.iter().zip(&stacks[other].layers).all(|(a, b)| a.key() == b.key());
             same && self.must_write(other, depth)
         })
     }
@@ -188,7 +189,7 @@ impl Ground<'_> {
     /// Whether the load, or a layer above the first `depth`, writes.
     fn must_write(&self, index: usize, depth: usize) -> bool {
         let above = &self.scenario.stacks[index].layers[depth..];
-        self.scenario.workloads.iter().any(|workload| workload.writes())
+        self.scenario.writes()
             || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()))
     }
 
@@ -204,10 +205,6 @@ impl Ground<'_> {
     fn context(&self) -> PlanContext {
         PlanContext::new(self.tag.clone(), self.guest_parts.clone(), self.scenario.measure.seed)
     }
-}
-
-fn canonical(spec: &LayerSpec) -> String {
-    format!("{}{:?}{:?}", spec.name, spec.options, spec.place)
 }
 
 /// A job's region must fit the smallest stack: all are measured on the same bytes.

@@ -10,7 +10,9 @@ use crate::stats::schedule::Schedule;
 use crate::stats::stop::{self, Decision, StopSpec};
 use crate::stats::{ratio, sequence};
 use crate::store::Writer;
-use crate::store::record::{Better, CpuTimes, Gate, Record, Sample, Slice, Value, Warning, WorkerUp};
+use crate::store::record::{
+    Better, CpuTimes, Gate, IO_ERRORS, Record, Sample, Slice, Value, Warning, WorkerUp,
+};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, SliceResult, SliceSpec, TargetSpec};
 use std::path::PathBuf;
@@ -24,6 +26,8 @@ const FIO_SLICE_NS: u64 = 1_000_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
+/// The first slice of writes, where they are limited, has no more bytes than this.
+const FIRST_BYTES: u64 = 64 << 20;
 /// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
 const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// Preparing opens files and allocates; fio lays out nothing since the files are full.
@@ -56,8 +60,6 @@ pub struct Progress {
     pub next_round: u32,
     /// Time since rounds began, all visits together, set-up and warm-up apart.
     pub elapsed_s: f64,
-    /// Bytes written by recorded slices, all stacks together: no drive was written more.
-    pub written: u64,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
 }
@@ -104,8 +106,8 @@ pub struct Visit<'a> {
     pub workload: &'a Workload,
     /// How finely.
     pub measure: &'a MeasureSpec,
-    /// No more bytes are written than this.
-    pub max_written: Option<u64>,
+    /// Bytes that may still be written, by all stacks together, so that no drive is written more; `None`: any.
+    pub allowance: &'a mut Option<u64>,
     /// Where.
     pub places: &'a mut Places,
     /// The record.
@@ -128,8 +130,10 @@ impl Visit<'_> {
         until: Until,
     ) -> Result<Ended> {
         self.prepare()?;
-        self.warm_up(progress)?;
-        let ended = self.rounds(progress, schedule, until)?;
+        let ended = match self.warm_up(progress)? {
+            Some(ended) => ended,
+            None => self.rounds(progress, schedule, until)?,
+        };
         for worker in 0..self.ready.len() {
             let (place, number) = (self.ready[worker].place.clone(), self.worker_number(worker));
             self.places.get(&place)?.peer.end(number).map_err(Failed::from)?;
@@ -177,21 +181,42 @@ impl Visit<'_> {
 
     /// One slice of each stack that is not recorded: caches of addresses, the first drain, and for
     /// writes the bytes that every slice will have.
-    fn warm_up(&mut self, progress: &mut Progress) -> Result<()> {
-        for worker in 0..self.ready.len() {
+    fn warm_up(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
+        for worker in self.warm_up_order() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(());
+                return Ok(Some(Ended::Interrupted));
             }
-            let bound = Bound::Time { ns: self.slice_ns() };
+            let bound = self.warm_up_bound(progress);
+            if self.would_exceed(bound, 1) {
+                return Ok(Some(Ended::MaxWritten));
+            }
             let (result, _, _) = self.slice(worker, bound)?;
             self.check(worker, &result)?;
-            progress.written += result.write.bytes;
-            let is_baseline = self.ready[worker].index == self.baseline || self.ready.len() == 1;
-            if self.workload.writes() && progress.slice_bytes.is_none() && is_baseline {
+            if self.workload.writes() && progress.slice_bytes.is_none() {
                 progress.slice_bytes = Some(slice_bytes(&result, self.workload, self.slice_ns()));
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// The baseline first, which fixes the bytes of a write slice; where it is not up, another does.
+    fn warm_up_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.ready.len()).collect();
+        order.sort_by_key(|worker| self.ready[*worker].index != self.baseline);
+        order
+    }
+
+    /// How much is written in a slice's time is not known yet: where it is limited, the first slice is a small part
+    /// of what may be.
+    fn warm_up_bound(&self, progress: &Progress) -> Bound {
+        match (progress.slice_bytes, *self.allowance) {
+            (Some(bytes), _) => Bound::Bytes { bytes },
+            (None, Some(left)) if self.workload.writes() => {
+                let unit = unit_of(self.workload);
+                Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
+            }
+            (None, _) => Bound::Time { ns: self.slice_ns() },
+        }
     }
 
     fn rounds(&mut self, progress: &mut Progress, schedule: &mut Schedule, until: Until) -> Result<Ended> {
@@ -199,7 +224,8 @@ impl Visit<'_> {
         loop {
             let began = Instant::now();
             let mut totals = vec![(0.0, 0.0); self.ready.len()];
-            if self.would_exceed(progress) {
+            let bound = self.bound(progress);
+            if self.would_exceed(bound, 2 * self.ready.len() as u64) {
                 return Ok(Ended::MaxWritten);
             }
             for (position, worker) in schedule.round(self.ready.len()).into_iter().enumerate() {
@@ -224,10 +250,20 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether another round would write more than the user allows.
-    fn would_exceed(&self, progress: &Progress) -> bool {
-        let round = progress.slice_bytes.unwrap_or(0).saturating_mul(2 * self.ready.len() as u64);
-        self.max_written.is_some_and(|most| progress.written.saturating_add(round) > most)
+    /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
+    fn would_exceed(&self, bound: Bound, slices: u64) -> bool {
+        let bytes = match bound {
+            Bound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
+            _ => 0,
+        };
+        self.allowance.is_some_and(|left| bytes > left)
+    }
+
+    fn bound(&self, progress: &Progress) -> Bound {
+        match progress.slice_bytes {
+            Some(bytes) => Bound::Bytes { bytes },
+            None => Bound::Time { ns: self.slice_ns() },
+        }
     }
 
     fn is_over(&self, progress: &Progress, until: Until, first: usize, before_s: f64) -> Option<Ended> {
@@ -287,12 +323,7 @@ impl Visit<'_> {
         worker: usize,
         position: usize,
     ) -> Result<(f64, f64)> {
-        let bound = match progress.slice_bytes {
-            Some(bytes) => Bound::Bytes { bytes },
-            None => Bound::Time { ns: self.slice_ns() },
-        };
-        let (result, cpu, gate) = self.slice(worker, bound)?;
-        progress.written += result.write.bytes;
+        let (result, cpu, gate) = self.slice(worker, self.bound(progress))?;
         let seconds = result.window_ns as f64 / 1e9;
         let ios = (result.read.ios + result.write.ios) as f64;
         self.store_slice(progress, worker, position, &result, cpu, gate)?;
@@ -314,6 +345,7 @@ impl Visit<'_> {
         let before = cpu_times(place)?;
         let result = place.peer.slice(number, &spec, limit).map_err(Failed::from)?;
         let cpu = cpu_between(before, cpu_times(place)?);
+        *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         Ok((result, cpu, gate))
     }
 
@@ -346,7 +378,7 @@ impl Visit<'_> {
         let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
         let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
         self.store.append(&Record::Warning(Warning {
-            kind: "io_errors".into(),
+            kind: IO_ERRORS.into(),
             subject: stack,
             text: text.clone(),
         }))?;
@@ -428,9 +460,14 @@ fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
 /// What the baseline moves in one slice's time, in whole blocks for every thread.
 fn slice_bytes(result: &SliceResult, workload: &Workload, slice_ns: u64) -> u64 {
     let bytes = (result.read.bytes + result.write.bytes) as f64;
-    let unit: u64 = workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum();
+    let unit = unit_of(workload);
     let wanted = bytes * slice_ns as f64 / result.window_ns.max(1) as f64;
     ((wanted / unit as f64).ceil().max(1.0) as u64) * unit
+}
+
+/// A block of every thread.
+fn unit_of(workload: &Workload) -> u64 {
+    workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum()
 }
 
 fn worse(a: Gate, b: Gate) -> Gate {

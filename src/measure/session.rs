@@ -2,14 +2,18 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
+use super::handler::Allowed;
 use super::observer::{Event, Observer};
+use super::past::Past;
 use super::places::{Places, ssh_host};
 use super::plan::{Bounds, Ground, SetPlan};
-use super::rounds::{Ended, Progress, Ready, Until, Visit};
+use super::rounds::{Ended, Ready, Until, Visit};
 use super::sets::{Layout, Set, layout};
-use super::survey::Survey;
+use super::survey::{self, Survey};
 use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
+use crate::guard::admit::Admitted;
+use crate::guard::judge::Intent;
 use crate::layer::guest;
 use crate::layer::medium::Found;
 use crate::scenario::{Medium, Scenario, Stack};
@@ -17,7 +21,7 @@ use crate::stats::schedule::Schedule;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
 use crate::step::op::{Op, RemoteAgent};
-use crate::step::{HOST, PathRef, Step, StepId};
+use crate::step::{HOST, PathRef, Step, StepId, ssh_place};
 use crate::store::Writer;
 use crate::store::record::{PlaceFacts, Record, Warning};
 use anyhow::{Context, Result};
@@ -61,18 +65,12 @@ pub struct Session<'a> {
     pub observer: &'a mut dyn Observer,
     /// Set by Ctrl-C.
     pub stop: &'a AtomicBool,
-    /// What earlier parts of a resumed run have measured, by workload.
-    pub progress: BTreeMap<String, Progress>,
-    /// Visits that earlier parts have ended: (visit, set, workload).
-    pub ended: BTreeSet<(u32, u32, String)>,
-    /// The first visit that is still to be made.
-    pub first_visit: u32,
-    /// Workloads that earlier parts have ended.
-    pub workloads_done: BTreeSet<String>,
-    /// Devices at which the guard has looked a second time.
-    pub looked_again: BTreeSet<PathBuf>,
-    /// What `max_written` leaves for the load.
-    pub left_to_write: Option<u64>,
+    /// What earlier parts of a resumed run did; grows as this one goes on.
+    pub past: Past,
+    /// Devices that the guard has let this run write.
+    pub admitted: Admitted,
+    /// What may still be written by the load; `None`: `max_written` was not given.
+    pub allowance: Option<u64>,
 }
 
 /// One visit as it is planned.
@@ -135,7 +133,7 @@ impl Session<'_> {
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
-        self.left_to_write = left_to_write;
+        self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
         for step in self.ground(layout).media()? {
             self.perform(&step)?;
         }
@@ -153,8 +151,8 @@ impl Session<'_> {
             }
         }
         for workload in self.scenario.workloads.clone() {
-            let ends = self.workloads_done.insert(workload.name.clone());
-            if ends && !self.ended.is_empty() {
+            let ends = self.past.workloads_done.insert(workload.name.clone());
+            if ends && !self.past.ended.is_empty() {
                 self.end_workload(&workload.name, "visits")?;
             }
         }
@@ -163,7 +161,9 @@ impl Session<'_> {
 
     fn interrupted(&mut self) -> Result<Outcome> {
         for workload in self.scenario.workloads.clone() {
-            if self.progress.contains_key(&workload.name) && !self.workloads_done.contains(&workload.name) {
+            if self.past.progress.contains_key(&workload.name)
+                && !self.past.workloads_done.contains(&workload.name)
+            {
                 self.end_workload(&workload.name, "interrupted")?;
             }
         }
@@ -175,8 +175,8 @@ impl Session<'_> {
     fn planned_visits(&self, layout: &Layout) -> Vec<Planned> {
         if layout.sets.len() == 1 {
             // A Latin square: every stack once on every one of the equal files.
-            let last = self.first_visit + layout.siblings() as u32 - 1;
-            return (self.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
+            let last = self.past.first_visit + layout.siblings() as u32 - 1;
+            return (self.past.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
         }
         let mut made = vec![0; layout.sets.len()];
         let mut schedule = Schedule::new(self.scenario.measure.seed, u64::MAX);
@@ -202,8 +202,8 @@ impl Session<'_> {
         let todo: Vec<usize> = (0..self.scenario.workloads.len())
             .filter(|index| {
                 let name = &self.scenario.workloads[*index].name;
-                !self.workloads_done.contains(name)
-                    && !self.ended.contains(&(planned.number, set, name.clone()))
+                !self.past.workloads_done.contains(name)
+                    && !self.past.ended.contains(&(planned.number, set, name.clone()))
             })
             .collect();
         if todo.is_empty() {
@@ -221,6 +221,10 @@ impl Session<'_> {
         }
         for guest in &up.guests {
             places.leave(&guest.place);
+        }
+        // Nothing is written between visits, and the next set's layers must be able to open the devices.
+        for name in places.names() {
+            places.get(&name)?.allow(&Allowed::default())?;
         }
         self.executor.undo_to(mark)?;
         Ok(outcome)
@@ -242,7 +246,7 @@ impl Session<'_> {
             Until::Rounds(_) => self.seconds().budget_s / layout.siblings() as f64,
         };
         self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
-        let mut progress = self.progress.remove(&workload.name).unwrap_or_default();
+        let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
         let mut schedule = Schedule::new(self.scenario.measure.seed, stream);
@@ -254,14 +258,14 @@ impl Session<'_> {
             stacks: self.scenario.stacks.len(),
             workload,
             measure: &self.scenario.measure,
-            max_written: self.left_to_write,
+            allowance: &mut self.allowance,
             places,
             store: &mut self.store,
             observer: self.observer,
             stop: self.stop,
         };
         let ended = visit.measure(&mut progress, &mut schedule, until);
-        self.progress.insert(workload.name.clone(), progress);
+        self.past.progress.insert(workload.name.clone(), progress);
         match ended {
             Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),
             Err(error) => {
@@ -284,7 +288,7 @@ impl Session<'_> {
         let set = planned.set as u32;
         self.store.append(&Record::VisitEnd { visit: planned.number, set, workload: workload.to_owned() })?;
         if layout.sets.len() > 1 {
-            self.ended.insert((planned.number, set, workload.to_owned()));
+            self.past.ended.insert((planned.number, set, workload.to_owned()));
             return Ok(ended);
         }
         let swapping_goes_on = planned.number + 1 < layout.siblings() as u32;
@@ -295,7 +299,7 @@ impl Session<'_> {
                 Ended::MaxWritten => "max_written",
                 _ => "time",
             };
-            self.workloads_done.insert(workload.to_owned());
+            self.past.workloads_done.insert(workload.to_owned());
             self.end_workload(workload, reason)?;
         }
         Ok(ended)
@@ -314,7 +318,7 @@ impl Session<'_> {
                 budget_s: spec.budget_s / ways as f64,
             }),
             (1, _) => {
-                let rounds = self.progress.get(workload).map_or(0, |progress| progress.rounds.len());
+                let rounds = self.past.progress.get(workload).map_or(0, |progress| progress.rounds.len());
                 Until::Rounds((rounds / planned.number as usize).max(1))
             }
             _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
@@ -356,14 +360,16 @@ impl Session<'_> {
         }
     }
 
-    /// The guard's second look at devices that layers will write, just before the first of them does:
-    /// downloads and fills lie between it and the first look.
+    /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
+    /// lie between it and the first look. Later visits find what the run itself left there.
     fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let Medium::Device { path } = &stack.medium else { continue };
-            if !stack.layers.is_empty() && self.looked_again.insert(path.clone()) {
-                super::survey::existing(path, self.scenario, stack, &mut super::survey::Survey::default())?;
+            let intent = survey::intent(self.scenario, stack);
+            if intent == Intent::Write && !self.admitted.knows(path)? {
+                let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
+                self.admitted.add(path, inspection.identity);
             }
         }
         Ok(())
@@ -395,7 +401,7 @@ impl Session<'_> {
             let Medium::Remote { host, path, .. } = self.scenario.stacks[index].medium.clone() else {
                 continue;
             };
-            let name = format!("ssh:{host}");
+            let name = ssh_place(&host);
             if !places.has(&name) {
                 self.observer.tell(Event::Reaching { place: name.clone() });
                 let op = Op::RemoteAgent(RemoteAgent { host: host.clone() });
@@ -412,7 +418,7 @@ impl Session<'_> {
                 self.record_place(places, &name, Vec::new())?;
             }
             let place = places.get(&name)?;
-            let found = super::survey::remote(place, &path, self.scenario, &self.scenario.stacks[index])?;
+            let found = survey::remote(place, &path, self.scenario, &self.scenario.stacks[index])?;
             self.survey.found[index] = limited(found.0, &self.scenario.stacks[index])?;
             for text in found.1 {
                 self.warn("target", &name, text)?;
@@ -469,7 +475,7 @@ impl Session<'_> {
                 target: TargetSpec {
                     path,
                     bytes: Some(region),
-                    writable: exposed.writable && self.writes(),
+                    writable: exposed.writable && self.scenario.writes(),
                     hold: exposed.hold,
                 },
                 owed: self.devices_in(HOST),
@@ -478,13 +484,11 @@ impl Session<'_> {
         let names: BTreeSet<String> = ready.iter().map(|ready| ready.place.clone()).collect();
         for name in names {
             let made = made.get(&name).cloned().unwrap_or_default();
-            places.get(&name)?.allow(&self.scenario.consent, &made)?;
+            let admitted = if name == HOST { self.admitted.clone() } else { Admitted::default() };
+            let consent = self.scenario.consent.clone();
+            places.get(&name)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
-    }
-
-    fn writes(&self) -> bool {
-        self.scenario.workloads.iter().any(|workload| workload.writes())
     }
 
     fn needs_host(&self) -> bool {

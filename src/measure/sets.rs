@@ -1,7 +1,7 @@
 //! Which stacks can be up together. Claims decide: stacks that would disturb each other on one
 //! file get equal siblings of it; on one device they are measured in visits, one set after another.
 
-use crate::layer::{Claim, by_name};
+use crate::layer::{Claim, by_name, catalog};
 use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,14 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// How often each set is brought up: once on every one of the equal files, or as many `visits` as were asked for
+    /// where sets take turns.
+    pub fn visits_of_a_set(&self, visits: u32) -> u32 {
+        if self.sets.len() == 1 { self.siblings() as u32 } else { visits }
+    }
+}
+
 /// Why a run that was cut short cannot go on, if so.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
     (layout(scenario).siblings() > 1)
@@ -36,7 +44,7 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
 
 /// Sorts the stacks of a scenario.
 pub fn layout(scenario: &Scenario) -> Layout {
-    let writes = scenario.workloads.iter().any(|workload| workload.writes());
+    let writes = scenario.writes();
     let stacks = &scenario.stacks;
     let sibling = siblings(stacks, writes);
     Layout { sets: sets(stacks, &sibling, writes, scenario.baseline), sibling }
@@ -106,16 +114,13 @@ fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
 }
 
 fn shared_prefix(a: &[LayerSpec], b: &[LayerSpec]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| same(a, b)).count()
-}
-
-fn same(a: &LayerSpec, b: &LayerSpec) -> bool {
-    a.name == b.name && a.options == b.options && a.place == b.place
+    a.iter().zip(b).take_while(|(a, b)| a.key() == b.key()).count()
 }
 
 /// Layers that make something; the others are the worker's own.
 fn real(layers: &[LayerSpec]) -> Vec<&LayerSpec> {
-    layers.iter().filter(|layer| !matches!(layer.name.as_str(), "null" | "delay" | "engine")).collect()
+    let is_workers = |layer: &&LayerSpec| catalog::find(&layer.name).is_some_and(|known| known.anywhere);
+    layers.iter().filter(|layer| !is_workers(layer)).collect()
 }
 
 fn strongest(layers: &[&LayerSpec]) -> Claim {

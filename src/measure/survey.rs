@@ -155,7 +155,7 @@ fn file(
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-pub fn existing(path: &Path, scenario: &Scenario, stack: &Stack, survey: &mut Survey) -> Result<Found> {
+fn existing(path: &Path, scenario: &Scenario, stack: &Stack, survey: &mut Survey) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
         return Err(Failed::input(format!(
             "{}: {} does not exist; hint: name a path that does{}",
@@ -205,15 +205,23 @@ fn found_of(found: &Inspection) -> Found {
 
 /// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks
 /// again just before the first write.
-fn admitted(path: &Path, intent: Intent, scenario: &Scenario, stack: &Stack) -> Result<(Inspection, Permit)> {
+///
+/// # Errors
+/// What it refuses, naming the stack.
+pub fn admitted(
+    path: &Path,
+    intent: Intent,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Result<(Inspection, Permit)> {
     let admission = admit(path, intent, &scenario.consent)
         .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
     Ok((admission.inspection, admission.permit))
 }
 
 /// Whether the load, or a layer of the stack, writes to the medium.
-fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
-    let load = scenario.workloads.iter().any(|workload| workload.writes());
+pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
+    let load = scenario.writes();
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
     if load || layers { Intent::Write } else { Intent::Read }

@@ -48,6 +48,13 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
+impl Scenario {
+    /// Whether any load of it writes.
+    pub fn writes(&self) -> bool {
+        self.workloads.iter().any(Workload::writes)
+    }
+}
+
 /// A stack from its medium up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
@@ -108,6 +115,13 @@ pub struct LayerSpec {
     pub place: Option<String>,
     /// File, line and key, or the position in the one-line stack, for messages.
     pub origin: String,
+}
+
+impl LayerSpec {
+    /// What it makes on the same thing below: layers with equal keys can be one instance.
+    pub fn key(&self) -> String {
+        format!("{}{:?}{:?}", self.name, self.options, self.place)
+    }
 }
 
 /// Jobs that run at the same time on one stack.

@@ -18,6 +18,11 @@ pub type StepId = u32;
 /// The name of this machine as a place.
 pub const HOST: &str = "host";
 
+/// The place of a host that is reached over SSH.
+pub fn ssh_place(host: &str) -> String {
+    format!("ssh:{host}")
+}
+
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's
 /// number is not known beforehand), or a disk that a guest knows by its serial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

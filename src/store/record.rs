@@ -237,13 +237,24 @@ pub struct Gate {
     pub gave_up: bool,
 }
 
+/// The kind of warning that spoils a stack: its figures have failed I/Os in them.
+pub const IO_ERRORS: &str = "io_errors";
+
 /// A warning as typed data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Stable word: `emulated`, `io_errors`, `gate_gave_up`, `level_shift`, `busy_generator`, ...
+    /// Stable word: [`IO_ERRORS`], `target`, `accelerator`.
     pub kind: String,
     /// What it is about: a stack, a workload, a place.
     pub subject: String,
     /// The sentence for people.
     pub text: String,
+}
+
+/// Words of the record for a workload that was measured as long as was asked.
+const AS_ASKED: &[&str] = &["precision", "budget", "time", "visits", "max_written"];
+
+/// Whether a workload's end needs no further measuring.
+pub fn ended_as_asked(reason: &str) -> bool {
+    AS_ASKED.contains(&reason)
 }

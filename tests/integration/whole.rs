@@ -86,6 +86,42 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     }
 }
 
+/// The figures of a metric in a run's record, added up.
+fn recorded(rig: &Rig, metric: &str) -> f64 {
+    let index = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("index.jsonl")).unwrap();
+    let mut sum = 0.0;
+    for line in index.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        for sample in line["rec"]["samples"].as_array().into_iter().flatten() {
+            if sample["metric"] == metric {
+                sum += sample["value"].as_f64().unwrap();
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn no_more_is_written_than_is_allowed_fills_and_all_workloads_together() {
+    let rig = Rig::new();
+    let scenario = rig.path("two.toml");
+    let text = format!(
+        "max_written = \"512MiB\"\n[measure]\nmin_time = \"60s\"\nbudget = \"120s\"\nslice = \"100ms\"\n\
+         [stack.file]\ntext = \"{0},keep=true\"\n[stack.null]\ntext = \"{0} | null\"\n\
+         [[workload]]\nrw = \"randwrite\"\nbs = \"64KiB\"\n[[workload]]\nrw = \"write\"\nbs = \"64KiB\"\n",
+        rig.file("x.img", 64)
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let report = json(&rig, &["run", scenario.to_str().unwrap()]);
+    let written = recorded(&rig, "write.bytes");
+    // 64 MiB of the 512 are the fill; warm-ups are written and not recorded.
+    assert!(written > 0.0 && written <= 448.0 * 1024.0 * 1024.0, "{written}");
+    for workload in report["workloads"].as_array().unwrap() {
+        assert_eq!(workload["ended"], "max_written", "{report}");
+    }
+    assert!(rig.path("x.img").exists(), "kept, since one of the stacks says so");
+}
+
 #[test]
 fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();

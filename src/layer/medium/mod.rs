@@ -4,7 +4,7 @@
 use super::{Exposed, PlanContext};
 use crate::scenario::Medium;
 use crate::step::op::{FillFile, MakeFile, Op};
-use crate::step::{HOST, PathRef};
+use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Result, bail};
 use iotax_load::Hold;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub fn plan(
         Medium::File { path, keep, .. } => Ok(plan_file(&sibling_path(path, sibling), *keep, found, context)),
         Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),
         Medium::Remote { host, path, .. } => {
-            Ok(exposed(path.clone(), found, &format!("ssh:{host}"), context.writable))
+            Ok(exposed(path.clone(), found, &ssh_place(host), context.writable))
         }
         Medium::Many { members } => bail!(
             "nothing here joins {} devices into one; hint: name one device, and compare several as stacks of their own",
