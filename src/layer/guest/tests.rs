@@ -31,9 +31,6 @@ fn inside() {
                 ("flood", _) => loop {
                     answers.write_all(&[b'x'; 4096])?;
                 },
-                ("irqs", _) => {
-                    writeln!(answers, "{}", std::fs::read_to_string("/proc/interrupts")?.replace('\n', "|"))?
-                }
                 ("load", group) => writeln!(answers, "{:?}", init::load_group(group))?,
                 ("head", serial) => writeln!(answers, "{}", head(serial))?,
                 _ => writeln!(answers, "what is {request}?")?,
@@ -186,8 +183,12 @@ impl Drop for Lab {
     }
 }
 
+/// Far longer than a busy machine delays an answer: what takes longer never comes.
+const STALL: Option<Duration> = Some(Duration::from_secs(150));
+
 fn ask(guest: &mut BootedGuest, request: &str) -> String {
-    guest.port.set_read_timeout(Some(Duration::from_secs(150))).unwrap();
+    guest.port.set_read_timeout(STALL).unwrap();
+    guest.port.set_write_timeout(STALL).unwrap();
     writeln!(guest.port, "{request}").unwrap();
     let mut answer = String::new();
     let heard = BufReader::new(&guest.port).read_line(&mut answer);
@@ -388,72 +389,26 @@ fn kvm_boots_or_is_blamed() {
     }
 }
 
+/// A guest that answers once may still lose an interrupt of its port later: then one answer never comes. Rounds and
+/// not seconds bound it, and a round may take minutes, so that a busy machine only makes it slower. Lines that do
+/// not fit into the port's buffers are among them.
 #[test]
-#[ignore = "stress"]
+#[ignore = "boots a guest for thousands of round trips: ./check --lab runs it by name"]
 fn stress() {
     let Some(mut lab) = Lab::new(&[]) else { return };
-    let extra = std::env::var("EXTRA").unwrap_or_default();
-    let extra: Vec<&str> = extra.split_whitespace().collect();
-    if let Ok(words) = std::env::var("KARGS") {
-        lab.spec.kernel_args.splice(0..0, words.split_whitespace().map(str::to_owned));
+    let mut guest = lab.boot();
+    let mut worst = Duration::ZERO;
+    for round in 0..ROUNDS {
+        let payload = "data ".repeat(if round % 50 == 0 { 13_000 } else { round % 7 });
+        let request = format!("round {round} {payload}.");
+        let begin = Instant::now();
+        let answer = ask(&mut guest, &request);
+        worst = worst.max(begin.elapsed());
+        assert!(answer == format!("what is {request}?"), "round {round}: {} bytes came", answer.len());
     }
-    if let Ok(n) = std::env::var("SMP") {
-        lab.spec.vcpus = n.parse().unwrap();
-    }
-    let process = lab.start(&extra);
-    let mut guest = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap();
-    let seconds: u64 = std::env::var("STRESS").unwrap().parse().unwrap();
-    let begin = Instant::now();
-    let (mut n, mut worst) = (0u64, Duration::ZERO);
-    println!("IRQ0 {}", ask(&mut guest, "irqs"));
-    while begin.elapsed() < Duration::from_secs(seconds) {
-        guest.port.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let b = Instant::now();
-        writeln!(guest.port, "x").unwrap();
-        let mut answer = String::new();
-        if let Err(error) = BufReader::new(&guest.port).read_line(&mut answer) {
-            for _ in 0..2 {
-                for hmp in ["info registers -a"] {
-                    let v =
-                        guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}));
-                    let v = v.unwrap();
-                    for line in
-                        v.as_str().unwrap().lines().filter(|l| l.starts_with("RIP") || l.starts_with("CPU"))
-                    {
-                        println!("REGS {line}");
-                    }
-                }
-                std::thread::sleep(Duration::from_secs(1));
-            }
-            println!("STALL after {n} at {:?}: {error}", begin.elapsed());
-            let v = guest
-                .qmp
-                .execute(
-                    "x-query-virtio-queue-status",
-                    serde_json::json!({"path": "/machine/peripheral/serial/virtio-backend", "queue": 4}),
-                )
-                .unwrap();
-            println!("{v}");
-            let used_event = v["vring-avail"].as_u64().unwrap() + 4 + 256;
-            let used = v["vring-used"].as_u64().unwrap() + 2;
-            for (what, at) in [("used_event", used_event), ("used idx", used)] {
-                let hmp = format!("xp /1dh {at}");
-                println!(
-                    "{what} {:?}",
-                    guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}))
-                );
-            }
-            writeln!(guest.port, "irqs").unwrap();
-            let mut r = BufReader::new(&guest.port);
-            let mut answer = String::new();
-            println!("poke: {:?}", r.read_line(&mut answer));
-            println!("poke answer {answer:?}");
-            println!("poke: {:?}", r.read_line(&mut answer));
-            println!("IRQ {answer}");
-            return;
-        }
-        worst = worst.max(b.elapsed());
-        n += 1;
-    }
-    println!("STRESS {n} round trips, worst {worst:?}");
+    println!("{ROUNDS} round trips, the longest {worst:?}");
+    writeln!(guest.port, "bye").unwrap();
+    lab.ends_within(SOON);
 }
+
+const ROUNDS: usize = 10_000;
