@@ -2,7 +2,7 @@
 //! distribution's package, downloaded and unpacked into a cache and never installed. Refuses kernels
 //! whose modules cannot reach a virtio disk and the port to the agent.
 
-use super::modules::{Group, Tree};
+use super::modules::Tree;
 use super::qemu::Accel;
 use super::{elf, packing};
 use crate::exit::Failed;
@@ -163,7 +163,7 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
             continue;
         };
         let known = kernels.iter().any(|kernel| kernel.version == version);
-        if !known && Tree::open(&modules).is_ok_and(|tree| tree.has_group(Group::Boot)) {
+        if !known && Tree::open(&modules).is_ok_and(|tree| tree.can_boot()) {
             kernels.push(Kernel { version, image, modules, origin });
         }
     }

@@ -8,7 +8,6 @@ use crate::host::Missing;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,19 +123,6 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Looks at the path.
-    ///
-    /// # Errors
-    /// It cannot be looked at, or is neither file nor block device.
-    pub fn of(path: &Path) -> std::io::Result<Backend> {
-        let kind = std::fs::metadata(path)?.file_type();
-        match (kind.is_file(), kind.is_block_device()) {
-            (true, _) => Ok(Backend::File),
-            (_, true) => Ok(Backend::HostDevice),
-            _ => Err(std::io::Error::other("neither a file nor a block device")),
-        }
-    }
-
     fn driver(self) -> &'static str {
         match self {
             Backend::File => "file",
@@ -190,8 +176,6 @@ pub struct GuestSpec {
     pub kernel: PathBuf,
     /// Initramfs, see [`super::initramfs::build`].
     pub initrd: PathBuf,
-    /// More words for the kernel's command line (`mitigations=off`).
-    pub kernel_args: Vec<String>,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
 }
@@ -292,7 +276,6 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
     if spec.accel == Accel::Tcg {
         words.extend(["tsc=nowatchdog", "mitigations=off", "cryptomgr.notests"]);
     }
-    words.extend(spec.kernel_args.iter().map(String::as_str));
     words.join(" ")
 }
 
@@ -558,7 +541,6 @@ mod tests {
             disks,
             kernel: "/boot/vmlinuz".into(),
             initrd: "/run/iotax/initrd".into(),
-            kernel_args: vec![],
             directory: "/run/iotax".into(),
         }
     }
@@ -591,7 +573,6 @@ mod tests {
         };
         let mut spec = guest(vec![disk(), full]);
         spec.accel = Accel::Tcg;
-        spec.kernel_args = vec!["loglevel=7".into()];
         insta::assert_snapshot!(shown(&spec));
     }
 
@@ -677,17 +658,5 @@ mod tests {
         println!("io_uring: {:?}", io_uring_works(OsStr::new(PROGRAM)));
         assert!(io_uring_works(OsStr::new("qemu-system-none")).unwrap_err().contains("cannot run"));
         assert!(io_uring_works(OsStr::new("true")).is_err());
-    }
-
-    #[test]
-    fn backends_are_told_apart() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(Backend::of(file.path()).unwrap(), Backend::File);
-        assert!(Backend::of(Path::new("/dev/null")).unwrap_err().to_string().contains("neither"));
-        if let Some(device) =
-            ["/dev/vda", "/dev/sda", "/dev/loop0"].iter().map(Path::new).find(|path| path.exists())
-        {
-            assert_eq!(Backend::of(device).unwrap(), Backend::HostDevice);
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
-use super::{disk, init, initramfs, kernel, modules::Group};
+use super::{disk, init, initramfs, kernel};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
 use serde_json::Value;
@@ -31,7 +31,6 @@ fn inside() {
                 ("flood", _) => loop {
                     answers.write_all(&[b'x'; 4096])?;
                 },
-                ("load", group) => writeln!(answers, "{:?}", init::load_group(group))?,
                 ("head", serial) => writeln!(answers, "{}", head(serial))?,
                 _ => writeln!(answers, "what is {request}?")?,
             }
@@ -64,7 +63,7 @@ struct Lab {
 
 impl Lab {
     /// `None`, said aloud, where there is no QEMU or no kernel.
-    fn new(groups: &[Group]) -> Option<Lab> {
+    fn new() -> Option<Lab> {
         let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
         if let Err(missing) = qemu::installed_version(OsStr::new(qemu::PROGRAM)) {
             println!("skipped: needs {}: {}", missing.what, missing.command);
@@ -77,12 +76,8 @@ impl Lab {
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        std::fs::write(
-            &initrd,
-            initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap(),
-        )
-        .unwrap();
-        let words = "-- --exact layer::guest::tests::inside --ignored --nocapture";
+        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel).unwrap())
+            .unwrap();
         let spec = GuestSpec {
             name: "vm".into(),
             run_tag: "test".into(),
@@ -92,7 +87,6 @@ impl Lab {
             disks: vec![],
             kernel: kernel::bootable(&kernel, Accel::Tcg),
             initrd,
-            kernel_args: words.split(' ').map(str::to_owned).collect(),
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })
@@ -105,7 +99,7 @@ impl Lab {
         file.set_len(8 << 20).unwrap();
         (&file).write_all(content.as_bytes()).unwrap();
         self.spec.disks.push(DiskSpec {
-            backend: Backend::of(&path).unwrap(),
+            backend: Backend::File,
             path,
             bytes: None,
             cache: Cache::None,
@@ -123,8 +117,17 @@ impl Lab {
         GuestFiles::new(self.directory.path(), &self.spec.name).unwrap()
     }
 
-    fn start(&mut self, more: &[&str]) -> ProcessId {
+    /// The product's command line, and behind it the words by which the kernel starts this test program as its
+    /// agent.
+    fn arguments(&self) -> Vec<OsString> {
         let mut arguments = qemu::command_line(&self.spec).unwrap();
+        let append = arguments.iter().position(|word| word == "-append").unwrap();
+        arguments[append + 1].push(" -- --exact layer::guest::tests::inside --ignored --nocapture");
+        arguments
+    }
+
+    fn start(&mut self, more: &[&str]) -> ProcessId {
+        let mut arguments = self.arguments();
         arguments.extend(more.iter().map(OsString::from));
         let child = qemu_as_child(&arguments, &self.files());
         let process = process_id(child.id()).unwrap();
@@ -142,14 +145,12 @@ impl Lab {
         limits: Limits,
         stop: &AtomicBool,
     ) -> Result<BootedGuest, BootError> {
-        boot::connect(&self.files(), process, self.spec.accel, None, limits, stop)
+        boot::connect(&self.files(), process, self.spec.accel, limits, stop)
     }
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        let guest = self.connect(&process, Limits::of(Accel::Tcg)).unwrap();
-        println!("ready {:?} after launch", guest.ready_after);
-        guest
+        self.connect(&process, Limits::of(Accel::Tcg)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -200,7 +201,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_guest_answers_finds_its_disks_and_powers_off() {
-    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else {
+    let Some(mut lab) = Lab::new() else {
         return;
     };
     lab.disk("the first disk is this one");
@@ -211,24 +212,6 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
     assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");
     assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk:");
     assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
-    for group in ["xfs", "ext4", "nvme", "virtio_scsi"] {
-        let begin = Instant::now();
-        assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
-        println!("{group} loaded in {:?}", begin.elapsed());
-    }
-    assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
-    let rtt: Vec<Duration> = (0..50)
-        .map(|_| {
-            let begin = Instant::now();
-            ask(&mut guest, "x");
-            begin.elapsed()
-        })
-        .collect();
-    println!("round trip {:?} at the median", {
-        let mut rtt = rtt;
-        rtt.sort();
-        rtt[25]
-    });
     check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
     writeln!(guest.port, "bye").unwrap();
     println!("power off after {:?}", lab.ends_within(SOON));
@@ -263,7 +246,7 @@ fn check_nodes(nodes: &Value) {
 
 #[test]
 fn a_guest_whose_host_goes_powers_off() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let mut guest = lab.boot();
     // A host that goes in the very moment of connecting is only missed after the orphan's 180 s.
     writeln!(guest.port, "hello").unwrap();
@@ -283,7 +266,7 @@ fn a_guest_whose_host_goes_powers_off() {
 
 #[test]
 fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let mut guest = lab.boot();
     writeln!(guest.port, "crash").unwrap();
     lab.ends_within(SOON);
@@ -314,7 +297,7 @@ fn quick(life: u64, ready: u64) -> Limits {
 
 #[test]
 fn qemu_that_dies_is_told_with_its_last_words() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let process = lab.start(&["-device", "none-such"]);
     let failure = lab.connect(&process, quick(10, 10)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
@@ -334,7 +317,7 @@ fn qemu_that_dies_is_told_with_its_last_words() {
 
 #[test]
 fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
     let failure = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap_err();
@@ -345,7 +328,7 @@ fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
 
 #[test]
 fn a_guest_that_stays_silent_or_hangs_is_given_up() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let process = lab.start(&["-S"]);
     let begin = Instant::now();
     let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
@@ -358,7 +341,7 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     child.kill().unwrap();
     child.wait().unwrap();
     // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
-    let words = qemu::command_line(&lab.spec).unwrap();
+    let words = lab.arguments();
     let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
     let words = [&words[..port - 1], &words[port + 1..]].concat();
     lab.child = Some(qemu_as_child(&words, &lab.files()));
@@ -375,12 +358,12 @@ fn kvm_boots_or_is_blamed() {
         println!("skipped: needs /dev/kvm");
         return;
     }
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     (lab.spec.accel, lab.spec.kernel) = (Accel::Kvm, kernel::obtain().unwrap().image);
     let process = lab.start(&[]);
     let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
     match lab.connect(&process, quick(5, 30)) {
-        Ok(guest) => println!("KVM: ready {:?} after launch", guest.ready_after),
+        Ok(_) => println!("KVM boots"),
         Err(failure) if !real => {
             println!("{failure}");
             assert!(failure.blames_kvm(), "{failure:?}");
@@ -395,7 +378,7 @@ fn kvm_boots_or_is_blamed() {
 #[test]
 #[ignore = "boots a guest for thousands of round trips: ./check --lab runs it by name"]
 fn stress() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let mut guest = lab.boot();
     let mut worst = Duration::ZERO;
     for round in 0..ROUNDS {

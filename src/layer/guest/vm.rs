@@ -4,7 +4,6 @@
 use super::boot::{self, BootError, Limits, Requested};
 use super::initramfs;
 use super::kernel::{self, Kernel, Source};
-use super::modules::Group;
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
@@ -140,7 +139,7 @@ pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
         modules: modules.to_owned(),
         origin: kernel::Origin::Installed,
     };
-    initramfs::build(&program, &kernel, &[Group::Boot])
+    initramfs::build(&program, &kernel)
 }
 
 /// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
@@ -155,14 +154,7 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(
-        &plan.files,
-        &process,
-        plan.accel,
-        plan.emulated.clone(),
-        Limits::of(plan.accel),
-        stop,
-    )?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
@@ -283,7 +275,6 @@ fn guest_spec(
         disks: vec![disk],
         kernel: parts.image.clone(),
         initrd: initrd.to_owned(),
-        kernel_args: Vec::new(),
         directory: context.tag.run_dir.clone(),
     })
 }
