@@ -6,6 +6,7 @@ use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use crate::guard::marker;
 use crate::host::needs;
+use crate::layer::guest;
 use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::{GIB, MIB, show_bytes};
@@ -93,7 +94,8 @@ impl Demo<'_> {
 
     /// (b) A bill with a delay in it that nobody was told.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        let lacking = needs::missing(&["root", "losetup", "loop-devices", "mkfs.xfs"], &self.dir());
+        let lacking =
+            needs::missing(&["root", "losetup", "loop-devices", "mkfs.xfs"], &self.dir(), guest::FINDINGS);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
         for missing in &lacking {
@@ -139,7 +141,7 @@ impl Demo<'_> {
     /// (c) A guest over the file; no headline where its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
         say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
-        let lacking = needs::missing(&["qemu", "guest-kernel"], &self.dir());
+        let lacking = needs::missing(&["qemu", "guest-kernel"], &self.dir(), guest::FINDINGS);
         if !lacking.is_empty() {
             return lacking.iter().try_for_each(|missing| {
                 say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command))

@@ -6,9 +6,8 @@ use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
 use crate::host::Missing;
 use crate::host::facts::{self, Facts};
-use crate::host::kvm::KvmState;
 use crate::host::needs;
-use crate::host::probe::Probe;
+use crate::host::probe::{GuestProbe, Probe};
 use crate::units::show_bytes;
 use anyhow::Result;
 use serde::Serialize;
@@ -104,13 +103,13 @@ struct DeviceLine {
     carries: Option<Vec<String>>,
 }
 
-/// Runs the command. `kvm` tells what /dev/kvm is worth; it is asked once.
+/// Runs the command. `guest` tells what there is for guests.
 ///
 /// # Errors
 /// When a required name is unknown, or the output cannot be written.
-pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Write) -> Result<u8> {
+pub fn run(options: &Options, guest: GuestProbe, out: &mut dyn Write) -> Result<u8> {
     check_names(&options.require)?;
-    let probe = Probe::here(&options.dir, kvm());
+    let probe = Probe::here(&options.dir, guest);
     let diagnosis = diagnose(&probe, list_devices(&probe));
     if options.json {
         serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
@@ -123,7 +122,7 @@ pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Writ
 
 /// What is lacking here, a line each, for the demo.
 pub fn missing_lines(dir: &Path) -> String {
-    let probe = Probe::here(dir, crate::layer::guest::vm::kvm_state());
+    let probe = Probe::here(dir, crate::layer::guest::FINDINGS);
     let line = |need: &needs::Need| {
         let missing = need.missing(&probe)?;
         Some(format!("    {} ({}): {}\n", missing.what, missing.why, missing.command))
@@ -333,6 +332,7 @@ mod tests {
     use super::*;
     use crate::guard::inspect::{Finding, Signature, Unchecked, Use};
     use crate::host::block::Identity;
+    use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
@@ -374,6 +374,12 @@ mod tests {
     fn a_server_without_anything_as_a_user() {
         let mut machine = server();
         machine.probe.euid = 1000;
+        machine.probe.guest = GuestProbe {
+            kvm: || KvmState::Absent("there is no /dev/kvm".into()),
+            qemu: || Err("qemu-system-x86_64 is not installed".into()),
+            kernel: || Err("no kernel can be read".into()),
+            io_uring: || Err("qemu-system-x86_64 is not installed".into()),
+        };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
@@ -385,7 +391,7 @@ mod tests {
     fn required_names() {
         let machine = complete_server();
         let mut probe = machine.probe.clone();
-        probe.kvm = KvmState::Emulated("20 ms".into());
+        probe.guest.kvm = || KvmState::Emulated("20 ms".into());
         let diagnosis = diagnose(&probe, Vec::new());
         assert_eq!(verdict(&diagnosis, &[]), exit::DONE);
         assert_eq!(verdict(&diagnosis, &["guest".into()]), exit::DONE);
@@ -408,7 +414,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let options = |json| Options { json, require: Vec::new(), dir: folder.path().to_owned() };
         let (mut text, mut json) = (Vec::new(), Vec::new());
-        let absent = || KvmState::Absent("not asked".into());
+        let absent = GuestProbe::NOT_ASKED;
         let code = run(&options(false), absent, &mut text).expect("doctor");
         assert_eq!(run(&options(true), absent, &mut json).expect("doctor"), code);
         let value: serde_json::Value = serde_json::from_slice(&json).expect("JSON");

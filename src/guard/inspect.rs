@@ -5,8 +5,7 @@ use super::marker::{self, Marker};
 use super::{kernel_users, mounts, openers, sample, signature};
 use crate::exit::Failed;
 use crate::host::block::{self, BlockNode, Identity};
-use crate::host::kvm::KvmState;
-use crate::host::probe::Probe;
+use crate::host::probe::{GuestProbe, Probe};
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -145,7 +144,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
 /// # Errors
 /// As [`inspect`].
 pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
-    let probe = Probe::here(Path::new("/"), KvmState::Absent("not asked".into()));
+    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };

@@ -12,8 +12,8 @@ use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
 use crate::host::block::Identity;
 use crate::host::needs;
-use crate::layer::by_name;
 use crate::layer::medium::{Found, sibling_path};
+use crate::layer::{by_name, guest};
 use crate::scenario::{Consent, Engine, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -40,7 +40,8 @@ pub struct Survey {
 /// Exit code 3 naming every one of them.
 pub fn check_needs(scenario: &Scenario) -> Result<()> {
     let ids = needs_of(scenario);
-    let missing = needs::missing(&ids.iter().map(String::as_str).collect::<Vec<_>>(), Path::new("/"));
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let missing = needs::missing(&ids, Path::new("/"), guest::FINDINGS);
     if missing.is_empty() {
         return Ok(());
     }

@@ -65,12 +65,9 @@ impl Lab {
     /// `None`, said aloud, where there is no QEMU or no kernel.
     fn new() -> Option<Lab> {
         let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
-        if let Err(missing) = qemu::installed_version(OsStr::new(qemu::PROGRAM)) {
-            println!("skipped: needs {}: {}", missing.what, missing.command);
-            return None;
-        }
-        if let Err(missing) = kernel::look() {
-            println!("skipped: needs {}: {}", missing.what, missing.command);
+        let installed = qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop);
+        if let Err(why) = installed.and_then(|()| kernel::look().map(drop)) {
+            println!("skipped: needs a guest: {why}");
             return None;
         }
         let kernel = kernel::obtain().unwrap();

@@ -7,6 +7,7 @@ use super::kernel::{self, Kernel, Source};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
+use crate::host::probe::GuestProbe;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
 use crate::measure::wire::{Link, Peer};
 use crate::scenario::{LayerSpec, Scenario};
@@ -15,6 +16,7 @@ use crate::step::system::process_of_tag;
 use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result, anyhow, ensure};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -76,7 +78,8 @@ impl Parts {
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
             Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
-            Err(missing) => to_be_fetched(&missing.what),
+            // An unmet need, which the plan names.
+            Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
         Some(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
@@ -94,8 +97,20 @@ impl Parts {
     }
 }
 
-/// What /dev/kvm is worth, for doctor.
-pub fn kvm_state() -> KvmState {
+/// What this machine has for guests, for the needs.
+pub const FINDINGS: GuestProbe = GuestProbe {
+    kvm: kvm_state,
+    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
+    kernel: || kernel::look().map(drop),
+    io_uring: io_uring_state,
+};
+
+fn io_uring_state() -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(qemu::PROGRAM))
+        .map_err(|why| format!("{} does not open a file with io_uring: {why}", qemu::PROGRAM))
+}
+
+fn kvm_state() -> KvmState {
     match probe_kvm() {
         KvmProbe::Works { .. } => KvmState::Works,
         KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
@@ -169,8 +184,12 @@ impl Layer for VirtualMachine {
         "vm"
     }
 
-    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
-        vec!["qemu", "guest-kernel"]
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let mut needs = vec!["qemu", "guest-kernel"];
+        if aio_of(spec).is_ok_and(|aio| aio == Aio::IoUring) {
+            needs.push("qemu-io_uring");
+        }
+        needs
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -293,4 +312,25 @@ fn word_of<T: Copy>(spec: &LayerSpec, name: &str, default: &str, all: &[(&str, T
     let word = option(spec, name).unwrap_or(default);
     let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
     found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vm(options: &[(&str, &str)]) -> LayerSpec {
+        LayerSpec {
+            name: "vm".into(),
+            options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            place: None,
+            origin: "here".into(),
+        }
+    }
+
+    #[test]
+    fn io_uring_is_a_need_of_its_option_alone() {
+        assert_eq!(VirtualMachine.needs(&vm(&[])), ["qemu", "guest-kernel"]);
+        let asked = VirtualMachine.needs(&vm(&[("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring"]);
+    }
 }
