@@ -166,8 +166,8 @@ const VM_OPTIONS: &[OptionDef] = &[
         name: "aio",
         aliases: &[],
         kind: OptionKind::Word(&["native", "threads", "io_uring"]),
-        default: Some("native"),
-        help: "how QEMU issues its I/O",
+        default: None,
+        help: "how QEMU issues its I/O; not written: native, or threads where the cache mode is without O_DIRECT",
     },
     OptionDef {
         name: "iothread",

@@ -8,7 +8,7 @@ use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestS
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
 use crate::host::probe::GuestProbe;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::measure::wire::{Link, Peer};
 use crate::scenario::{LayerSpec, Scenario};
 use crate::step::op::{BuildInitramfs, Op, Spawn};
@@ -130,7 +130,7 @@ fn to_be_fetched(package: &str) -> Kernel {
 
 /// What a layer's `accel` asks for.
 pub fn wanted_accel(spec: &LayerSpec) -> Requested {
-    match option(spec, "accel") {
+    match spec.option("accel") {
         Some("kvm") => Requested::Kvm,
         Some("tcg") => Requested::Tcg,
         _ => Requested::Auto,
@@ -276,19 +276,16 @@ fn guest_spec(
         cache: cache_of(spec)?,
         aio: aio_of(spec)?,
         iothread: flag(spec, "iothread"),
-        num_queues: option(spec, "num-queues")
-            .map(|_| count(spec, "num-queues", 1))
-            .transpose()?
-            .map(|n| n as u16),
+        num_queues: spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?,
         serial: serial.to_owned(),
         read_only: !context.writable,
         share_read: !context.writable,
     };
-    let memory = option(spec, "memory").map_or(Ok(512 << 20), crate::units::parse_bytes);
+    let memory = crate::units::parse_bytes(word(spec, "memory")?);
     Ok(GuestSpec {
         name: name.to_owned(),
         run_tag: context.tag.run_id.clone(),
-        vcpus: count(spec, "vcpus", 2)? as u32,
+        vcpus: number(spec, "vcpus")?,
         memory_bytes: memory.map_err(|why| anyhow!("{}: memory: {why}", spec.origin))?,
         accel: parts.accel,
         disks: vec![disk],
@@ -299,17 +296,20 @@ fn guest_spec(
 }
 
 fn cache_of(spec: &LayerSpec) -> Result<Cache> {
-    word_of(spec, "cache", "none", Cache::ALL)
+    word_of(spec, "cache", Cache::ALL)
 }
 
 /// aio=native needs O_DIRECT; without it threads are what QEMU itself would take.
 fn aio_of(spec: &LayerSpec) -> Result<Aio> {
-    let default = if cache_of(spec)?.direct() { "native" } else { "threads" };
-    word_of(spec, "aio", default, Aio::ALL)
+    match (spec.option("aio"), cache_of(spec)?.direct()) {
+        (Some(_), _) => word_of(spec, "aio", Aio::ALL),
+        (None, true) => Ok(Aio::Native),
+        (None, false) => Ok(Aio::Threads),
+    }
 }
 
-fn word_of<T: Copy>(spec: &LayerSpec, name: &str, default: &str, all: &[(&str, T)]) -> Result<T> {
-    let word = option(spec, name).unwrap_or(default);
+fn word_of<T: Copy>(spec: &LayerSpec, name: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = word(spec, name)?;
     let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
     found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
 }
@@ -317,6 +317,7 @@ fn word_of<T: Copy>(spec: &LayerSpec, name: &str, default: &str, all: &[(&str, T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::catalog::{self, OptionKind};
 
     fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {
@@ -325,6 +326,25 @@ mod tests {
             place: None,
             origin: "here".into(),
         }
+    }
+
+    #[test]
+    fn qemu_knows_every_word_of_the_catalog() {
+        let words = |name| match catalog::find("vm").unwrap().option(name).unwrap().kind {
+            OptionKind::Word(words) => words,
+            other => panic!("{name} is {other:?}"),
+        };
+        assert!(words("cache").iter().all(|word| cache_of(&vm(&[("cache", word)])).is_ok()));
+        assert!(words("aio").iter().all(|word| aio_of(&vm(&[("aio", word)])).is_ok()));
+    }
+
+    #[test]
+    fn aio_follows_the_cache_mode_unless_it_is_written() {
+        assert_eq!(aio_of(&vm(&[])).unwrap(), Aio::Native);
+        assert_eq!(aio_of(&vm(&[("cache", "writeback")])).unwrap(), Aio::Threads);
+        assert_eq!(aio_of(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(), Aio::Native);
+        let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
+        assert!(wide.unwrap_err().to_string().contains("no number that fits"));
     }
 
     #[test]

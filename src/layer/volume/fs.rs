@@ -1,7 +1,7 @@
 //! `fs(xfs)`, `fs(ext4)`: a file system made on a block device of ours, mounted, with one file on
 //! it that is filled before it is measured.
 
-use crate::layer::{Claim, Exposed, Layer, PlanContext, option};
+use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::op::{FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op};
 use crate::step::{HOST, PathRef};
@@ -82,7 +82,7 @@ impl Layer for FileSystem {
 }
 
 fn kind_of(spec: &LayerSpec) -> &str {
-    option(spec, "type").unwrap_or("xfs")
+    spec.option("type").unwrap_or("xfs")
 }
 
 /// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth that
