@@ -15,6 +15,7 @@ pub mod qmp;
 mod tests;
 pub mod vm;
 
+pub use boot::Requested;
 pub use vm::{
-    BELOW, FINDINGS, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, wanted_accel,
+    BELOW, FINDINGS, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, requested,
 };

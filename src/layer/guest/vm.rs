@@ -70,11 +70,11 @@ impl Parts {
     }
 
     /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
-    pub fn for_plan(scenario: &Scenario) -> Option<Parts> {
-        let requested = wanted_accel(
-            scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm")?,
-        );
-        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm()).ok()?;
+    ///
+    /// # Errors
+    /// An unmet need: KVM was demanded and there is none.
+    pub fn for_plan(requested: Requested) -> Result<Parts> {
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
             Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
@@ -82,7 +82,7 @@ impl Parts {
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        Some(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
+        Ok(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -128,8 +128,28 @@ fn to_be_fetched(package: &str) -> Kernel {
     }
 }
 
-/// What a layer's `accel` asks for.
-pub fn wanted_accel(spec: &LayerSpec) -> Requested {
+/// Who shall execute the guests of a scenario; `None` when it has none.
+///
+/// # Errors
+/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
+pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
+    let mut guests = scenario
+        .stacks
+        .iter()
+        .flat_map(|stack| &stack.layers)
+        .filter(|spec| spec.name == VirtualMachine.name());
+    let Some(first) = guests.next() else { return Ok(None) };
+    if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
+        return Err(Failed::input(format!(
+            "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
+            other.origin
+        ))
+        .into());
+    }
+    Ok(Some(wanted_accel(first)))
+}
+
+fn wanted_accel(spec: &LayerSpec) -> Requested {
     match spec.option("accel") {
         Some("kvm") => Requested::Kvm,
         Some("tcg") => Requested::Tcg,
@@ -318,6 +338,7 @@ fn word_of<T: Copy>(spec: &LayerSpec, name: &str, all: &[(&str, T)]) -> Result<T
 mod tests {
     use super::*;
     use crate::layer::catalog::{self, OptionKind};
+    use crate::scenario::check::{Request, from_arguments};
 
     fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {
@@ -336,6 +357,21 @@ mod tests {
         };
         assert!(words("cache").iter().all(|word| cache_of(&vm(&[("cache", word)])).is_ok()));
         assert!(words("aio").iter().all(|word| aio_of(&vm(&[("aio", word)])).is_ok()));
+    }
+
+    #[test]
+    fn the_guests_of_a_scenario_share_one_accelerator() {
+        let asked = |layers: &[&str]| {
+            let stacks: Vec<String> =
+                layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+            requested(&from_arguments(&stacks, &Request::default()).unwrap())
+        };
+        assert_eq!(asked(&["", " | loop"]).unwrap(), None);
+        assert_eq!(asked(&[" | vm", " | vm(cache=unsafe)"]).unwrap(), Some(Requested::Auto));
+        assert_eq!(asked(&["", " | vm(accel=tcg)"]).unwrap(), Some(Requested::Tcg));
+        let error = asked(&[" | vm(accel=kvm)", "", " | vm"]).unwrap_err();
+        assert!(error.to_string().contains("share one accelerator; hint: "), "{error}");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
     }
 
     #[test]
