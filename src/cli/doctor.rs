@@ -8,9 +8,12 @@ use crate::host::Missing;
 use crate::host::facts::{self, Facts};
 use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
+use crate::measure::survey::needs_of;
+use crate::scenario::check::{Request, from_arguments};
 use crate::units::show_bytes;
 use anyhow::Result;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,26 +35,41 @@ pub struct Options {
 struct Capability {
     name: &'static str,
     what: &'static str,
-    /// Names in `needs::ALL`.
-    needs: &'static [&'static str],
+    /// A stack whose own needs it has; empty for none.
+    stack: &'static str,
+    /// More names in `needs::ALL`.
+    more: &'static [&'static str],
+}
+
+const fn stack(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
+    Capability { name, what, stack, more: &[] }
+}
+
+const fn listed(name: &'static str, what: &'static str, more: &'static [&'static str]) -> Capability {
+    Capability { name, what, stack: "", more }
 }
 
 const CAPABILITIES: &[Capability] = &[
-    Capability { name: "file", what: "a file against itself and a known delay", needs: &["folder", "space"] },
-    Capability { name: "uring", what: "engine io_uring", needs: &["io_uring"] },
-    Capability { name: "fio", what: "engine fio", needs: &["fio"] },
-    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root"] },
-    Capability { name: "loop", what: "layer loop", needs: &["root", "losetup", "loop-devices"] },
-    Capability { name: "fs(xfs)", what: "layer fs(xfs)", needs: &["root", "mkfs.xfs"] },
-    Capability { name: "fs(ext4)", what: "layer fs(ext4)", needs: &["root", "mkfs.ext4"] },
-    Capability { name: "guest", what: "a QEMU guest, emulated or not", needs: &["qemu", "guest-kernel"] },
-    Capability {
-        name: "guest-kvm",
-        what: "a guest at the CPU's own speed",
-        needs: &["qemu", "guest-kernel", "kvm"],
-    },
-    Capability { name: "ssh", what: "another machine, over ssh", needs: &["ssh"] },
+    listed("file", "a file against itself and a known delay", &["folder", "space"]),
+    listed("uring", "engine io_uring", &["io_uring"]),
+    stack("fio", "engine fio", "/dev/x | engine(fio)"),
+    listed("device", "block devices: openers, signatures", &["root"]),
+    stack("loop", "layer loop", "/dev/x | loop"),
+    stack("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
+    stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+    stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
+    Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
+    stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
+
+impl Capability {
+    fn needs(&self) -> BTreeSet<&'static str> {
+        // The stacks of the table parse, see its test; an empty one does not, and has no needs.
+        let scenario = from_arguments(&[self.stack.to_owned()], &Request::default());
+        let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
+        of_stack.into_iter().chain(self.more.iter().copied()).collect()
+    }
+}
 
 /// The main job: one command that measures a file against what lies above it.
 const MAIN_JOB: &str = "file";
@@ -157,7 +175,8 @@ fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> D
         .filter_map(|need| Some(Lack { need: need.id, missing: need.missing(probe)? }))
         .collect();
     let lacks = |ability: &Capability| -> Vec<&'static str> {
-        missing.iter().map(|lack| lack.need).filter(|need| ability.needs.contains(need)).collect()
+        let needs = ability.needs();
+        missing.iter().map(|lack| lack.need).filter(|need| needs.contains(need)).collect()
     };
     let capabilities = CAPABILITIES
         .iter()
@@ -334,6 +353,7 @@ mod tests {
     use crate::host::block::Identity;
     use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
+    use crate::layer::catalog::{self, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {
@@ -404,9 +424,28 @@ mod tests {
     #[test]
     fn every_capability_names_needs_that_exist() {
         for ability in CAPABILITIES {
-            assert!(ability.needs.iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
+            assert!(!ability.needs().is_empty(), "{}: {:?}", ability.name, ability.stack);
+            assert!(ability.needs().iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
         }
         assert!(CAPABILITIES.iter().any(|ability| ability.name == MAIN_JOB));
+    }
+
+    #[test]
+    fn every_layer_that_needs_something_is_a_capability() {
+        let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
+        for layer in catalog::ALL {
+            let main = layer.positional.and_then(|name| layer.option(name));
+            let words = match main.map(|option| option.kind) {
+                Some(OptionKind::Word(words)) => words.iter().map(|word| format!("({word})")).collect(),
+                _ if layer.one_of.is_empty() => vec![String::new()],
+                _ => vec!["(1)".into()],
+            };
+            for word in words {
+                let text = format!("/dev/x | {}{word}", layer.name);
+                let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
+                assert!(needs_of(&scenario).is_subset(&told), "{text}");
+            }
+        }
     }
 
     #[test]
