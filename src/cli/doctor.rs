@@ -9,6 +9,7 @@ use crate::host::facts::{self, Facts};
 use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::measure::survey::needs_of;
+use crate::report;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::show_bytes;
 use anyhow::Result;
@@ -326,24 +327,12 @@ fn device_lines(device: &DeviceLine) -> String {
 /// than a line stands alone: it may have to be copied.
 fn wrapped(first: &str, text: &str) -> String {
     let indent = first.chars().count();
-    let (mut lines, mut line) = (String::new(), first.to_owned());
-    let mut length = indent;
-    for word in text.split_whitespace() {
-        let glue = usize::from(length > indent);
-        if length > indent && length + glue + word.chars().count() > WIDTH {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = " ".repeat(indent);
-            length = indent;
-        }
-        if length > indent {
-            line.push(' ');
-            length += 1;
-        }
-        line.push_str(word);
-        length += word.chars().count();
-    }
-    format!("{lines}{}\n", line.trim_end())
+    let paragraph = report::wrapped(text, WIDTH.saturating_sub(indent), "");
+    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{first}{line}"),
+        _ => format!("{:indent$}{line}", ""),
+    });
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 #[cfg(test)]
@@ -367,11 +356,7 @@ mod tests {
 
     fn devices() -> Vec<(PathBuf, Result<Inspection>)> {
         let mut used = device("sda", Some("WD-1"));
-        used.occupied.push(Finding {
-            kind: Use::Mounted,
-            text: "sda2 is mounted at / (ext4)".into(),
-            pid: None,
-        });
+        used.occupied.push(Finding { kind: Use::Mounted, text: "sda2 is mounted at / (ext4)".into() });
         used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
         let mut nameless = device("zram0", None);
         nameless

@@ -62,8 +62,6 @@ pub struct Finding {
     pub kind: Use,
     /// A clause for people: `mounted at /srv (ext4)`.
     pub text: String,
-    /// The process, if it is one.
-    pub pid: Option<u32>,
 }
 
 /// Kinds of use.
@@ -263,7 +261,6 @@ fn check_exclusive(found: &mut Inspection) {
         Err(rustix::io::Errno::BUSY) => found.occupied.push(Finding {
             kind: Use::Exclusive,
             text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
-            pid: None,
         }),
         Err(error) => found.unchecked.push(Unchecked {
             check: Check::Exclusive,
@@ -296,7 +293,6 @@ fn check_sole_opener(found: &mut Inspection, file: &File) {
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
             kind: Use::Open,
             text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
-            pid: None,
         }),
         // No leases on this file system, or another's file: /proc alone has to do.
         Ok(false) | Err(_) => {}

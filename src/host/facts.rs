@@ -516,7 +516,7 @@ mod tests {
     #[test]
     fn nothing_at_all_is_all_unknown() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let facts = gather_from(&Probe::made_up(folder.path()), &[]);
+        let facts = gather_from(&Probe::of_files(folder.path()), &[]);
         assert_eq!(facts, Facts::default());
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Machine {
 impl Machine {
     fn new(files: &[(&str, &str)]) -> Machine {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let probe = Probe::made_up(folder.path());
+        let probe = Probe::of_files(folder.path());
         let machine = Machine { folder, probe };
         machine.put(files);
         machine

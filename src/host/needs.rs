@@ -267,7 +267,7 @@ mod tests {
     fn a_complete_machine_lacks_nothing_and_an_empty_one_almost_everything() {
         assert_eq!(lacking(&complete_server().probe), Vec::<&str>::new());
         let folder = tempfile::tempdir().expect("temporary folder");
-        let mut probe = Probe::made_up(folder.path());
+        let mut probe = Probe::of_files(folder.path());
         probe.euid = 1000;
         probe.io_uring = Err("operation not permitted".into());
         probe.folder = Err("folder /x does not exist".into());

@@ -85,8 +85,8 @@ impl Probe {
         }
     }
 
-    /// A machine made of the files below `root`, with no program, for tests.
-    pub fn made_up(root: &Path) -> Probe {
+    /// The files below `root` alone, no program and nothing asked: a guest, or a machine made up for a test.
+    pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
             euid: 0,
@@ -230,7 +230,7 @@ mod tests {
     fn an_empty_file_is_unknown() {
         let dir = tempfile::tempdir().expect("temporary folder");
         std::fs::write(dir.path().join("empty"), " \n\0").expect("write");
-        let probe = Probe::made_up(dir.path());
+        let probe = Probe::of_files(dir.path());
         assert_eq!(probe.read("/empty"), None);
         assert_eq!(probe.read("/absent"), None);
     }
