@@ -1,11 +1,10 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
 //! taken down first; what it measured counts.
 
-use super::run::{Before, finish, session};
+use super::run::{Before, finish, guest_parts, session};
 use super::{report, say};
 use crate::bill::run::RunData;
 use crate::exit::{DONE, Failed};
-use crate::layer::guest;
 use crate::measure::rounds::Progress;
 use crate::measure::session::now;
 use crate::measure::sets::{layout, not_resumable};
@@ -54,7 +53,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let before = before(&scenario, &data);
     survey::check_needs(&scenario)?;
     let survey = survey::look(&scenario, &layout(&scenario))?;
-    let parts = guest::requested(&scenario)?.map(guest::Parts::obtain).transpose()?;
+    let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
     store.append(&Record::Resumed { at: now() })?;
     let result = session(&scenario, store, &dir, &id, parts, survey, before);

@@ -72,11 +72,12 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
 pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
-    let guest = guest::requested(scenario)?;
+    // Asked first: two accelerators are bad input, whatever the machine lacks.
+    guest::requested(scenario)?;
     survey::check_needs(scenario)?;
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
-    let guest_parts = guest.map(guest::Parts::obtain).transpose()?;
+    let guest_parts = guest_parts(scenario)?;
     let id = store::new_id();
     let tag = RunTag { run_id: id.clone(), run_dir: runs.join(&id) };
     let found = &survey.found;
@@ -147,6 +148,14 @@ pub fn session(
         left_to_write: None,
     };
     session.run()
+}
+
+/// What guests are made of, if the scenario has any.
+///
+/// # Errors
+/// As [`guest::requested`]; an unmet need: no QEMU, no kernel.
+pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
+    guest::requested(scenario)?.map(guest::Parts::obtain).transpose()
 }
 
 /// Set by the first Ctrl-C (or a hang-up, or SIGTERM); the run then ends in order.
