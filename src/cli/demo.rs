@@ -5,7 +5,7 @@ use super::{columns, doctor, report, run, say};
 use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use crate::guard::marker;
-use crate::host::needs;
+use crate::measure::survey;
 use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::{GIB, MIB, show_bytes};
@@ -93,7 +93,8 @@ impl Demo<'_> {
 
     /// (b) A bill with a delay in it that nobody was told.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        let lacking = needs::missing(&["root", "losetup", "loop-devices", "mkfs.xfs"], &self.dir());
+        let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
+        let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
         for missing in &lacking {
@@ -104,7 +105,6 @@ impl Demo<'_> {
         }
         let hidden = hidden_cost()?;
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
-        let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
         say(&report::render(std::slice::from_ref(&dir), "terminal", columns())?)?;
@@ -139,17 +139,17 @@ impl Demo<'_> {
     /// (c) A guest over the file; no headline where its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
         say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
-        let lacking = needs::missing(&["qemu", "guest-kernel"], &self.dir());
-        if !lacking.is_empty() {
-            return lacking.iter().try_for_each(|missing| {
-                say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command))
-            });
-        }
         let scenario = self.scenario(
             &["", " | vm(memory=256MiB)"],
             false,
             &[("slice", "50ms"), ("min_time", "10s"), ("budget", "25s")],
         )?;
+        let lacking = survey::missing(&scenario);
+        if !lacking.is_empty() {
+            return lacking.iter().try_for_each(|missing| {
+                say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command))
+            });
+        }
         match self.measure(&scenario) {
             Ok(dir) => {
                 self.tell_verdicts(&dir)?;

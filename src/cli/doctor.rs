@@ -6,12 +6,15 @@ use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
 use crate::host::Missing;
 use crate::host::facts::{self, Facts};
-use crate::host::kvm::KvmState;
 use crate::host::needs;
-use crate::host::probe::Probe;
+use crate::host::probe::{GuestProbe, Probe};
+use crate::measure::survey::needs_of;
+use crate::report;
+use crate::scenario::check::{Request, from_arguments};
 use crate::units::show_bytes;
 use anyhow::Result;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,26 +36,41 @@ pub struct Options {
 struct Capability {
     name: &'static str,
     what: &'static str,
-    /// Names in `needs::ALL`.
-    needs: &'static [&'static str],
+    /// A stack whose own needs it has; empty for none.
+    stack: &'static str,
+    /// More names in `needs::ALL`.
+    more: &'static [&'static str],
+}
+
+const fn stack(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
+    Capability { name, what, stack, more: &[] }
+}
+
+const fn listed(name: &'static str, what: &'static str, more: &'static [&'static str]) -> Capability {
+    Capability { name, what, stack: "", more }
 }
 
 const CAPABILITIES: &[Capability] = &[
-    Capability { name: "file", what: "a file against itself and a known delay", needs: &["folder", "space"] },
-    Capability { name: "uring", what: "engine io_uring", needs: &["io_uring"] },
-    Capability { name: "fio", what: "engine fio", needs: &["fio"] },
-    Capability { name: "device", what: "block devices: openers, signatures", needs: &["root"] },
-    Capability { name: "loop", what: "layer loop", needs: &["root", "losetup", "loop-devices"] },
-    Capability { name: "fs(xfs)", what: "layer fs(xfs)", needs: &["root", "mkfs.xfs"] },
-    Capability { name: "fs(ext4)", what: "layer fs(ext4)", needs: &["root", "mkfs.ext4"] },
-    Capability { name: "guest", what: "a QEMU guest, emulated or not", needs: &["qemu", "guest-kernel"] },
-    Capability {
-        name: "guest-kvm",
-        what: "a guest at the CPU's own speed",
-        needs: &["qemu", "guest-kernel", "kvm"],
-    },
-    Capability { name: "ssh", what: "another machine, over ssh", needs: &["ssh"] },
+    listed("file", "a file against itself and a known delay", &["folder", "space"]),
+    listed("uring", "engine io_uring", &["io_uring"]),
+    stack("fio", "engine fio", "/dev/x | engine(fio)"),
+    listed("device", "block devices: openers, signatures", &["root"]),
+    stack("loop", "layer loop", "/dev/x | loop"),
+    stack("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
+    stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+    stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
+    Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
+    stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
+
+impl Capability {
+    fn needs(&self) -> BTreeSet<&'static str> {
+        // The stacks of the table parse, see its test; an empty one does not, and has no needs.
+        let scenario = from_arguments(&[self.stack.to_owned()], &Request::default());
+        let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
+        of_stack.into_iter().chain(self.more.iter().copied()).collect()
+    }
+}
 
 /// The main job: one command that measures a file against what lies above it.
 const MAIN_JOB: &str = "file";
@@ -104,13 +122,13 @@ struct DeviceLine {
     carries: Option<Vec<String>>,
 }
 
-/// Runs the command. `kvm` tells what /dev/kvm is worth; it is asked once.
+/// Runs the command. `guest` tells what there is for guests.
 ///
 /// # Errors
 /// When a required name is unknown, or the output cannot be written.
-pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Write) -> Result<u8> {
+pub fn run(options: &Options, guest: GuestProbe, out: &mut dyn Write) -> Result<u8> {
     check_names(&options.require)?;
-    let probe = Probe::here(&options.dir, kvm());
+    let probe = Probe::here(&options.dir, guest);
     let diagnosis = diagnose(&probe, list_devices(&probe));
     if options.json {
         serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
@@ -123,7 +141,7 @@ pub fn run(options: &Options, kvm: impl FnOnce() -> KvmState, out: &mut dyn Writ
 
 /// What is lacking here, a line each, for the demo.
 pub fn missing_lines(dir: &Path) -> String {
-    let probe = Probe::here(dir, crate::layer::guest::vm::kvm_state());
+    let probe = Probe::here(dir, crate::layer::guest::FINDINGS);
     let line = |need: &needs::Need| {
         let missing = need.missing(&probe)?;
         Some(format!("    {} ({}): {}\n", missing.what, missing.why, missing.command))
@@ -158,7 +176,8 @@ fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> D
         .filter_map(|need| Some(Lack { need: need.id, missing: need.missing(probe)? }))
         .collect();
     let lacks = |ability: &Capability| -> Vec<&'static str> {
-        missing.iter().map(|lack| lack.need).filter(|need| ability.needs.contains(need)).collect()
+        let needs = ability.needs();
+        missing.iter().map(|lack| lack.need).filter(|need| needs.contains(need)).collect()
     };
     let capabilities = CAPABILITIES
         .iter()
@@ -308,24 +327,12 @@ fn device_lines(device: &DeviceLine) -> String {
 /// than a line stands alone: it may have to be copied.
 fn wrapped(first: &str, text: &str) -> String {
     let indent = first.chars().count();
-    let (mut lines, mut line) = (String::new(), first.to_owned());
-    let mut length = indent;
-    for word in text.split_whitespace() {
-        let glue = usize::from(length > indent);
-        if length > indent && length + glue + word.chars().count() > WIDTH {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = " ".repeat(indent);
-            length = indent;
-        }
-        if length > indent {
-            line.push(' ');
-            length += 1;
-        }
-        line.push_str(word);
-        length += word.chars().count();
-    }
-    format!("{lines}{}\n", line.trim_end())
+    let paragraph = report::wrapped(text, WIDTH.saturating_sub(indent), "");
+    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{first}{line}"),
+        _ => format!("{:indent$}{line}", ""),
+    });
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 #[cfg(test)]
@@ -333,7 +340,9 @@ mod tests {
     use super::*;
     use crate::guard::inspect::{Finding, Signature, Unchecked, Use};
     use crate::host::block::Identity;
+    use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
+    use crate::layer::catalog::{self, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {
@@ -347,11 +356,7 @@ mod tests {
 
     fn devices() -> Vec<(PathBuf, Result<Inspection>)> {
         let mut used = device("sda", Some("WD-1"));
-        used.occupied.push(Finding {
-            kind: Use::Mounted,
-            text: "sda2 is mounted at / (ext4)".into(),
-            pid: None,
-        });
+        used.occupied.push(Finding { kind: Use::Mounted, text: "sda2 is mounted at / (ext4)".into() });
         used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
         let mut nameless = device("zram0", None);
         nameless
@@ -374,6 +379,12 @@ mod tests {
     fn a_server_without_anything_as_a_user() {
         let mut machine = server();
         machine.probe.euid = 1000;
+        machine.probe.guest = GuestProbe {
+            kvm: || KvmState::Absent("there is no /dev/kvm".into()),
+            qemu: || Err("qemu-system-x86_64 is not installed".into()),
+            kernel: || Err("no kernel can be read".into()),
+            io_uring: || Err("qemu-system-x86_64 is not installed".into()),
+        };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
@@ -385,7 +396,7 @@ mod tests {
     fn required_names() {
         let machine = complete_server();
         let mut probe = machine.probe.clone();
-        probe.kvm = KvmState::Emulated("20 ms".into());
+        probe.guest.kvm = || KvmState::Emulated("20 ms".into());
         let diagnosis = diagnose(&probe, Vec::new());
         assert_eq!(verdict(&diagnosis, &[]), exit::DONE);
         assert_eq!(verdict(&diagnosis, &["guest".into()]), exit::DONE);
@@ -398,9 +409,28 @@ mod tests {
     #[test]
     fn every_capability_names_needs_that_exist() {
         for ability in CAPABILITIES {
-            assert!(ability.needs.iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
+            assert!(!ability.needs().is_empty(), "{}: {:?}", ability.name, ability.stack);
+            assert!(ability.needs().iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
         }
         assert!(CAPABILITIES.iter().any(|ability| ability.name == MAIN_JOB));
+    }
+
+    #[test]
+    fn every_layer_that_needs_something_is_a_capability() {
+        let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
+        for layer in catalog::ALL {
+            let main = layer.positional.and_then(|name| layer.option(name));
+            let words = match main.map(|option| option.kind) {
+                Some(OptionKind::Word(words)) => words.iter().map(|word| format!("({word})")).collect(),
+                _ if layer.one_of.is_empty() => vec![String::new()],
+                _ => vec!["(1)".into()],
+            };
+            for word in words {
+                let text = format!("/dev/x | {}{word}", layer.name);
+                let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
+                assert!(needs_of(&scenario).is_subset(&told), "{text}");
+            }
+        }
     }
 
     #[test]
@@ -408,7 +438,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let options = |json| Options { json, require: Vec::new(), dir: folder.path().to_owned() };
         let (mut text, mut json) = (Vec::new(), Vec::new());
-        let absent = || KvmState::Absent("not asked".into());
+        let absent = GuestProbe::NOT_ASKED;
         let code = run(&options(false), absent, &mut text).expect("doctor");
         assert_eq!(run(&options(true), absent, &mut json).expect("doctor"), code);
         let value: serde_json::Value = serde_json::from_slice(&json).expect("JSON");

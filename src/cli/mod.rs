@@ -14,7 +14,7 @@ mod resume;
 mod run;
 
 use crate::exit::{self, DONE};
-use crate::layer::guest::vm;
+use crate::layer::guest;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -87,7 +87,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
-        Command::Doctor(args) => doctor::run(&args, vm::kvm_state, &mut std::io::stdout().lock()),
+        Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }

@@ -4,13 +4,13 @@
 use super::asked::Asked;
 use super::say;
 use crate::exit::{DONE, UNMET_NEED};
-use crate::layer::guest;
+use crate::layer::guest::{self, Requested};
 use crate::measure::plan::Ground;
 use crate::measure::sets::layout;
 use crate::measure::survey;
 use crate::scenario::Scenario;
 use crate::step::{RunTag, Step};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.
@@ -23,30 +23,38 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input; unmet needs are listed in the plan, and then the exit code says so.
+/// Bad input; KVM that was demanded and is not there. Other unmet needs are listed in the plan, and then the
+/// exit code says so.
 pub fn run(args: &Args) -> Result<u8> {
     let scenario = args.asked.scenario()?;
-    say(&show(&scenario, std::io::stdout().is_terminal())?)?;
-    Ok(if survey::check_needs(&scenario).is_ok() { DONE } else { UNMET_NEED })
+    let guest = guest::requested(&scenario)?;
+    let lacking = survey::check_needs(&scenario).err();
+    say(&show(&scenario, guest, lacking.as_ref(), std::io::stdout().is_terminal())?)?;
+    Ok(if lacking.is_none() { DONE } else { UNMET_NEED })
 }
 
-/// The plan as text.
+/// The plan as text, after what is lacking.
 ///
 /// # Errors
-/// Bad input.
-pub fn show(scenario: &Scenario, colour: bool) -> Result<String> {
+/// Bad input; KVM that was demanded and is not there.
+fn show(
+    scenario: &Scenario,
+    guest: Option<Requested>,
+    lacking: Option<&Error>,
+    colour: bool,
+) -> Result<String> {
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
     let ground = Ground {
         scenario,
         layout: &layout,
         found: &survey.found,
-        guest_parts: guest::Parts::for_plan(scenario),
+        guest_parts: guest.map(guest::Parts::for_plan).transpose()?,
         tag: RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() },
     };
     ground.bounds()?;
     let mut text = String::new();
-    if let Err(missing) = survey::check_needs(scenario) {
+    if let Some(missing) = lacking {
         text += &format!("{missing:#}\n\n");
     }
     scenario.notes.iter().for_each(|note| text += &format!("note: {note}\n"));

@@ -72,6 +72,8 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
 pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
+    // Asked first: two accelerators are bad input, whatever the machine lacks.
+    guest::requested(scenario)?;
     survey::check_needs(scenario)?;
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
@@ -135,30 +137,9 @@ pub fn session(
 /// What guests are made of, if the scenario has any.
 ///
 /// # Errors
-/// An unmet need: no QEMU, no kernel.
+/// As [`guest::requested`]; an unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
-    check_one_accel(scenario)?;
-    let accel = scenario
-        .stacks
-        .iter()
-        .flat_map(|stack| &stack.layers)
-        .find(|spec| spec.name == "vm")
-        .map(guest::wanted_accel);
-    accel.map(guest::Parts::obtain).transpose()
-}
-
-/// One kernel image and one accelerator serve all guests of a run.
-fn check_one_accel(scenario: &Scenario) -> Result<()> {
-    let vms = scenario.stacks.iter().flat_map(|stack| &stack.layers).filter(|spec| spec.name == "vm");
-    let mut wanted: Vec<_> = vms.map(|spec| (guest::wanted_accel(spec), spec.origin.clone())).collect();
-    wanted.dedup_by_key(|(accel, _)| *accel);
-    match wanted.as_slice() {
-        [_, (_, origin), ..] => Err(Failed::input(format!(
-            "{origin}: the guests of a run share one accelerator; hint: compare accelerators in two runs"
-        ))
-        .into()),
-        _ => Ok(()),
-    }
+    guest::requested(scenario)?.map(guest::Parts::obtain).transpose()
 }
 
 /// Set by the first Ctrl-C (or a hang-up, or SIGTERM); the run then ends in order.

@@ -5,8 +5,7 @@ use super::marker::{self, Marker};
 use super::{kernel_users, mounts, openers, sample, signature};
 use crate::exit::Failed;
 use crate::host::block::{self, BlockNode, Identity};
-use crate::host::kvm::KvmState;
-use crate::host::probe::Probe;
+use crate::host::probe::{GuestProbe, Probe};
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -63,8 +62,6 @@ pub struct Finding {
     pub kind: Use,
     /// A clause for people: `mounted at /srv (ext4)`.
     pub text: String,
-    /// The process, if it is one.
-    pub pid: Option<u32>,
 }
 
 /// Kinds of use.
@@ -145,7 +142,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
 /// # Errors
 /// As [`inspect`].
 pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
-    let probe = Probe::here(Path::new("/"), KvmState::Absent("not asked".into()));
+    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
@@ -264,7 +261,6 @@ fn check_exclusive(found: &mut Inspection) {
         Err(rustix::io::Errno::BUSY) => found.occupied.push(Finding {
             kind: Use::Exclusive,
             text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
-            pid: None,
         }),
         Err(error) => found.unchecked.push(Unchecked {
             check: Check::Exclusive,
@@ -297,7 +293,6 @@ fn check_sole_opener(found: &mut Inspection, file: &File) {
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
             kind: Use::Open,
             text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
-            pid: None,
         }),
         // No leases on this file system, or another's file: /proc alone has to do.
         Ok(false) | Err(_) => {}

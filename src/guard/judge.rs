@@ -24,8 +24,6 @@ pub enum Intent {
 pub struct Permit {
     /// What a reader of the results must know.
     pub warnings: Vec<String>,
-    /// Signatures that will be destroyed, by consent.
-    pub destroys: Vec<String>,
 }
 
 /// The target may not be used as meant.
@@ -65,7 +63,7 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
     }
     let verdict = match (intent, &found.kind) {
         (Intent::Read, _) => {
-            return Ok(Permit { warnings: read_warnings(found), destroys: Vec::new() });
+            return Ok(Permit { warnings: read_warnings(found) });
         }
         (Intent::Write, Kind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
@@ -118,7 +116,7 @@ fn judge_file(found: &Inspection) -> Verdict {
             marker.run_id
         ),
     };
-    conclude(reasons, Some(hint), found, Vec::new())
+    conclude(reasons, Some(hint), found)
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
@@ -138,12 +136,7 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     }
     if !reasons.is_empty() {
         // No hint how to consent: consent does not open what is in use.
-        return conclude(
-            reasons,
-            Some("name another device, or stop what uses it".into()),
-            found,
-            Vec::new(),
-        );
+        return conclude(reasons, Some("name another device, or stop what uses it".into()), found);
     }
     judge_consent(found, consent)
 }
@@ -151,16 +144,16 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
 fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
     let names: BTreeSet<&str> = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let Some(word) = consent_word(&found.identity) else {
-        return conclude(vec![nameless(&found.identity)], None, found, Vec::new());
+        return conclude(vec![nameless(&found.identity)], None, found);
     };
     let hint = Some(destroy_option(word, &names));
     if let Some(reason) = consent.iter().find_map(|given| ambiguous(&found.identity, given)) {
-        return conclude(vec![reason], hint, found, Vec::new());
+        return conclude(vec![reason], hint, found);
     }
     let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial)) else {
         let mut reasons = vec!["its destruction is not consented to".to_owned()];
         reasons.extend(carried(found, &names));
-        return conclude(reasons, hint, found, Vec::new());
+        return conclude(reasons, hint, found);
     };
     let unnamed: BTreeSet<&str> = names
         .iter()
@@ -168,21 +161,16 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
         .filter(|name| !given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(name)))
         .collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
-    conclude(reasons, hint, found, names.into_iter().map(str::to_owned).collect())
+    conclude(reasons, hint, found)
 }
 
-fn conclude(
-    reasons: Vec<String>,
-    hint: Option<String>,
-    found: &Inspection,
-    destroys: Vec<String>,
-) -> Verdict {
+fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection) -> Verdict {
     if !reasons.is_empty() {
         return Err((reasons, hint));
     }
     let warnings =
         found.unchecked.iter().map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
-    Ok(Permit { warnings: warnings.collect(), destroys })
+    Ok(Permit { warnings: warnings.collect() })
 }
 
 fn used(occupied: &[Finding]) -> Vec<String> {
@@ -288,7 +276,7 @@ mod tests {
     }
 
     fn using(kind: Use, text: &str) -> Finding {
-        Finding { kind, text: text.into(), pid: None }
+        Finding { kind, text: text.into() }
     }
 
     fn file_of_ours() -> Inspection {

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 fn finding(kind: Use, text: String) -> Finding {
-    Finding { kind, text, pid: None }
+    Finding { kind, text }
 }
 
 /// Swap space on the target: /proc/swaps names files and devices.

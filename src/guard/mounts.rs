@@ -22,7 +22,7 @@ pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>,
                 if elsewhere { format!(" in the mount namespace of process {pid}") } else { String::new() };
             let text = format!("{name} is mounted at {} ({}){place}", mount.point.display(), mount.kind);
             if !found.iter().any(|known| known.text == text) {
-                found.push(Finding { kind: Use::Mounted, text, pid: elsewhere.then_some(pid) });
+                found.push(Finding { kind: Use::Mounted, text });
             }
         }
     }

@@ -43,7 +43,7 @@ pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
                 let text = format!("{name} is open in process {pid} ({})", comm());
-                found.push(Finding { kind: Use::Open, text, pid: Some(pid) });
+                found.push(Finding { kind: Use::Open, text });
             }
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {

@@ -1,8 +1,7 @@
 //! Facts of a place, recorded with every run. Each is read on its own: what is not there is `None`,
 //! and gathering never fails, also in a guest that has nothing but /proc and /sys.
 
-use super::kvm::KvmState;
-use super::probe::Probe;
+use super::probe::{GuestProbe, Probe};
 use super::{block, mounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,7 +184,7 @@ pub const TOOLS: &[&str] =
 
 /// Facts of this machine and of these files and devices.
 pub fn gather(targets: &[PathBuf]) -> Facts {
-    gather_from(&Probe::here(Path::new("/"), KvmState::Absent("not asked".into())), targets)
+    gather_from(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), targets)
 }
 
 /// Facts of the machine that the probe sees.
@@ -517,7 +516,7 @@ mod tests {
     #[test]
     fn nothing_at_all_is_all_unknown() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let facts = gather_from(&Probe::made_up(folder.path()), &[]);
+        let facts = gather_from(&Probe::of_files(folder.path()), &[]);
         assert_eq!(facts, Facts::default());
     }
 

@@ -2,8 +2,7 @@
 //! where the kernel does not tell; never a zero in its place.
 
 use super::facts::{device_chain, memory_bytes};
-use super::kvm::KvmState;
-use super::probe::Probe;
+use super::probe::{GuestProbe, Probe};
 use crate::store::record::CpuTimes;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ pub struct Gauges {
 
 impl Default for Gauges {
     fn default() -> Self {
-        Gauges { probe: Probe::here(Path::new("/"), KvmState::Absent("not asked".into())) }
+        Gauges { probe: Probe::here(Path::new("/"), GuestProbe::NOT_ASKED) }
     }
 }
 

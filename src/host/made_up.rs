@@ -1,6 +1,7 @@
 //! Made-up machines for tests: folders with the files of /proc and /sys that matter.
 
-use super::probe::{Probe, Programs, Space};
+use super::kvm::KvmState;
+use super::probe::{GuestProbe, Probe, Programs, Space};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -14,7 +15,7 @@ pub(crate) struct Machine {
 impl Machine {
     fn new(files: &[(&str, &str)]) -> Machine {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let probe = Probe::made_up(folder.path());
+        let probe = Probe::of_files(folder.path());
         let machine = Machine { folder, probe };
         machine.put(files);
         machine
@@ -176,12 +177,8 @@ pub(crate) fn complete_server() -> Machine {
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
     machine.probe.space = Some(Space { total: 1 << 40, free: 1 << 39 });
-    machine.probe.kvm = super::kvm::KvmState::Works;
-    machine.put(&[
-        ("/boot/vmlinuz-6.1.0-18-amd64", "kernel"),
-        ("/lib/modules/6.1.0-18-amd64/modules.dep", ""),
-        ("/dev/loop-control", ""),
-        ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n"),
-    ]);
+    machine.probe.guest =
+        GuestProbe { kvm: || KvmState::Works, qemu: || Ok(()), kernel: || Ok(()), io_uring: || Ok(()) };
+    machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

@@ -2,8 +2,7 @@
 //! only reads; nothing is installed or changed.
 
 use super::Missing;
-use super::kvm::KvmState;
-use super::probe::Probe;
+use super::probe::{GuestProbe, Probe};
 use crate::units::show_bytes;
 use std::path::Path;
 
@@ -111,9 +110,9 @@ pub const ALL: &[Need] = &[
         supply: &[
             debian("apt-get install qemu-system-x86"),
             fedora("dnf install qemu-system-x86-core"),
-            everywhere("install QEMU 4.0 or newer (qemu-system-x86_64)"),
+            everywhere("install QEMU (qemu-system-x86_64)"),
         ],
-        check: qemu,
+        check: |probe| (probe.guest.qemu)().err(),
     },
     Need {
         id: "kvm",
@@ -121,16 +120,28 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation",
         )],
-        check: |probe| probe.kvm.trouble(),
+        check: |probe| (probe.guest.kvm)().trouble(),
     },
     Need {
         id: "guest-kernel",
         why: "to boot a guest",
         supply: &[
-            debian("apt-get install linux-image-amd64, or make /boot/vmlinuz-* readable (sudo chmod +r)"),
+            debian(
+                "apt-get update (a kernel package is then fetched, not installed), or make /boot/vmlinuz-* readable (sudo chmod +r)",
+            ),
+            fedora("dnf install kernel-core"),
+            Supply { distribution: "arch", command: "pacman -S linux" },
             everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
         ],
-        check: guest_kernel,
+        check: |probe| (probe.guest.kernel)().err(),
+    },
+    Need {
+        id: "qemu-io_uring",
+        why: "for vm(aio=io_uring)",
+        supply: &[everywhere(
+            "a QEMU built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
+        )],
+        check: |probe| (probe.guest.io_uring)().err(),
     },
     Need {
         id: "ssh",
@@ -170,8 +181,8 @@ pub fn by_id(id: &str) -> Option<&'static Need> {
 }
 
 /// What of these needs is unmet on this machine; files would go to `dir`.
-pub fn missing(ids: &[&str], dir: &Path) -> Vec<Missing> {
-    let probe = Probe::here(dir, KvmState::Absent("not asked".into()));
+pub fn missing(ids: &[&str], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
+    let probe = Probe::here(dir, guest);
     ids.iter().filter_map(|id| by_id(id)?.missing(&probe)).collect()
 }
 
@@ -229,48 +240,11 @@ fn io_uring(probe: &Probe) -> Option<String> {
     })
 }
 
-fn qemu(probe: &Probe) -> Option<String> {
-    if let Some(missing) = program(probe, "qemu-system-x86_64") {
-        return Some(missing);
-    }
-    let Some(line) = probe.version("qemu-system-x86_64") else {
-        return Some("qemu-system-x86_64 does not tell its version".into());
-    };
-    let major = line.split_whitespace().find_map(|word| word.split_once('.')?.0.parse::<u32>().ok());
-    match major {
-        Some(4..) => None,
-        Some(_) => Some(format!("QEMU is older than 4.0 ({line})")),
-        None => Some(format!("qemu-system-x86_64 tells no version that is known ({line})")),
-    }
-}
-
-/// A kernel to boot: one that is readable and has its modules, or Debian's package, which is unpacked and
-/// never installed.
-fn guest_kernel(probe: &Probe) -> Option<String> {
-    let kernels: Vec<String> = probe
-        .names("/boot")
-        .into_iter()
-        .filter_map(|name| Some(name.strip_prefix("vmlinuz-")?.to_owned()))
-        .collect();
-    let usable = |release: &String| {
-        std::fs::File::open(probe.at(format!("/boot/vmlinuz-{release}"))).is_ok()
-            && probe.at(format!("/lib/modules/{release}")).exists()
-    };
-    let from_package = probe.program("apt-get").is_some() && probe.program("dpkg-deb").is_some();
-    if from_package || kernels.iter().any(usable) {
-        return None;
-    }
-    Some(match kernels.is_empty() {
-        true => "there is no kernel in /boot".into(),
-        false => "no kernel in /boot is readable and has its modules".into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::kvm::KvmState;
     use super::super::made_up::complete_server;
-    use super::super::probe::{Programs, Space};
+    use super::super::probe::Space;
     use super::*;
 
     fn lacking(probe: &Probe) -> Vec<&'static str> {
@@ -293,7 +267,7 @@ mod tests {
     fn a_complete_machine_lacks_nothing_and_an_empty_one_almost_everything() {
         assert_eq!(lacking(&complete_server().probe), Vec::<&str>::new());
         let folder = tempfile::tempdir().expect("temporary folder");
-        let mut probe = Probe::made_up(folder.path());
+        let mut probe = Probe::of_files(folder.path());
         probe.euid = 1000;
         probe.io_uring = Err("operation not permitted".into());
         probe.folder = Err("folder /x does not exist".into());
@@ -304,14 +278,19 @@ mod tests {
     fn each_need_alone() {
         let machine = complete_server();
         let what = |id: &str, probe: &Probe| by_id(id).and_then(|need| need.missing(probe)).expect(id).what;
-        let mut old = machine.probe.clone();
-        old.programs =
-            Programs::Given([("qemu-system-x86_64".into(), "QEMU emulator version 3.1.0".into())].into());
-        assert!(what("qemu", &old).contains("older than 4.0"));
+        let guest = GuestProbe {
+            kvm: || KvmState::Emulated("20 ms a loop".into()),
+            qemu: || Err("too old".into()),
+            kernel: || Err("none to read".into()),
+            io_uring: || Err("not built in".into()),
+        };
+        let asked = Probe { guest, ..machine.probe.clone() };
+        assert_eq!(what("qemu", &asked), "too old");
+        assert_eq!(what("guest-kernel", &asked), "none to read");
+        assert_eq!(what("qemu-io_uring", &asked), "not built in");
+        assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
-        let emulated = Probe { kvm: KvmState::Emulated("20 ms a loop".into()), ..machine.probe.clone() };
-        assert!(what("kvm", &emulated).contains("only emulates: 20 ms a loop"));
         let filtered = Probe { io_uring: Err("denied".into()), ..machine.probe.clone() };
         assert!(what("io_uring", &filtered).contains("does not answer: denied"));
         machine.put(&[("/proc/sys/kernel/io_uring_disabled", "2")]);

@@ -21,10 +21,35 @@ pub struct Probe {
     pub space: Option<Space>,
     /// Whether io_uring answers, or why not.
     pub io_uring: Result<(), String>,
-    /// What /dev/kvm is worth.
-    pub kvm: KvmState,
+    /// What the guest room finds.
+    pub guest: GuestProbe,
     /// Which programs there are.
     pub programs: Programs,
+}
+
+/// What the guest room finds out about this machine, which alone knows what its guests are made of. Functions,
+/// not values: only the need that wants an answer asks, as looking for a kernel may ask apt, and io_uring is
+/// tried with a QEMU.
+#[derive(Clone, Copy, Debug)]
+pub struct GuestProbe {
+    /// What /dev/kvm is worth.
+    pub kvm: fn() -> KvmState,
+    /// Whether there is a QEMU that will do, or why not.
+    pub qemu: fn() -> Result<(), String>,
+    /// Whether a kernel is there or can be fetched, or why not.
+    pub kernel: fn() -> Result<(), String>,
+    /// Whether QEMU opens files with io_uring, or why not.
+    pub io_uring: fn() -> Result<(), String>,
+}
+
+impl GuestProbe {
+    /// For whoever asks nothing about guests.
+    pub const NOT_ASKED: GuestProbe = GuestProbe {
+        kvm: || KvmState::Absent("not asked".into()),
+        qemu: || Err("not asked".into()),
+        kernel: || Err("not asked".into()),
+        io_uring: || Err("not asked".into()),
+    };
 }
 
 /// Room on a file system, bytes.
@@ -46,8 +71,8 @@ pub enum Programs {
 }
 
 impl Probe {
-    /// This machine. `dir` is where files and runs would go; `kvm` comes from the guest's probe.
-    pub fn here(dir: &Path, kvm: KvmState) -> Probe {
+    /// This machine. `dir` is where files and runs would go.
+    pub fn here(dir: &Path, guest: GuestProbe) -> Probe {
         Probe {
             root: PathBuf::from("/"),
             euid: rustix::process::geteuid().as_raw(),
@@ -55,13 +80,13 @@ impl Probe {
             folder: folder_of(dir),
             space: space_of(dir),
             io_uring: iotax_sys::uring::probe().map_err(|error| error.to_string()),
-            kvm,
+            guest,
             programs: Programs::Installed,
         }
     }
 
-    /// A machine made of the files below `root`, with no program, for tests.
-    pub fn made_up(root: &Path) -> Probe {
+    /// The files below `root` alone, no program and nothing asked: a guest, or a machine made up for a test.
+    pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
             euid: 0,
@@ -69,7 +94,7 @@ impl Probe {
             folder: Ok(()),
             space: None,
             io_uring: Ok(()),
-            kvm: KvmState::Absent("made up".into()),
+            guest: GuestProbe::NOT_ASKED,
             programs: Programs::Given(BTreeMap::new()),
         }
     }
@@ -205,7 +230,7 @@ mod tests {
     fn an_empty_file_is_unknown() {
         let dir = tempfile::tempdir().expect("temporary folder");
         std::fs::write(dir.path().join("empty"), " \n\0").expect("write");
-        let probe = Probe::made_up(dir.path());
+        let probe = Probe::of_files(dir.path());
         assert_eq!(probe.read("/empty"), None);
         assert_eq!(probe.read("/absent"), None);
     }

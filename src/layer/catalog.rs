@@ -52,8 +52,6 @@ pub enum Face {
 pub struct LayerHelp {
     /// Its word.
     pub name: &'static str,
-    /// The folder it belongs to: `volume`, `guest`, `known` (cost known beforehand).
-    pub family: &'static str,
     /// One line.
     pub help: &'static str,
     /// A stack with it that parses.
@@ -77,7 +75,6 @@ pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
-    family: "volume",
     help: "a loop device over a file or a device",
     example: "file:/srv/x.img,size=4GiB | loop",
     options: &[OptionDef {
@@ -96,7 +93,6 @@ const LOOP: LayerHelp = LayerHelp {
 
 const FS: LayerHelp = LayerHelp {
     name: "fs",
-    family: "volume",
     help: "a new file system and one file in it",
     example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
     options: &[OptionDef {
@@ -115,7 +111,6 @@ const FS: LayerHelp = LayerHelp {
 
 const DELAY: LayerHelp = LayerHelp {
     name: "delay",
-    family: "known",
     help: "holds each completion back in the load generator: a layer of known cost",
     example: "file:/srv/x.img,size=4GiB | delay(us=50)",
     options: &[
@@ -143,7 +138,6 @@ const DELAY: LayerHelp = LayerHelp {
 
 const VM: LayerHelp = LayerHelp {
     name: "vm",
-    family: "guest",
     help: "a QEMU guest with one virtual disk; the load runs inside",
     example: "file:/srv/x.img,size=4GiB | vm(cache=none,queues=2)",
     options: VM_OPTIONS,
@@ -166,8 +160,8 @@ const VM_OPTIONS: &[OptionDef] = &[
         name: "aio",
         aliases: &[],
         kind: OptionKind::Word(&["native", "threads", "io_uring"]),
-        default: Some("native"),
-        help: "how QEMU issues its I/O",
+        default: None,
+        help: "how QEMU issues its I/O; not written: native, or threads where the cache mode is without O_DIRECT",
     },
     OptionDef {
         name: "iothread",
@@ -215,7 +209,6 @@ const VM_OPTIONS: &[OptionDef] = &[
 
 const NULL: LayerHelp = LayerHelp {
     name: "null",
-    family: "known",
     help: "does nothing: A against A, which measures the ruler",
     example: "file:/srv/x.img,size=4GiB | null",
     options: &[],
@@ -228,7 +221,6 @@ const NULL: LayerHelp = LayerHelp {
 
 const ENGINE: LayerHelp = LayerHelp {
     name: "engine",
-    family: "known",
     help: "another load generator on the same target: measures the generators against each other",
     example: "file:/srv/x.img,size=4GiB | engine(fio)",
     options: &[OptionDef {

@@ -10,8 +10,9 @@ pub mod volume;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use iotax_load::Hold;
+use std::str::FromStr;
 
 /// Every layer that a stack can name.
 pub const ALL: &[&dyn Layer] = &[
@@ -138,26 +139,24 @@ impl PlanContext {
     }
 }
 
-/// An option's word, where the scenario gave one (checked and defaulted already).
-pub fn option<'a>(spec: &'a LayerSpec, name: &str) -> Option<&'a str> {
-    spec.options.get(name).map(String::as_str)
-}
-
-/// A flag that is on unless the word is `false`.
-pub fn flag(spec: &LayerSpec, name: &str) -> bool {
-    option(spec, name).is_none_or(|word| !matches!(word, "false" | "off" | "no"))
-}
-
-/// A count.
+/// An option's word that a layer cannot do without: what was written, or the catalog's default.
 ///
 /// # Errors
-/// When the word is not a number (the scenario's check comes first, so this is for callers
-/// that build specs by hand).
-pub fn count(spec: &LayerSpec, name: &str, default: u64) -> Result<u64> {
-    match option(spec, name) {
-        None => Ok(default),
-        Some(word) => {
-            word.parse().map_err(|_| anyhow::anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin))
-        }
-    }
+/// There is neither (the scenario's check comes first, so this is for callers that build specs by hand).
+pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
+    spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
+}
+
+/// Whether a flag is on.
+pub fn flag(spec: &LayerSpec, name: &str) -> bool {
+    spec.option(name) == Some("true")
+}
+
+/// A number, see [`word`].
+///
+/// # Errors
+/// As [`word`]; and when it is no number, or too large for its type.
+pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
+    let word = word(spec, name)?;
+    word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
 }

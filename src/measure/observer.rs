@@ -75,10 +75,3 @@ pub trait Observer {
     /// Takes note.
     fn tell(&mut self, event: Event);
 }
-
-/// Nobody.
-pub struct Silent;
-
-impl Observer for Silent {
-    fn tell(&mut self, _: Event) {}
-}

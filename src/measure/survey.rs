@@ -11,9 +11,9 @@ use crate::guard::inspect::{Inspection, Kind};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
 use crate::host::block::Identity;
-use crate::host::needs;
-use crate::layer::by_name;
+use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
+use crate::layer::{by_name, guest};
 use crate::scenario::{Consent, Engine, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -34,13 +34,12 @@ pub struct Survey {
     identities: Vec<Identity>,
 }
 
-/// Unmet needs of a scenario, each with the command that supplies it.
+/// Refuses a scenario with unmet needs.
 ///
 /// # Errors
-/// Exit code 3 naming every one of them.
+/// Exit code 3 naming every one of them, each with the command that supplies it.
 pub fn check_needs(scenario: &Scenario) -> Result<()> {
-    let ids = needs_of(scenario);
-    let missing = needs::missing(&ids.iter().map(String::as_str).collect::<Vec<_>>(), Path::new("/"));
+    let missing = missing(scenario);
     if missing.is_empty() {
         return Ok(());
     }
@@ -52,20 +51,26 @@ pub fn check_needs(scenario: &Scenario) -> Result<()> {
         .into())
 }
 
-fn needs_of(scenario: &Scenario) -> BTreeSet<String> {
+/// What a scenario needs and this machine lacks.
+pub fn missing(scenario: &Scenario) -> Vec<Missing> {
+    let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
+    needs::missing(&ids, Path::new("/"), guest::FINDINGS)
+}
+
+/// Ids of `host::needs` that a scenario's layers, media and engines ask for.
+pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     let mut ids = BTreeSet::new();
     for stack in &scenario.stacks {
         for spec in &stack.layers {
-            let needs = by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default();
-            ids.extend(needs.into_iter().map(str::to_owned));
+            ids.extend(by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default());
         }
         if matches!(stack.medium, Medium::Remote { .. }) {
-            ids.insert("ssh".into());
+            ids.insert("ssh");
         }
     }
     let local = scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }));
     if local && scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio)) {
-        ids.insert("fio".into());
+        ids.insert("fio");
     }
     ids
 }

@@ -12,6 +12,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use table::wrapped;
+
 use crate::bill::Findings;
 
 /// What a renderer may know about where its text goes.

@@ -118,7 +118,7 @@ fn shortened(name: &str, most: usize) -> String {
 
 /// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
 /// its half-width.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let kept = text.replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
     for word in kept.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {

@@ -95,7 +95,7 @@ pub fn new_id() -> String {
 }
 
 /// Whether it can be the name of a run: no path, no option.
-pub(super) fn is_id(text: &str) -> bool {
+pub fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }

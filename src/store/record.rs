@@ -2,7 +2,6 @@
 
 use crate::host::facts::Facts;
 use crate::scenario::Scenario;
-use iotax_load::Chosen;
 use serde::{Deserialize, Serialize};
 
 /// One line of `index.jsonl`.
@@ -101,13 +100,6 @@ pub struct WorkerUp {
     /// The exact command of a slice, for engines that are programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-}
-
-impl WorkerUp {
-    /// Sets the engine from what the load generator chose.
-    pub fn engine_of(chosen: &Chosen) -> (String, String) {
-        (format!("{:?}", chosen.name).to_lowercase(), chosen.why.clone())
-    }
 }
 
 /// Ids, window, samples of one slice.

@@ -25,6 +25,10 @@ fn of_the_command_line() {
     complains(&rig, 2, &["run", "file:/no/such.img"], &["does not exist", "size="]);
     complains(&rig, 2, &["run", "/dev/no-such-disk"], &["does not exist"]);
     complains(&rig, 2, &["run", "no-such.toml"], &["no-such.toml"]);
+    for command in ["plan", "run"] {
+        let guests = [format!("{file} | vm(accel=kvm)"), format!("{file} | vm(accel=tcg)")];
+        complains(&rig, 2, &[command, &guests[0], &guests[1]], &["share one accelerator", "hint"]);
+    }
     assert!(!rig.path("x.img").exists());
 }
 

@@ -80,12 +80,6 @@ pub struct BootedGuest {
     pub qmp: Qmp,
     /// The agent's port. The guest powers off when it is closed.
     pub port: UnixStream,
-    /// Who executes.
-    pub accel: Accel,
-    /// The note that every output carries when the figures are not representative.
-    pub emulated: Option<String>,
-    /// From the call of [`connect`] until the agent's port was open.
-    pub ready_after: Duration,
 }
 
 /// A guest that did not come up.
@@ -146,7 +140,6 @@ pub fn connect(
     files: &GuestFiles,
     process: &ProcessId,
     accel: Accel,
-    emulated: Option<String>,
     limits: Limits,
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
@@ -157,7 +150,7 @@ pub fn connect(
         Ok((qmp, port))
     });
     match outcome {
-        Ok((qmp, port)) => Ok(BootedGuest { qmp, port, accel, emulated, ready_after: boot.begin.elapsed() }),
+        Ok((qmp, port)) => Ok(BootedGuest { qmp, port }),
         Err(failure) => Err(boot.give_up(failure, accel)),
     }
 }

@@ -73,7 +73,7 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
 fn be_first_process() -> Result<()> {
     say("started");
     mount_all()?;
-    let modules = load_group("boot")?;
+    let modules = load_modules()?;
     let port_path = find_port(PORT_LIMIT)?;
     say(&format!("{modules} modules loaded, port {PORT_NAME} is {}", port_path.display()));
     let port = File::options().read(true).write(true).open(&port_path);
@@ -124,30 +124,14 @@ fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules of a group (see [`super::modules::Group::name`]) in their order; how many there are. One that is
-/// loaded already counts.
-///
-/// # Errors
-/// This guest was made without the group, or the kernel refuses a module.
-pub fn load_group(group: &str) -> Result<usize> {
+/// Loads the modules in the order of their list; how many there are. One that is loaded already counts.
+fn load_modules() -> Result<usize> {
     let path = Path::new("/").join(MODULES_LIST);
     let list = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let modules = group_of(&list, group);
-    if modules.is_empty() && group != "boot" {
-        bail!("this guest was made without the modules of {group}");
-    }
-    for module in &modules {
+    for module in list.lines() {
         load(module).with_context(|| format!("cannot load {module}"))?;
     }
-    Ok(modules.len())
-}
-
-fn group_of<'a>(list: &'a str, group: &str) -> Vec<&'a str> {
-    list.lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(name, _)| *name == group)
-        .map(|(_, path)| path)
-        .collect()
+    Ok(list.lines().count())
 }
 
 fn load(path: &str) -> Result<()> {
@@ -281,14 +265,6 @@ mod tests {
     #[test]
     fn this_test_is_no_init() {
         assert!(!is_init());
-    }
-
-    #[test]
-    fn groups_are_read_in_order() {
-        let list = "boot /lib/modules/a.ko\nxfs /lib/modules/c.ko\nboot /lib/modules/b.ko\n\nbroken\n";
-        assert_eq!(group_of(list, "boot"), ["/lib/modules/a.ko", "/lib/modules/b.ko"]);
-        assert_eq!(group_of(list, "xfs"), ["/lib/modules/c.ko"]);
-        assert!(group_of(list, "nvme").is_empty());
     }
 
     #[test]

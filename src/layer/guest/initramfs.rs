@@ -4,21 +4,20 @@
 
 use super::elf;
 use super::kernel::Kernel;
-use super::modules::{Group, Tree};
+use super::modules::{BOOT, Tree};
 use anyhow::{Context, Result, ensure};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Where the loading order stands in the guest: a line `GROUP PATH` for each module.
+/// Where the loading order stands in the guest: the path of a module on each line.
 pub const MODULES_LIST: &str = "etc/iotax-modules";
 
-/// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the modules of
-/// the groups. [`Group::Boot`] is always there; a group that this kernel lacks is an error.
+/// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the modules that
+/// it boots with.
 ///
 /// # Errors
 /// The program or a module cannot be read, or is not what it should be.
-pub fn build(program: &Path, kernel: &Kernel, groups: &[Group]) -> Result<Vec<u8>> {
+pub fn build(program: &Path, kernel: &Kernel) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     for directory in ["proc", "sys", "dev", "tmp", "run", "etc", "lib", "lib/modules", "mnt"] {
         archive.directory(directory)?;
@@ -28,26 +27,16 @@ pub fn build(program: &Path, kernel: &Kernel, groups: &[Group]) -> Result<Vec<u8
     let init = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let init = elf::loadable(&init).with_context(|| format!("cannot use {} as /init", program.display()))?;
     archive.file("init", 0o755, &init)?;
-    add_modules(&mut archive, kernel, groups)?;
+    add_modules(&mut archive, kernel)?;
     archive.finish()
 }
 
-fn add_modules(archive: &mut Archive, kernel: &Kernel, groups: &[Group]) -> Result<()> {
-    let tree = Tree::open(&kernel.modules)?;
-    let groups: BTreeSet<Group> = groups.iter().copied().chain([Group::Boot]).collect();
-    let (mut boot, mut packed, mut list) = (BTreeSet::new(), BTreeSet::new(), String::new());
-    for group in groups {
-        for module in tree.load_order(group, &boot)? {
-            let path = format!("lib/modules/{}.ko", module.name);
-            writeln!(list, "{} /{path}", group.name())?;
-            // Two groups may need the same module: it is listed in both and packed once.
-            if packed.insert(module.name.clone()) {
-                archive.file(&path, 0o644, &module.image)?;
-            }
-            if group == Group::Boot {
-                boot.insert(module.name);
-            }
-        }
+fn add_modules(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
+    let mut list = String::new();
+    for module in Tree::open(&kernel.modules)?.load_order(BOOT)? {
+        let path = format!("lib/modules/{}.ko", module.name);
+        writeln!(list, "/{path}")?;
+        archive.file(&path, 0o644, &module.image)?;
     }
     archive.file(MODULES_LIST, 0o644, list.as_bytes())
 }
@@ -200,11 +189,10 @@ mod tests {
         let modules = [
             ("kernel/virtio_pci.ko", "depends=virtio\0"),
             ("kernel/virtio.ko", "depends=\0"),
-            ("kernel/xfs.ko", "depends=virtio,shared\0"),
-            ("kernel/shared.ko", "depends=\0"),
-            ("kernel/ext4.ko", "depends=shared\0"),
+            ("kernel/virtio_blk.ko", "depends=virtio\0"),
+            ("kernel/xfs.ko", "depends=virtio\0"),
         ];
-        fake_tree(directory.path(), "kernel/virtio_blk.ko\nkernel/virtio_console.ko\n", &modules);
+        fake_tree(directory.path(), "kernel/virtio_console.ko\n", &modules);
         let kernel = Kernel {
             version: "6.1-test".into(),
             image: directory.path().join("none"),
@@ -212,24 +200,19 @@ mod tests {
             origin: Origin::Installed,
         };
         let program = std::env::current_exe().unwrap();
-        let entries = read(&build(&program, &kernel, &[Group::Xfs, Group::Ext4]).unwrap());
+        let entries = read(&build(&program, &kernel).unwrap());
         let entry = |name: &str| entries.iter().find(|entry| entry.name == name).unwrap();
         assert_eq!((entry("dev/console").mode, entry("dev/console").device), (0o020_600, (5, 1)));
         assert_eq!(entry("init").mode, 0o100_755);
         assert!(entry("init").content.starts_with(b"\x7fELF"));
-        assert_eq!(entries.iter().filter(|entry| entry.name == "lib/modules/shared.ko").count(), 1);
+        assert_eq!(entries.iter().filter(|entry| entry.name == "lib/modules/virtio.ko").count(), 1);
         insta::assert_snapshot!(String::from_utf8_lossy(&entry(MODULES_LIST).content), @r"
-        boot /lib/modules/virtio.ko
-        boot /lib/modules/virtio_pci.ko
-        xfs /lib/modules/shared.ko
-        xfs /lib/modules/xfs.ko
-        ext4 /lib/modules/shared.ko
-        ext4 /lib/modules/ext4.ko
+        /lib/modules/virtio.ko
+        /lib/modules/virtio_pci.ko
+        /lib/modules/virtio_blk.ko
         ");
-        let failure = build(&program, &kernel, &[Group::Nvme]).unwrap_err().to_string();
-        assert!(failure.contains("kernel module nvme"), "{failure}");
         let script = directory.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        assert!(format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit"));
+        assert!(format!("{:#}", build(&script, &kernel).unwrap_err()).contains("not a 64-bit"));
     }
 }

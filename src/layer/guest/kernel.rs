@@ -2,11 +2,10 @@
 //! distribution's package, downloaded and unpacked into a cache and never installed. Refuses kernels
 //! whose modules cannot reach a virtio disk and the port to the agent.
 
-use super::modules::{Group, Tree};
+use super::modules::Tree;
 use super::qemu::Accel;
 use super::{elf, packing};
 use crate::exit::Failed;
-use crate::host::Missing;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;
@@ -50,8 +49,8 @@ pub enum Source {
 /// which so stays the same from run to run; then what the distribution's packages offer. Downloads nothing.
 ///
 /// # Errors
-/// There is none: what is missing, with the command that supplies it.
-pub fn look() -> Result<Source, Missing> {
+/// There is none: why, in words. What supplies one says the need `guest-kernel`.
+pub fn look() -> Result<Source, String> {
     let running = rustix::system::uname();
     let own = installed(Path::new("/"), &running.release().to_string_lossy());
     if let Some(kernel) = own.or_else(|| cached(&cache_directory()?)) {
@@ -74,10 +73,7 @@ pub fn obtain() -> Result<Kernel> {
                 cache_directory().context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
             download(&packages, &cache)
         }
-        Err(missing) => {
-            let Missing { what, why, command } = missing;
-            Err(Failed::need(format!("{what} is missing {why}; hint: {command}")).into())
-        }
+        Err(why) => Err(Failed::need(format!("{why}; hint: iotax doctor says what supplies one")).into()),
     }
 }
 
@@ -163,7 +159,7 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
             continue;
         };
         let known = kernels.iter().any(|kernel| kernel.version == version);
-        if !known && Tree::open(&modules).is_ok_and(|tree| tree.has_group(Group::Boot)) {
+        if !known && Tree::open(&modules).is_ok_and(|tree| tree.can_boot()) {
             kernels.push(Kernel { version, image, modules, origin });
         }
     }
@@ -203,22 +199,15 @@ fn compare_versions(a: &str, b: &str) -> Ordering {
 /// Packages that depend on a kernel: Debian's, then Ubuntu's from the smallest.
 const METAPACKAGES: &[&str] = &["linux-image-amd64", "linux-image-virtual", "linux-image-generic"];
 
-fn packages() -> Result<Vec<String>, Missing> {
-    let missing = |command: &str| Missing {
-        what: "a Linux kernel with virtio modules, readable in /boot and /lib/modules".into(),
-        why: "to boot a guest".into(),
-        command: command.into(),
-    };
-    if Command::new("apt-get").arg("--version").output().is_err()
-        || Command::new("dpkg-deb").arg("--version").output().is_err()
-    {
-        return Err(missing(
-            "install the distribution's kernel package (Fedora: dnf install kernel-core; Arch: pacman -S linux)",
-        ));
+fn packages() -> Result<Vec<String>, String> {
+    let lacks = |program: &str| Command::new(program).arg("--version").output().is_err();
+    let none = "no kernel to boot a guest: none in /boot or beside its modules can be read and has virtio's";
+    if lacks("apt-get") || lacks("dpkg-deb") {
+        return Err(format!("{none}, and there is no apt-get to fetch one"));
     }
     let resolved = METAPACKAGES.iter().map(|meta| resolve(meta, &depends)).find(|found| !found.is_empty());
     // apt knows no package at all on a fresh system whose lists were never fetched.
-    resolved.ok_or_else(|| missing("apt-get update"))
+    resolved.ok_or_else(|| format!("{none}, and apt knows no package with one"))
 }
 
 fn depends(package: &str) -> Vec<String> {

@@ -15,4 +15,7 @@ pub mod qmp;
 mod tests;
 pub mod vm;
 
-pub use vm::{BELOW, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, wanted_accel};
+pub use boot::Requested;
+pub use vm::{
+    BELOW, FINDINGS, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, requested,
+};

@@ -8,47 +8,9 @@ use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A group of modules that is loaded together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
-    /// Disk, PCI transport and the port to the agent: loaded at boot.
-    Boot,
-    /// Disks attached as NVMe.
-    Nvme,
-    /// Disks attached as virtio-scsi.
-    VirtioScsi,
-    /// The xfs file system.
-    Xfs,
-    /// The ext4 file system.
-    Ext4,
-}
-
-impl Group {
-    /// All groups.
-    pub const ALL: &[Group] = &[Group::Boot, Group::Nvme, Group::VirtioScsi, Group::Xfs, Group::Ext4];
-
-    /// Its name in /etc/iotax-modules.
-    pub fn name(self) -> &'static str {
-        match self {
-            Group::Boot => "boot",
-            Group::Nvme => "nvme",
-            Group::VirtioScsi => "virtio_scsi",
-            Group::Xfs => "xfs",
-            Group::Ext4 => "ext4",
-        }
-    }
-
-    /// The modules named by hand; what they need is found out.
-    fn roots(self) -> &'static [&'static str] {
-        match self {
-            Group::Boot => &["virtio_pci", "virtio_blk", "virtio_console"],
-            Group::Nvme => &["nvme"],
-            Group::VirtioScsi => &["virtio_scsi", "sd_mod"],
-            Group::Xfs => &["xfs"],
-            Group::Ext4 => &["ext4"],
-        }
-    }
-}
+/// What a guest boots with, named by hand: PCI transport, disk, and the port to the agent. What these
+/// need is found out.
+pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 
 /// One module, ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,17 +52,17 @@ impl Tree {
     }
 
     /// Whether a guest can boot with it.
-    pub fn has_group(&self, group: Group) -> bool {
-        group.roots().iter().all(|name| self.has(name))
+    pub fn can_boot(&self) -> bool {
+        BOOT.iter().all(|name| self.has(name))
     }
 
-    /// The modules of a group and all that they need, in loading order, without those in `loaded`.
+    /// These modules and all that they need, in loading order.
     ///
     /// # Errors
     /// The kernel lacks one, or a file cannot be unpacked or read.
-    pub fn load_order(&self, group: Group, loaded: &BTreeSet<String>) -> Result<Vec<Module>> {
-        let mut order = Order { tree: self, done: loaded.clone(), modules: Vec::new() };
-        for name in group.roots() {
+    pub fn load_order(&self, names: &[&str]) -> Result<Vec<Module>> {
+        let mut order = Order { tree: self, done: BTreeSet::new(), modules: Vec::new() };
+        for name in names {
             order.add(name)?;
         }
         Ok(order.modules)
@@ -124,23 +86,14 @@ impl Order<'_> {
         let image = unpack(path)?;
         let needs = Needs::of(&image).with_context(|| format!("kernel module {}", path.display()))?;
         // A wished module may be missing or have another name in this kernel: modprobe goes on then, too.
-        for wish in needs.soft.iter().flat_map(|wish| providers(wish)).filter(|wish| self.tree.has(wish)) {
-            self.add(&wish)?;
+        for wish in needs.soft.iter().filter(|wish| self.tree.has(wish)) {
+            self.add(wish)?;
         }
         for need in &needs.hard {
             self.add(need)?;
         }
         self.modules.push(Module { name: name.to_owned(), image });
         Ok(())
-    }
-}
-
-/// `softdep=pre: crc32c` names an algorithm; the modules that give it are aliases in modules.alias, which
-/// is not there. crc32c is what xfs (by libcrc32c), ext4 and btrfs ask for.
-fn providers(wish: &str) -> Vec<String> {
-    match wish.strip_prefix("crypto_").unwrap_or(wish) {
-        "crc32c" => vec!["crc32c_generic".into(), "crc32c_intel".into()],
-        _ => vec![wish.to_owned()],
     }
 }
 
@@ -258,7 +211,7 @@ pub mod tests {
         }
     }
 
-    const BOOT: &[(&str, &str)] = &[
+    const PACKED: &[(&str, &str)] = &[
         ("kernel/drivers/virtio/virtio_pci.ko", "name=virtio_pci\0depends=virtio_ring,virtio-modern\0"),
         ("kernel/drivers/virtio/virtio-modern.ko", "depends=\0"),
         ("kernel/drivers/virtio/virtio_ring.ko", "depends=virtio\0"),
@@ -275,23 +228,21 @@ pub mod tests {
         fake_tree(
             directory.path(),
             "kernel/drivers/virtio/virtio.ko\nkernel/drivers/char/virtio_console.ko\n",
-            BOOT,
+            PACKED,
         );
         let tree = Tree::open(directory.path()).unwrap();
-        assert!(tree.has_group(Group::Boot));
-        assert!(!tree.has_group(Group::Xfs));
-        let order = tree.load_order(Group::Boot, &BTreeSet::new()).unwrap();
+        assert!(tree.can_boot());
+        let order = tree.load_order(BOOT).unwrap();
         assert_eq!(names(&order), ["virtio_ring", "virtio_modern", "virtio_pci", "virtio_blk"]);
-        let loaded = BTreeSet::from(["virtio_ring".to_owned(), "virtio_pci".to_owned()]);
-        assert_eq!(names(&tree.load_order(Group::Boot, &loaded).unwrap()), ["virtio_blk"]);
     }
 
     #[test]
     fn a_lacking_module_is_named() {
         let directory = tempfile::tempdir().unwrap();
-        fake_tree(directory.path(), "", BOOT);
+        fake_tree(directory.path(), "", PACKED);
         let tree = Tree::open(directory.path()).unwrap();
-        let failure = tree.load_order(Group::Boot, &BTreeSet::new()).unwrap_err().to_string();
+        assert!(!tree.can_boot());
+        let failure = tree.load_order(BOOT).unwrap_err().to_string();
         assert!(failure.starts_with("kernel module virtio is neither built in nor in"), "{failure}");
     }
 
@@ -299,13 +250,13 @@ pub mod tests {
     fn wishes_are_loaded_where_they_exist_and_circles_end() {
         let directory = tempfile::tempdir().unwrap();
         let modules = [
-            ("kernel/fs/xfs/xfs.ko", "softdep=pre: crypto-crc32c nonesuch post: later\0depends=libcrc32c\0"),
-            ("kernel/lib/libcrc32c.ko", "softdep=pre: crc32c\0depends=xfs\0"),
+            ("kernel/fs/xfs/xfs.ko", "softdep=pre: crc32c-generic nonesuch post: later\0depends=libcrc32c\0"),
+            ("kernel/lib/libcrc32c.ko", "softdep=pre: crc32c-generic\0depends=xfs\0"),
             ("kernel/crypto/crc32c_generic.ko", "depends=\0"),
             ("kernel/lib/later.ko", "depends=\0"),
         ];
         fake_tree(directory.path(), "", &modules);
-        let order = Tree::open(directory.path()).unwrap().load_order(Group::Xfs, &BTreeSet::new()).unwrap();
+        let order = Tree::open(directory.path()).unwrap().load_order(&["xfs"]).unwrap();
         assert_eq!(names(&order), ["crc32c_generic", "libcrc32c", "xfs"]);
     }
 
@@ -320,7 +271,7 @@ pub mod tests {
                 ("kernel/drivers/nvme/nvme.ko", "depends=\0"),
             ],
         );
-        let order = Tree::open(directory.path()).unwrap().load_order(Group::Nvme, &BTreeSet::new()).unwrap();
+        let order = Tree::open(directory.path()).unwrap().load_order(&["nvme"]).unwrap();
         assert_eq!(order[0].image, fake_module("version=2\0depends=\0"));
     }
 

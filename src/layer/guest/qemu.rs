@@ -4,11 +4,9 @@
 
 use super::qmp::Qmp;
 use crate::exit::Failed;
-use crate::host::Missing;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,19 +122,6 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Looks at the path.
-    ///
-    /// # Errors
-    /// It cannot be looked at, or is neither file nor block device.
-    pub fn of(path: &Path) -> std::io::Result<Backend> {
-        let kind = std::fs::metadata(path)?.file_type();
-        match (kind.is_file(), kind.is_block_device()) {
-            (true, _) => Ok(Backend::File),
-            (_, true) => Ok(Backend::HostDevice),
-            _ => Err(std::io::Error::other("neither a file nor a block device")),
-        }
-    }
-
     fn driver(self) -> &'static str {
         match self {
             Backend::File => "file",
@@ -190,8 +175,6 @@ pub struct GuestSpec {
     pub kernel: PathBuf,
     /// Initramfs, see [`super::initramfs::build`].
     pub initrd: PathBuf,
-    /// More words for the kernel's command line (`mitigations=off`).
-    pub kernel_args: Vec<String>,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
 }
@@ -292,7 +275,6 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
     if spec.accel == Accel::Tcg {
         words.extend(["tsc=nowatchdog", "mitigations=off", "cryptomgr.notests"]);
     }
-    words.extend(spec.kernel_args.iter().map(String::as_str));
     words.join(" ")
 }
 
@@ -485,22 +467,17 @@ impl Version {
 /// The installed QEMU's version.
 ///
 /// # Errors
-/// What is missing: the program, or one that is new enough.
-pub fn installed_version(program: &OsStr) -> Result<Version, Missing> {
-    let missing = |what: String| Missing {
-        what,
-        why: "to boot a guest".into(),
-        command: "apt-get install qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)".into(),
-    };
+/// There is none, or none that is new enough: which, in words.
+pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     let name = program.to_string_lossy();
     let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
-        return Err(missing(name.into_owned()));
+        return Err(format!("{name} ({OLDEST} or newer) is not installed"));
     };
     let text = String::from_utf8_lossy(&output.stdout);
     match Version::parse(&text) {
         Some(version) if version >= OLDEST => Ok(version),
-        Some(version) => Err(missing(format!("{name} {OLDEST} or newer (found {version})"))),
-        None => Err(missing(format!("a {name} that tells its version (it said \"{}\")", text.trim()))),
+        Some(version) => Err(format!("{name} is {version}, which is older than {OLDEST}")),
+        None => Err(format!("{name} tells no version that is known (it said \"{}\")", text.trim())),
     }
 }
 
@@ -532,6 +509,7 @@ pub fn io_uring_works(program: &OsStr) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn disk() -> DiskSpec {
         DiskSpec {
@@ -558,7 +536,6 @@ mod tests {
             disks,
             kernel: "/boot/vmlinuz".into(),
             initrd: "/run/iotax/initrd".into(),
-            kernel_args: vec![],
             directory: "/run/iotax".into(),
         }
     }
@@ -591,7 +568,6 @@ mod tests {
         };
         let mut spec = guest(vec![disk(), full]);
         spec.accel = Accel::Tcg;
-        spec.kernel_args = vec!["loglevel=7".into()];
         insta::assert_snapshot!(shown(&spec));
     }
 
@@ -659,13 +635,27 @@ mod tests {
         assert!(Version::parse("QEMU emulator version 5.2.0").unwrap() < OLDEST);
     }
 
+    /// A program that says it is this QEMU.
+    fn pretender(folder: &Path, version: &str) -> PathBuf {
+        let path = folder.join(version);
+        std::fs::write(&path, format!("#!/bin/sh\necho QEMU emulator version {version}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     #[test]
-    fn a_missing_or_foreign_program_is_a_need() {
-        let missing = installed_version(OsStr::new("qemu-system-none")).unwrap_err();
-        assert_eq!(missing.what, "qemu-system-none");
-        assert!(missing.command.starts_with("apt-get install qemu-system-x86"));
-        let foreign = installed_version(OsStr::new("true")).unwrap_err();
-        assert!(foreign.what.contains("tells its version"), "{}", foreign.what);
+    fn a_missing_foreign_or_old_program_will_not_do() {
+        let told = |program: &OsStr| installed_version(program).unwrap_err();
+        assert_eq!(
+            told(OsStr::new("qemu-system-none")),
+            "qemu-system-none (6.0.0 or newer) is not installed"
+        );
+        assert!(told(OsStr::new("true")).contains("tells no version"));
+        let folder = tempfile::tempdir().unwrap();
+        let old = told(pretender(folder.path(), "5.2.0").as_os_str());
+        assert!(old.ends_with("is 5.2.0, which is older than 6.0.0"), "{old}");
+        let new = installed_version(pretender(folder.path(), "6.0.1").as_os_str()).unwrap();
+        assert_eq!(new.to_string(), "6.0.1");
     }
 
     #[test]
@@ -677,17 +667,5 @@ mod tests {
         println!("io_uring: {:?}", io_uring_works(OsStr::new(PROGRAM)));
         assert!(io_uring_works(OsStr::new("qemu-system-none")).unwrap_err().contains("cannot run"));
         assert!(io_uring_works(OsStr::new("true")).is_err());
-    }
-
-    #[test]
-    fn backends_are_told_apart() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(Backend::of(file.path()).unwrap(), Backend::File);
-        assert!(Backend::of(Path::new("/dev/null")).unwrap_err().to_string().contains("neither"));
-        if let Some(device) =
-            ["/dev/vda", "/dev/sda", "/dev/loop0"].iter().map(Path::new).find(|path| path.exists())
-        {
-            assert_eq!(Backend::of(device).unwrap(), Backend::HostDevice);
-        }
     }
 }

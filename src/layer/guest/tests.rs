@@ -3,7 +3,7 @@
 
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
-use super::{disk, init, initramfs, kernel, modules::Group};
+use super::{disk, init, initramfs, kernel};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
 use serde_json::Value;
@@ -31,10 +31,6 @@ fn inside() {
                 ("flood", _) => loop {
                     answers.write_all(&[b'x'; 4096])?;
                 },
-                ("irqs", _) => {
-                    writeln!(answers, "{}", std::fs::read_to_string("/proc/interrupts")?.replace('\n', "|"))?
-                }
-                ("load", group) => writeln!(answers, "{:?}", init::load_group(group))?,
                 ("head", serial) => writeln!(answers, "{}", head(serial))?,
                 _ => writeln!(answers, "what is {request}?")?,
             }
@@ -67,25 +63,18 @@ struct Lab {
 
 impl Lab {
     /// `None`, said aloud, where there is no QEMU or no kernel.
-    fn new(groups: &[Group]) -> Option<Lab> {
+    fn new() -> Option<Lab> {
         let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
-        if let Err(missing) = qemu::installed_version(OsStr::new(qemu::PROGRAM)) {
-            println!("skipped: needs {}: {}", missing.what, missing.command);
-            return None;
-        }
-        if let Err(missing) = kernel::look() {
-            println!("skipped: needs {}: {}", missing.what, missing.command);
+        let installed = qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop);
+        if let Err(why) = installed.and_then(|()| kernel::look().map(drop)) {
+            println!("skipped: needs a guest: {why}");
             return None;
         }
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        std::fs::write(
-            &initrd,
-            initramfs::build(&std::env::current_exe().unwrap(), &kernel, groups).unwrap(),
-        )
-        .unwrap();
-        let words = "-- --exact layer::guest::tests::inside --ignored --nocapture";
+        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel).unwrap())
+            .unwrap();
         let spec = GuestSpec {
             name: "vm".into(),
             run_tag: "test".into(),
@@ -95,7 +84,6 @@ impl Lab {
             disks: vec![],
             kernel: kernel::bootable(&kernel, Accel::Tcg),
             initrd,
-            kernel_args: words.split(' ').map(str::to_owned).collect(),
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })
@@ -108,7 +96,7 @@ impl Lab {
         file.set_len(8 << 20).unwrap();
         (&file).write_all(content.as_bytes()).unwrap();
         self.spec.disks.push(DiskSpec {
-            backend: Backend::of(&path).unwrap(),
+            backend: Backend::File,
             path,
             bytes: None,
             cache: Cache::None,
@@ -126,8 +114,17 @@ impl Lab {
         GuestFiles::new(self.directory.path(), &self.spec.name).unwrap()
     }
 
-    fn start(&mut self, more: &[&str]) -> ProcessId {
+    /// The product's command line, and behind it the words by which the kernel starts this test program as its
+    /// agent.
+    fn arguments(&self) -> Vec<OsString> {
         let mut arguments = qemu::command_line(&self.spec).unwrap();
+        let append = arguments.iter().position(|word| word == "-append").unwrap();
+        arguments[append + 1].push(" -- --exact layer::guest::tests::inside --ignored --nocapture");
+        arguments
+    }
+
+    fn start(&mut self, more: &[&str]) -> ProcessId {
+        let mut arguments = self.arguments();
         arguments.extend(more.iter().map(OsString::from));
         let child = qemu_as_child(&arguments, &self.files());
         let process = process_id(child.id()).unwrap();
@@ -145,14 +142,12 @@ impl Lab {
         limits: Limits,
         stop: &AtomicBool,
     ) -> Result<BootedGuest, BootError> {
-        boot::connect(&self.files(), process, self.spec.accel, None, limits, stop)
+        boot::connect(&self.files(), process, self.spec.accel, limits, stop)
     }
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        let guest = self.connect(&process, Limits::of(Accel::Tcg)).unwrap();
-        println!("ready {:?} after launch", guest.ready_after);
-        guest
+        self.connect(&process, Limits::of(Accel::Tcg)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -186,8 +181,12 @@ impl Drop for Lab {
     }
 }
 
+/// Far longer than a busy machine delays an answer: what takes longer never comes.
+const STALL: Option<Duration> = Some(Duration::from_secs(150));
+
 fn ask(guest: &mut BootedGuest, request: &str) -> String {
-    guest.port.set_read_timeout(Some(Duration::from_secs(150))).unwrap();
+    guest.port.set_read_timeout(STALL).unwrap();
+    guest.port.set_write_timeout(STALL).unwrap();
     writeln!(guest.port, "{request}").unwrap();
     let mut answer = String::new();
     let heard = BufReader::new(&guest.port).read_line(&mut answer);
@@ -199,7 +198,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_guest_answers_finds_its_disks_and_powers_off() {
-    let Some(mut lab) = Lab::new(&[Group::Xfs, Group::Ext4, Group::Nvme, Group::VirtioScsi]) else {
+    let Some(mut lab) = Lab::new() else {
         return;
     };
     lab.disk("the first disk is this one");
@@ -210,24 +209,6 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
     assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");
     assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk:");
     assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
-    for group in ["xfs", "ext4", "nvme", "virtio_scsi"] {
-        let begin = Instant::now();
-        assert!(ask(&mut guest, &format!("load {group}")).starts_with("Ok("), "{group}");
-        println!("{group} loaded in {:?}", begin.elapsed());
-    }
-    assert!(ask(&mut guest, "load zfs").contains("without the modules of zfs"));
-    let rtt: Vec<Duration> = (0..50)
-        .map(|_| {
-            let begin = Instant::now();
-            ask(&mut guest, "x");
-            begin.elapsed()
-        })
-        .collect();
-    println!("round trip {:?} at the median", {
-        let mut rtt = rtt;
-        rtt.sort();
-        rtt[25]
-    });
     check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
     writeln!(guest.port, "bye").unwrap();
     println!("power off after {:?}", lab.ends_within(SOON));
@@ -262,7 +243,7 @@ fn check_nodes(nodes: &Value) {
 
 #[test]
 fn a_guest_whose_host_goes_powers_off() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let mut guest = lab.boot();
     // A host that goes in the very moment of connecting is only missed after the orphan's 180 s.
     writeln!(guest.port, "hello").unwrap();
@@ -282,7 +263,7 @@ fn a_guest_whose_host_goes_powers_off() {
 
 #[test]
 fn a_crash_of_the_agent_is_told_and_ends_the_guest() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let mut guest = lab.boot();
     writeln!(guest.port, "crash").unwrap();
     lab.ends_within(SOON);
@@ -313,7 +294,7 @@ fn quick(life: u64, ready: u64) -> Limits {
 
 #[test]
 fn qemu_that_dies_is_told_with_its_last_words() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let process = lab.start(&["-device", "none-such"]);
     let failure = lab.connect(&process, quick(10, 10)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
@@ -333,7 +314,7 @@ fn qemu_that_dies_is_told_with_its_last_words() {
 
 #[test]
 fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
     let failure = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap_err();
@@ -344,7 +325,7 @@ fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
 
 #[test]
 fn a_guest_that_stays_silent_or_hangs_is_given_up() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     let process = lab.start(&["-S"]);
     let begin = Instant::now();
     let failure = lab.connect(&process, quick(1, 30)).unwrap_err();
@@ -357,7 +338,7 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     child.kill().unwrap();
     child.wait().unwrap();
     // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
-    let words = qemu::command_line(&lab.spec).unwrap();
+    let words = lab.arguments();
     let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
     let words = [&words[..port - 1], &words[port + 1..]].concat();
     lab.child = Some(qemu_as_child(&words, &lab.files()));
@@ -374,12 +355,12 @@ fn kvm_boots_or_is_blamed() {
         println!("skipped: needs /dev/kvm");
         return;
     }
-    let Some(mut lab) = Lab::new(&[]) else { return };
+    let Some(mut lab) = Lab::new() else { return };
     (lab.spec.accel, lab.spec.kernel) = (Accel::Kvm, kernel::obtain().unwrap().image);
     let process = lab.start(&[]);
     let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
     match lab.connect(&process, quick(5, 30)) {
-        Ok(guest) => println!("KVM: ready {:?} after launch", guest.ready_after),
+        Ok(_) => println!("KVM boots"),
         Err(failure) if !real => {
             println!("{failure}");
             assert!(failure.blames_kvm(), "{failure:?}");
@@ -388,72 +369,26 @@ fn kvm_boots_or_is_blamed() {
     }
 }
 
+/// A guest that answers once may still lose an interrupt of its port later: then one answer never comes. Rounds and
+/// not seconds bound it, and a round may take minutes, so that a busy machine only makes it slower. Lines that do
+/// not fit into the port's buffers are among them.
 #[test]
-#[ignore = "stress"]
+#[ignore = "boots a guest for thousands of round trips: ./check --lab runs it by name"]
 fn stress() {
-    let Some(mut lab) = Lab::new(&[]) else { return };
-    let extra = std::env::var("EXTRA").unwrap_or_default();
-    let extra: Vec<&str> = extra.split_whitespace().collect();
-    if let Ok(words) = std::env::var("KARGS") {
-        lab.spec.kernel_args.splice(0..0, words.split_whitespace().map(str::to_owned));
+    let Some(mut lab) = Lab::new() else { return };
+    let mut guest = lab.boot();
+    let mut worst = Duration::ZERO;
+    for round in 0..ROUNDS {
+        let payload = "data ".repeat(if round % 50 == 0 { 13_000 } else { round % 7 });
+        let request = format!("round {round} {payload}.");
+        let begin = Instant::now();
+        let answer = ask(&mut guest, &request);
+        worst = worst.max(begin.elapsed());
+        assert!(answer == format!("what is {request}?"), "round {round}: {} bytes came", answer.len());
     }
-    if let Ok(n) = std::env::var("SMP") {
-        lab.spec.vcpus = n.parse().unwrap();
-    }
-    let process = lab.start(&extra);
-    let mut guest = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap();
-    let seconds: u64 = std::env::var("STRESS").unwrap().parse().unwrap();
-    let begin = Instant::now();
-    let (mut n, mut worst) = (0u64, Duration::ZERO);
-    println!("IRQ0 {}", ask(&mut guest, "irqs"));
-    while begin.elapsed() < Duration::from_secs(seconds) {
-        guest.port.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let b = Instant::now();
-        writeln!(guest.port, "x").unwrap();
-        let mut answer = String::new();
-        if let Err(error) = BufReader::new(&guest.port).read_line(&mut answer) {
-            for _ in 0..2 {
-                for hmp in ["info registers -a"] {
-                    let v =
-                        guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}));
-                    let v = v.unwrap();
-                    for line in
-                        v.as_str().unwrap().lines().filter(|l| l.starts_with("RIP") || l.starts_with("CPU"))
-                    {
-                        println!("REGS {line}");
-                    }
-                }
-                std::thread::sleep(Duration::from_secs(1));
-            }
-            println!("STALL after {n} at {:?}: {error}", begin.elapsed());
-            let v = guest
-                .qmp
-                .execute(
-                    "x-query-virtio-queue-status",
-                    serde_json::json!({"path": "/machine/peripheral/serial/virtio-backend", "queue": 4}),
-                )
-                .unwrap();
-            println!("{v}");
-            let used_event = v["vring-avail"].as_u64().unwrap() + 4 + 256;
-            let used = v["vring-used"].as_u64().unwrap() + 2;
-            for (what, at) in [("used_event", used_event), ("used idx", used)] {
-                let hmp = format!("xp /1dh {at}");
-                println!(
-                    "{what} {:?}",
-                    guest.qmp.execute("human-monitor-command", serde_json::json!({"command-line": hmp}))
-                );
-            }
-            writeln!(guest.port, "irqs").unwrap();
-            let mut r = BufReader::new(&guest.port);
-            let mut answer = String::new();
-            println!("poke: {:?}", r.read_line(&mut answer));
-            println!("poke answer {answer:?}");
-            println!("poke: {:?}", r.read_line(&mut answer));
-            println!("IRQ {answer}");
-            return;
-        }
-        worst = worst.max(b.elapsed());
-        n += 1;
-    }
-    println!("STRESS {n} round trips, worst {worst:?}");
+    println!("{ROUNDS} round trips, the longest {worst:?}");
+    writeln!(guest.port, "bye").unwrap();
+    lab.ends_within(SOON);
 }
+
+const ROUNDS: usize = 10_000;

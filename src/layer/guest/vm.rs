@@ -4,11 +4,11 @@
 use super::boot::{self, BootError, Limits, Requested};
 use super::initramfs;
 use super::kernel::{self, Kernel, Source};
-use super::modules::Group;
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, count, flag, option};
+use crate::host::probe::GuestProbe;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::measure::wire::{Link, Peer};
 use crate::scenario::{LayerSpec, Scenario};
 use crate::step::op::{BuildInitramfs, Op, Spawn};
@@ -16,6 +16,7 @@ use crate::step::system::process_of_tag;
 use crate::step::{HOST, PathRef};
 use anyhow::{Context, Result, anyhow, ensure};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -69,18 +70,19 @@ impl Parts {
     }
 
     /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
-    pub fn for_plan(scenario: &Scenario) -> Option<Parts> {
-        let requested = wanted_accel(
-            scenario.stacks.iter().flat_map(|stack| &stack.layers).find(|spec| spec.name == "vm")?,
-        );
-        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm()).ok()?;
+    ///
+    /// # Errors
+    /// An unmet need: KVM was demanded and there is none.
+    pub fn for_plan(requested: Requested) -> Result<Parts> {
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
             Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
-            Err(missing) => to_be_fetched(&missing.what),
+            // An unmet need, which the plan names.
+            Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        Some(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
+        Ok(Parts { kernel, image, accel, emulated, demanded: requested == Requested::Kvm })
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -95,8 +97,20 @@ impl Parts {
     }
 }
 
-/// What /dev/kvm is worth, for doctor.
-pub fn kvm_state() -> KvmState {
+/// What this machine has for guests, for the needs.
+pub const FINDINGS: GuestProbe = GuestProbe {
+    kvm: kvm_state,
+    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
+    kernel: || kernel::look().map(drop),
+    io_uring: io_uring_state,
+};
+
+fn io_uring_state() -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(qemu::PROGRAM))
+        .map_err(|why| format!("{} does not open a file with io_uring: {why}", qemu::PROGRAM))
+}
+
+fn kvm_state() -> KvmState {
     match probe_kvm() {
         KvmProbe::Works { .. } => KvmState::Works,
         KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
@@ -114,9 +128,29 @@ fn to_be_fetched(package: &str) -> Kernel {
     }
 }
 
-/// What a layer's `accel` asks for.
-pub fn wanted_accel(spec: &LayerSpec) -> Requested {
-    match option(spec, "accel") {
+/// Who shall execute the guests of a scenario; `None` when it has none.
+///
+/// # Errors
+/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
+pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
+    let mut guests = scenario
+        .stacks
+        .iter()
+        .flat_map(|stack| &stack.layers)
+        .filter(|spec| spec.name == VirtualMachine.name());
+    let Some(first) = guests.next() else { return Ok(None) };
+    if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
+        return Err(Failed::input(format!(
+            "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
+            other.origin
+        ))
+        .into());
+    }
+    Ok(Some(wanted_accel(first)))
+}
+
+fn wanted_accel(spec: &LayerSpec) -> Requested {
+    match spec.option("accel") {
         Some("kvm") => Requested::Kvm,
         Some("tcg") => Requested::Tcg,
         _ => Requested::Auto,
@@ -140,7 +174,7 @@ pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
         modules: modules.to_owned(),
         origin: kernel::Origin::Installed,
     };
-    initramfs::build(&program, &kernel, &[Group::Boot])
+    initramfs::build(&program, &kernel)
 }
 
 /// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
@@ -155,14 +189,7 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(
-        &plan.files,
-        &process,
-        plan.accel,
-        plan.emulated.clone(),
-        Limits::of(plan.accel),
-        stop,
-    )?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
@@ -177,8 +204,12 @@ impl Layer for VirtualMachine {
         "vm"
     }
 
-    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
-        vec!["qemu", "guest-kernel"]
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let mut needs = vec!["qemu", "guest-kernel"];
+        if aio_of(spec).is_ok_and(|aio| aio == Aio::IoUring) {
+            needs.push("qemu-io_uring");
+        }
+        needs
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -265,41 +296,97 @@ fn guest_spec(
         cache: cache_of(spec)?,
         aio: aio_of(spec)?,
         iothread: flag(spec, "iothread"),
-        num_queues: option(spec, "num-queues")
-            .map(|_| count(spec, "num-queues", 1))
-            .transpose()?
-            .map(|n| n as u16),
+        num_queues: spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?,
         serial: serial.to_owned(),
         read_only: !context.writable,
         share_read: !context.writable,
     };
-    let memory = option(spec, "memory").map_or(Ok(512 << 20), crate::units::parse_bytes);
+    let memory = crate::units::parse_bytes(word(spec, "memory")?);
     Ok(GuestSpec {
         name: name.to_owned(),
         run_tag: context.tag.run_id.clone(),
-        vcpus: count(spec, "vcpus", 2)? as u32,
+        vcpus: number(spec, "vcpus")?,
         memory_bytes: memory.map_err(|why| anyhow!("{}: memory: {why}", spec.origin))?,
         accel: parts.accel,
         disks: vec![disk],
         kernel: parts.image.clone(),
         initrd: initrd.to_owned(),
-        kernel_args: Vec::new(),
         directory: context.tag.run_dir.clone(),
     })
 }
 
 fn cache_of(spec: &LayerSpec) -> Result<Cache> {
-    word_of(spec, "cache", "none", Cache::ALL)
+    word_of(spec, "cache", Cache::ALL)
 }
 
 /// aio=native needs O_DIRECT; without it threads are what QEMU itself would take.
 fn aio_of(spec: &LayerSpec) -> Result<Aio> {
-    let default = if cache_of(spec)?.direct() { "native" } else { "threads" };
-    word_of(spec, "aio", default, Aio::ALL)
+    match (spec.option("aio"), cache_of(spec)?.direct()) {
+        (Some(_), _) => word_of(spec, "aio", Aio::ALL),
+        (None, true) => Ok(Aio::Native),
+        (None, false) => Ok(Aio::Threads),
+    }
 }
 
-fn word_of<T: Copy>(spec: &LayerSpec, name: &str, default: &str, all: &[(&str, T)]) -> Result<T> {
-    let word = option(spec, name).unwrap_or(default);
+fn word_of<T: Copy>(spec: &LayerSpec, name: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = word(spec, name)?;
     let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
     found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::catalog::{self, OptionKind};
+    use crate::scenario::check::{Request, from_arguments};
+
+    fn vm(options: &[(&str, &str)]) -> LayerSpec {
+        LayerSpec {
+            name: "vm".into(),
+            options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            place: None,
+            origin: "here".into(),
+        }
+    }
+
+    #[test]
+    fn qemu_knows_every_word_of_the_catalog() {
+        let words = |name| match catalog::find("vm").unwrap().option(name).unwrap().kind {
+            OptionKind::Word(words) => words,
+            other => panic!("{name} is {other:?}"),
+        };
+        assert!(words("cache").iter().all(|word| cache_of(&vm(&[("cache", word)])).is_ok()));
+        assert!(words("aio").iter().all(|word| aio_of(&vm(&[("aio", word)])).is_ok()));
+    }
+
+    #[test]
+    fn the_guests_of_a_scenario_share_one_accelerator() {
+        let asked = |layers: &[&str]| {
+            let stacks: Vec<String> =
+                layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+            requested(&from_arguments(&stacks, &Request::default()).unwrap())
+        };
+        assert_eq!(asked(&["", " | loop"]).unwrap(), None);
+        assert_eq!(asked(&[" | vm", " | vm(cache=unsafe)"]).unwrap(), Some(Requested::Auto));
+        assert_eq!(asked(&["", " | vm(accel=tcg)"]).unwrap(), Some(Requested::Tcg));
+        let error = asked(&[" | vm(accel=kvm)", "", " | vm"]).unwrap_err();
+        assert!(error.to_string().contains("share one accelerator; hint: "), "{error}");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn aio_follows_the_cache_mode_unless_it_is_written() {
+        assert_eq!(aio_of(&vm(&[])).unwrap(), Aio::Native);
+        assert_eq!(aio_of(&vm(&[("cache", "writeback")])).unwrap(), Aio::Threads);
+        assert_eq!(aio_of(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(), Aio::Native);
+        let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
+        assert!(wide.unwrap_err().to_string().contains("no number that fits"));
+    }
+
+    #[test]
+    fn io_uring_is_a_need_of_its_option_alone() {
+        assert_eq!(VirtualMachine.needs(&vm(&[])), ["qemu", "guest-kernel"]);
+        let asked = VirtualMachine.needs(&vm(&[("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring"]);
+    }
 }

@@ -1,9 +1,11 @@
 //! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
 
-use super::{Exposed, Layer, PlanContext, option};
+use super::catalog::{microseconds_as_ns, percent_as_ppm};
+use super::{Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
+use crate::scenario::error::Fault;
 use crate::scenario::values::parse_engine;
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
 
 /// Nothing at all: what is above it is what is below it.
@@ -45,25 +47,24 @@ impl Layer for EngineLayer {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        if option(spec, "name") == Some("fio") { vec!["fio"] } else { Vec::new() }
+        if spec.option("name") == Some("fio") { vec!["fio"] } else { Vec::new() }
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
-        let word = option(spec, "name").unwrap_or_default();
-        let engine = parse_engine(word).map_err(|fault| anyhow!("{}: {}", spec.origin, fault.why))?;
+        let engine = parse_engine(word(spec, "name")?).map_err(|fault| told(spec, fault))?;
         Ok(Exposed { engine, ..below.clone() })
     }
 }
 
 fn hold_of(spec: &LayerSpec) -> Result<Hold> {
-    let number = |name: &str| -> Result<f64> {
-        let word = option(spec, name).unwrap_or("0");
-        word.trim_end_matches(['%', ' '])
-            .parse()
-            .map_err(|_| anyhow!("{}: {name} = \"{word}\" is not a number", spec.origin))
-    };
+    let us = spec.option("us").map_or(Ok(0), microseconds_as_ns);
+    let percent = spec.option("percent").map_or(Ok(0), percent_as_ppm);
     Ok(Hold {
-        ns: (number("us")? * 1e3).round() as u64,
-        share_ppm: (number("percent")? * 1e4).round() as u32,
+        ns: us.map_err(|fault| told(spec, fault))?,
+        share_ppm: percent.map_err(|fault| told(spec, fault))?,
     })
+}
+
+fn told(spec: &LayerSpec, fault: Fault) -> Error {
+    anyhow!("{}: {}", spec.origin, fault.why)
 }

@@ -1,7 +1,8 @@
 //! `fs(xfs)`, `fs(ext4)`: a file system made on a block device of ours, mounted, with one file on
 //! it that is filled before it is measured.
 
-use crate::layer::{Claim, Exposed, Layer, PlanContext, option};
+use crate::host::needs;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op};
 use crate::step::{HOST, PathRef};
@@ -23,10 +24,7 @@ impl Layer for FileSystem {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        match kind_of(spec) {
-            "ext4" => vec!["root", "mkfs.ext4"],
-            _ => vec!["root", "mkfs.xfs"],
-        }
+        word(spec, "type").ok().and_then(mkfs_need).into_iter().chain(["root"]).collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -38,7 +36,8 @@ impl Layer for FileSystem {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        let kind = kind_of(spec);
+        let kind = word(spec, "type")?;
+        ensure!(mkfs_need(kind).is_some(), "{}: fs({kind}): no program is known that makes it", spec.origin);
         ensure!(
             below.place == HOST,
             "{}: fs can stand on this host only, not on {}",
@@ -81,8 +80,9 @@ impl Layer for FileSystem {
     }
 }
 
-fn kind_of(spec: &LayerSpec) -> &str {
-    option(spec, "type").unwrap_or("xfs")
+/// The need of the program that makes it. A type without one is refused: another's need would be met in vain.
+fn mkfs_need(kind: &str) -> Option<&'static str> {
+    needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
 
 /// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth that
@@ -95,4 +95,30 @@ fn file_bytes(below: u64) -> u64 {
 fn label_of(run_id: &str) -> String {
     let tail: String = run_id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
     format!("iotax-{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::catalog::{self, OptionKind};
+
+    fn fs(kind: &str) -> LayerSpec {
+        LayerSpec {
+            name: "fs".into(),
+            options: [("type".to_owned(), kind.to_owned())].into(),
+            place: None,
+            origin: "here".into(),
+        }
+    }
+
+    #[test]
+    fn every_type_of_the_catalog_has_its_own_need() {
+        let OptionKind::Word(kinds) = catalog::find("fs").unwrap().option("type").unwrap().kind else {
+            panic!("types are words");
+        };
+        for kind in kinds {
+            assert_eq!(FileSystem.needs(&fs(kind)), [format!("mkfs.{kind}").as_str(), "root"]);
+        }
+        assert_eq!(FileSystem.needs(&fs("none")), ["root"]);
+    }
 }

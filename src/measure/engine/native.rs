@@ -2,7 +2,6 @@
 
 use super::{EngineError, Kind, LoadEngine};
 use crate::scenario::Engine;
-use crate::store::record::WorkerUp;
 use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Worker};
 
 pub(super) static KIND: Kind = Kind {
@@ -29,7 +28,7 @@ fn prepare(
 
 impl LoadEngine for Native {
     fn name(&self) -> String {
-        WorkerUp::engine_of(self.0.engine()).0
+        self.0.engine().name.to_string()
     }
 
     fn why(&self) -> String {

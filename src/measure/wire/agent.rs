@@ -239,11 +239,8 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
 }
 
-/// CLOCK_MONOTONIC in nanoseconds.
-pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
+/// CLOCK_MONOTONIC in nanoseconds, of the clock that slices are timed by.
+pub use iotax_load::clock::now as monotonic_ns;
 
 /// Runs `work` while another thread tells the host each second that it still runs. The request's
 /// number is read first, so that progress bears it; a request without one is number 0.

@@ -1,7 +1,7 @@
 //! Frames over a byte stream: magic, version, kind, lengths, CRC, JSON, blob (docs/wire.md).
 //! Refuses what is foreign, garbled, of another version or over its limits, and never panics on input.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 /// What an agent writes first; what comes before it (a login's greeting) is skipped.
 pub const PREAMBLE: &[u8; 16] = b"\n<IOTAX-AGENT>\r\n";
@@ -163,17 +163,6 @@ pub fn read(reader: &mut impl Read) -> Result<Frame, FrameError> {
     Ok(Frame { kind, json, blob })
 }
 
-/// Writes one frame and flushes it.
-///
-/// # Errors
-/// [`FrameError::TooLarge`] before anything is written, [`FrameError::Io`] or
-/// [`FrameError::Timeout`] from the stream.
-pub fn write(writer: &mut impl Write, frame: &Frame) -> Result<(), FrameError> {
-    let bytes = encode(frame)?;
-    writer.write_all(&bytes)?;
-    Ok(writer.flush()?)
-}
-
 /// The bytes of a frame.
 ///
 /// # Errors
@@ -312,10 +301,8 @@ mod tests {
 
     #[test]
     fn too_large_is_refused_before_writing() {
-        let mut out = Vec::new();
-        let error = write(&mut out, &frame(&vec![b' '; JSON_LIMIT as usize + 1], b"")).unwrap_err();
+        let error = encode(&frame(&vec![b' '; JSON_LIMIT as usize + 1], b"")).unwrap_err();
         assert!(matches!(error, FrameError::TooLarge { part: "json", .. }));
-        assert!(out.is_empty());
     }
 
     #[test]

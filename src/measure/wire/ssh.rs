@@ -3,6 +3,7 @@
 //! text with our run id in it and nothing of the user's; a destination that looks like an option is refused.
 
 use super::peer::{Link, Peer, WireError, WireFault};
+use crate::store::is_id;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
@@ -99,12 +100,7 @@ fn is_ours(folder: &Path) -> bool {
     let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
         meta.is_dir() && meta.mode() & 0o777 == 0o700 && meta.uid() == rustix::process::geteuid().as_raw()
     });
-    named.is_some_and(is_run_id) && private
-}
-
-fn is_run_id(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
+    named.is_some_and(is_id) && private
 }
 
 /// ssh takes `-oProxyCommand=...` for an option wherever it stands.
@@ -120,7 +116,7 @@ fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
             host.escape_debug()
         ));
     }
-    if !is_run_id(run_id) {
+    if !is_id(run_id) {
         return refuse(format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()));
     }
     Ok(())
