@@ -4,6 +4,7 @@
 use super::observer::{Event, Live, LiveComparison, Observer};
 use super::places::Places;
 use super::wire::message::{Request, Response};
+use super::wire::peer::SLICE_GRACE;
 use crate::exit::Failed;
 use crate::scenario::{Engine, MeasureSpec, Workload};
 use crate::stats::schedule::Schedule;
@@ -24,8 +25,6 @@ const FIO_SLICE_NS: u64 = 1_000_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
-/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
-const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// Preparing opens files and allocates; fio lays out nothing since the files are full.
 const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 

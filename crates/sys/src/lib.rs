@@ -1,6 +1,7 @@
 //! System interfaces that need `unsafe` and are not load generation: the KVM probe, leases on
-//! files, whether io_uring is allowed.
+//! files, whether io_uring is allowed, children that end with us.
 
+pub mod child;
 pub mod kvm;
 pub mod lease;
 pub mod uring;

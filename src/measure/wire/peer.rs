@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
+/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
+pub const SLICE_GRACE: Duration = Duration::from_secs(120);
 const PINGS: usize = 8;
 
 /// Gives the end of a guest's console or of ssh's stderr.
