@@ -29,7 +29,7 @@ impl Operation for MakeFile {
         system.make_file(&self.path, self.bytes, &tag.run_id)
     }
 
-    fn find(&self, system: &dyn System, tag: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         system.find_file(&self.path, &tag.run_id)
     }
 

@@ -39,7 +39,7 @@ impl Operation for Spawn {
         Ok(Yield { process: Some(process), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let process = system.find_process(&self.tag)?;
         // Its sockets may be there without it: undo removes them either way.
         Ok(Some(Yield { process, ..Yield::default() }))
@@ -97,7 +97,7 @@ impl Operation for RemoteAgent {
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(Some(Yield::default()))
     }
 
