@@ -159,7 +159,7 @@ pub fn undo_one(
     result.map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
-        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(made));
+        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(tag, made));
         Left { what: operation.describe(), cause, by_hand }
     })
 }

@@ -4,7 +4,9 @@
 use super::clean::clean;
 use super::executor::Executor;
 use super::journal::{self, Journal};
-use super::op::{AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, Spawn};
+use super::op::{
+    AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, RemoteAgent, Spawn,
+};
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
 use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
@@ -273,6 +275,17 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert!(told_apart, "{devices:?}");
     assert_eq!((still.len(), file.exists()), (0, false));
+}
+
+#[test]
+fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    // No ssh destination has a space in it, so that none is tried.
+    let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into() })]);
+    killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
+    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
+    assert_eq!(by_hand, [Some("ssh no host 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
 
 #[test]

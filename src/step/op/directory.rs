@@ -30,7 +30,7 @@ impl Operation for MakeDirectory {
         system.remove_directory(&self.path)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rmdir {}", self.path.display()))
     }
 

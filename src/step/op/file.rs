@@ -40,7 +40,7 @@ impl Operation for MakeFile {
         system.remove_file(&self.path, made)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", self.path.display()))
     }
 

@@ -76,7 +76,7 @@ impl Operation for Mount {
         }
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("umount {}", self.directory.display()))
     }
 

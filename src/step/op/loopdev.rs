@@ -59,7 +59,7 @@ impl Operation for AttachLoop {
         system.detach_loop(device, self.backing.path()?)
     }
 
-    fn undo_by_hand(&self, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.path.as_ref().map(|device| format!("losetup --detach {}", device.display()))
     }
 

@@ -86,7 +86,7 @@ pub trait Operation {
     }
 
     /// The command that a person would type to undo it, when `undo` failed.
-    fn undo_by_hand(&self, _made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _tag: &RunTag, _made: &Yield) -> Option<String> {
         None
     }
 

@@ -33,7 +33,7 @@ impl Operation for BuildInitramfs {
         system.remove_plain(&self.path)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", self.path.display()))
     }
 
