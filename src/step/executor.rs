@@ -52,11 +52,12 @@ impl Executor {
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
         match resolved.op.operation().perform(self.system.as_mut(), &self.tag) {
             Ok(made) => {
-                self.journal.done(seq, &made)?;
-                self.yields.insert(step.id, made.clone());
+                // Before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
                     open.made = Some(made.clone());
                 }
+                self.journal.done(seq, &made)?;
+                self.yields.insert(step.id, made.clone());
                 Ok(made)
             }
             Err(cause) => Err(self.take_back(cause, &step.why)),

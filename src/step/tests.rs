@@ -3,7 +3,7 @@
 
 use super::clean::clean;
 use super::executor::Executor;
-use super::journal::{self, Journal};
+use super::journal::{self, Entry, Journal};
 use super::op::{
     AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, RemoteAgent, Spawn,
 };
@@ -275,6 +275,51 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert!(told_apart, "{devices:?}");
     assert_eq!((still.len(), file.exists()), (0, false));
+}
+
+/// A small file system with one page of room, and the file that fills the rest.
+fn one_page() -> Option<(rig::Tmpfs, PathBuf)> {
+    let disk = rig::Tmpfs::of(64 << 10)?;
+    let ballast = disk.path().join("ballast");
+    std::fs::write(&ballast, vec![1; (64 << 10) - PAGE]).unwrap();
+    Some((disk, ballast))
+}
+
+const PAGE: usize = 4096;
+
+#[test]
+fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
+    let Some((disk, ballast)) = one_page() else { return };
+    let mut journal = Journal::open(disk.path()).unwrap();
+    let written = (0..).find(|seq| journal.undone(*seq).is_err()).unwrap();
+    assert_ne!(std::fs::read(disk.path().join(journal::FILE)).unwrap().len(), PAGE, "a record was cut off");
+    std::fs::remove_file(ballast).unwrap();
+    journal.undone(written).unwrap();
+    let entries = journal::read(disk.path()).unwrap();
+    assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
+}
+
+#[test]
+fn what_the_journal_could_not_take_is_undone_from_memory() {
+    let Some((disk, ballast)) = one_page() else { return };
+    let machine = machine();
+    let mut step = two_loops_on(Path::new("/srv/theirs.img")).remove(1);
+    // Their loop device on the same file would be found first.
+    let before = state(&machine);
+    let boot_id = machine.boot_id().unwrap();
+    let intent = Entry::Intent { seq: 0, boot_id, step: step.clone() };
+    let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
+    // Room for the intent alone: each letter of it, and one more digit of its length.
+    step.why += &"x".repeat(room - 1);
+    let journal = Journal::open(disk.path()).unwrap();
+    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(disk.path()));
+    let error = format!("{:#}", executor.perform(&step).unwrap_err());
+    assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
+    assert_eq!(journal::read(disk.path()).unwrap().len(), 1, "the intent is there, the yield is not");
+    assert_eq!(state(&machine).loops.len(), before.loops.len() + 1);
+    std::fs::remove_file(ballast).unwrap();
+    executor.undo_to(0).unwrap();
+    assert_eq!(state(&machine), before);
 }
 
 #[test]
