@@ -137,10 +137,12 @@ impl Handler for Machine {
                     .gauges
                     .dirty_bytes()
                     .context("/proc/meminfo does not tell what is dirty")?,
-                in_flight: self.gauges.in_flight(&devices).unwrap_or(0),
+                in_flight: self.gauges.in_flight(&devices),
                 gave_up: start.elapsed() >= limit,
             };
-            if gate.gave_up || (gate.in_flight == 0 && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
+            // What no device tells cannot be waited for.
+            let idle = gate.in_flight.is_none_or(|ios| ios == 0);
+            if gate.gave_up || (idle && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
                 return Ok(gate);
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -149,5 +151,18 @@ impl Handler for Machine {
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
         self.gauges.cpu_times().context("/proc/stat cannot be read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_device_tells_is_not_zero_and_not_waited_for() {
+        let mut machine = Machine::default();
+        // A limit of nothing: others' dirty pages are not waited for either.
+        let gate = machine.gate(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
+        assert_eq!(gate.in_flight, None);
     }
 }

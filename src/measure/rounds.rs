@@ -320,7 +320,7 @@ impl Visit<'_> {
     /// this host below it.
     fn gate(&mut self, worker: usize) -> Result<Gate> {
         let ready = &self.ready[worker];
-        let mut worst = Gate::default();
+        let mut worst = Gate::NOTHING_OWED;
         let mut asked = vec![(ready.place.clone(), vec![ready.target.path.clone()])];
         if ready.place != crate::step::HOST && self.places.has(crate::step::HOST) {
             asked.push((crate::step::HOST.to_owned(), ready.owed.clone()));
@@ -329,7 +329,7 @@ impl Visit<'_> {
             let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
             let place = self.places.get(&name)?;
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = worse(worst, gate),
+                Response::Gate(gate) => worst = worst.and(gate),
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
         }
@@ -430,15 +430,6 @@ fn slice_bytes(result: &SliceResult, workload: &Workload, slice_ns: u64) -> u64 
     let unit: u64 = workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum();
     let wanted = bytes * slice_ns as f64 / result.window_ns.max(1) as f64;
     ((wanted / unit as f64).ceil().max(1.0) as u64) * unit
-}
-
-fn worse(a: Gate, b: Gate) -> Gate {
-    Gate {
-        waited_ns: a.waited_ns + b.waited_ns,
-        dirty_bytes: a.dirty_bytes.max(b.dirty_bytes),
-        in_flight: a.in_flight.max(b.in_flight),
-        gave_up: a.gave_up || b.gave_up,
-    }
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
