@@ -4,7 +4,7 @@
 use super::observer::{Event, Live, LiveComparison, Observer};
 use super::places::Places;
 use super::wire::message::{Request, Response};
-use super::wire::peer::SLICE_GRACE;
+use super::wire::peer::{SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
 use crate::scenario::{Engine, MeasureSpec, Workload};
 use crate::stats::schedule::Schedule;
@@ -308,10 +308,9 @@ impl Visit<'_> {
         let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
         let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
         let number = self.worker_number(worker);
-        let limit = Duration::from_nanos(self.slice_ns()) + SLICE_GRACE;
         let place = self.places.get(&ready.place)?;
         let before = cpu_times(place)?;
-        let result = place.peer.slice(number, &spec, limit).map_err(Failed::from)?;
+        let result = place.peer.slice(number, &spec, slice_limit(bound)).map_err(Failed::from)?;
         let cpu = cpu_between(before, cpu_times(place)?);
         Ok((result, cpu, gate))
     }

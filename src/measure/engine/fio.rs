@@ -13,7 +13,7 @@
 use super::{EngineError, Kind, LoadEngine};
 use crate::host::Missing;
 use crate::measure::wire::agent::monotonic_ns;
-use crate::measure::wire::peer::SLICE_GRACE;
+use crate::measure::wire::peer::slice_limit;
 use crate::scenario::Engine;
 use iotax_load::{Bound, Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use serde::Deserialize;
@@ -34,13 +34,10 @@ pub(super) static KIND: Kind = Kind {
     prepare: |target, jobs, _| Ok(Box::new(Fio::prepare(target, jobs)?)),
 };
 
-/// fio may take so much longer than its runtime: start, end, and a device that drains slowly.
-const GRACE: Duration = Duration::from_secs(60);
 /// fio starts in a third of a second; a trial that takes longer than this hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
 /// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
 const BEFORE_HOST: Duration = Duration::from_secs(20);
-const _: () = assert!(GRACE.as_secs() + BEFORE_HOST.as_secs() <= SLICE_GRACE.as_secs());
 
 /// A target and jobs.
 pub struct Fio {
@@ -52,8 +49,6 @@ pub struct Fio {
     filename: Filename,
     jobs: Vec<Job>,
     slices: u64,
-    /// Longest timed slice asked for.
-    longest: Duration,
 }
 
 impl Fio {
@@ -73,7 +68,6 @@ impl Fio {
             filename,
             jobs,
             slices: 0,
-            longest: Duration::ZERO,
         };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
         Ok(fio)
@@ -193,19 +187,6 @@ impl Fio {
         }
     }
 
-    /// How long the fio of a slice may run. The host waits for its timed slices' length and
-    /// [`SLICE_GRACE`]; a slice of so many bytes comes after a timed one, the warm-up.
-    fn limit(&mut self, spec: &SliceSpec) -> Duration {
-        match spec.bound {
-            Bound::Time { ns } => {
-                let asked = Duration::from_nanos(ns);
-                self.longest = self.longest.max(asked);
-                asked + Duration::from_nanos(spec.min_discard_ns) + GRACE
-            }
-            Bound::Bytes { .. } => (self.longest + SLICE_GRACE).saturating_sub(BEFORE_HOST),
-        }
-    }
-
     fn flush(&self) -> Result<u64, EngineError> {
         let path = &self.target.path;
         let file = File::options().write(true).open(path).map_err(|source| system("open", path, source))?;
@@ -239,7 +220,7 @@ impl LoadEngine for Fio {
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
-        let limit = self.limit(spec);
+        let limit = limit_of(spec);
         let writes = self.jobs.iter().any(|job| job.rw.writes());
         let report = self.run(&self.job_file(spec), !writes, limit)?;
         let mut result = convert(&report)?;
@@ -253,6 +234,11 @@ impl LoadEngine for Fio {
         }
         Ok(result)
     }
+}
+
+/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in it.
+fn limit_of(spec: &SliceSpec) -> Duration {
+    slice_limit(spec.bound).saturating_sub(BEFORE_HOST)
 }
 
 /// The job comes on standard input, the report on standard output.
@@ -626,19 +612,10 @@ mod tests {
 
     #[test]
     fn fio_is_ended_before_the_host_gives_up() {
-        if without_fio() {
-            return;
-        }
-        let (_dir, path) = file_of(1 << 20, "x");
-        let mut fio = Fio::prepare(&target(&path, false), &[Job::default()]).unwrap();
         let bytes = SliceSpec { bound: Bound::Bytes { bytes: 1 << 30 }, ..time(0) };
-        for slice_ms in [1_000, 300_000] {
-            let host = Duration::from_millis(slice_ms) + SLICE_GRACE;
-            for spec in [time(slice_ms), bytes] {
-                let limit = fio.limit(&spec);
-                // A slow stack has time to catch up with the baseline's bytes.
-                assert!(limit < host && limit > host / 2, "{spec:?}: {limit:?}");
-            }
+        for spec in [time(1_000), time(60_000), bytes] {
+            let (limit, host) = (limit_of(&spec), slice_limit(spec.bound));
+            assert!(limit < host && limit > Duration::from_secs(60), "{spec:?}: {limit:?} of {host:?}");
         }
     }
 
