@@ -232,7 +232,7 @@ pub struct Latency {
 }
 
 /// What the quiesce gate waited for before the slices of a stack.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Debt {
     /// Seconds waited in all.
     pub waited_s: f64,
@@ -240,8 +240,15 @@ pub struct Debt {
     pub gave_up: u64,
     /// Most dirty bytes left at the start of a slice.
     pub dirty_bytes: u64,
-    /// Most I/Os left in flight on lower devices.
-    pub in_flight: u64,
+    /// Most I/Os left in flight on lower devices; `None` when that is not known of every slice.
+    pub in_flight: Option<u64>,
+}
+
+impl Default for Debt {
+    /// Of no slices: nothing was owed.
+    fn default() -> Debt {
+        Debt { waited_s: 0.0, gave_up: 0, dirty_bytes: 0, in_flight: Some(0) }
+    }
 }
 
 /// One stack against the baseline in one quantity.

@@ -6,7 +6,7 @@ use super::run::RunData;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::store::record::{Slice, Value};
+use crate::store::record::{Slice, Value, worse_known};
 use std::collections::{BTreeMap, HashMap};
 
 /// Visit and round.
@@ -119,7 +119,7 @@ impl Side {
             self.debt.waited_s += gate.waited_ns as f64 / 1e9;
             self.debt.gave_up += u64::from(gate.gave_up);
             self.debt.dirty_bytes = self.debt.dirty_bytes.max(gate.dirty_bytes);
-            self.debt.in_flight = self.debt.in_flight.max(gate.in_flight);
+            self.debt.in_flight = worse_known(self.debt.in_flight, gate.in_flight);
         }
     }
 

@@ -142,6 +142,17 @@ fn writes_have_two_figures_a_regime_and_a_debt() {
 }
 
 #[test]
+fn ios_in_flight_that_one_gate_does_not_know_are_not_zero() {
+    let mut run = twin::writes();
+    let stack = run.start.scenario.stacks[0].name.clone();
+    for in_flight in [Some(3), None] {
+        let slice = run.slices.iter_mut().find(|slice| slice.stack == stack).unwrap();
+        slice.gate.as_mut().unwrap().in_flight = in_flight;
+        assert_eq!(findings(&run).workloads[0].rows[0].debt.as_ref().unwrap().in_flight, in_flight);
+    }
+}
+
+#[test]
 fn a_write_without_a_recorded_flush_is_not_called_durable() {
     let mut run = twin::writes();
     run.slices[0].samples.retain(|sample| sample.metric != "flush");

@@ -277,7 +277,7 @@ impl Twin {
             gate: job.rw.writes().then_some(Gate {
                 waited_ns: 4_000_000,
                 dirty_bytes: 65_536,
-                in_flight: 0,
+                in_flight: Some(0),
                 gave_up: false,
             }),
         });

@@ -4,7 +4,7 @@
 use super::{columns, doctor, report, run, say};
 use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
-use crate::guard::marker;
+use crate::guard::marker::{self, Removal};
 use crate::measure::survey;
 use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
@@ -190,10 +190,12 @@ impl Demo<'_> {
     }
 
     fn remove_file(&self) -> Result<()> {
-        if let Some(marker) = marker::read(&self.file)? {
-            marker::remove_if_ours(&self.file, marker.inode)?;
+        let Some(marker) = marker::read(&self.file)? else { return Ok(()) };
+        match marker::remove_if_ours(&self.file, marker.inode)? {
+            // Another demo measures it, and removes it at its end.
+            Removal::Refused(why) => say(&format!("\nThe file under test was left in place: {why}\n")),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -4,14 +4,14 @@
 use crate::exit::Failed;
 use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Bytes of the trailer; also what the data's size must be a multiple of.
 pub const TRAILER: u64 = 4096;
@@ -46,7 +46,7 @@ pub enum Removal {
     Removed,
     /// There was nothing.
     AlreadyGone,
-    /// It is not ours: why. It was left alone.
+    /// It is not ours, or another run works on it: why. It was left alone.
     Refused(String),
 }
 
@@ -91,10 +91,12 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Removes a file of ours that has this inode.
+/// Removes a file of ours that has this inode and that no run holds by [`lock`]: give back your own hold
+/// first.
 ///
 /// # Errors
-/// When the file cannot be opened or removed; that it is not ours is a [`Removal::Refused`].
+/// When the file cannot be opened, locked or removed; that it is not ours, or that another run works on
+/// it, is a [`Removal::Refused`].
 pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
     if let Err(error) = path.symlink_metadata() {
         return match error.kind() {
@@ -102,12 +104,16 @@ pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
             _ => Err(error).with_context(|| format!("cannot look at {}", path.display())),
         };
     }
-    let Some((_file, marker)) = open_ours(path, false)? else {
+    let refused = |why: String| Ok(Removal::Refused(format!("{}: {why}", path.display())));
+    let Some((file, marker)) = open_ours(path, false)? else {
         return Ok(Removal::Refused(format!("{} has no marker of iotax", path.display())));
     };
     if marker.inode != inode {
-        let why = format!("inode is {}, ours was {inode}", marker.inode);
-        return Ok(Removal::Refused(format!("{}: {why}", path.display())));
+        return refused(format!("inode is {}, ours was {inode}", marker.inode));
+    }
+    // Held until it is gone, so that no run takes it in between.
+    if !lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
+        return refused("it is in use by another run of iotax".into());
     }
     // A name cannot be removed by descriptor: look once more at what bears it, just before.
     match path.symlink_metadata() {
@@ -118,6 +124,24 @@ pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
     }
     std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
     Ok(Removal::Removed)
+}
+
+/// Locks an open file of ours against other runs for as long as it stays open; false when another run
+/// has it.
+///
+/// # Errors
+/// When the kernel refuses for another reason.
+pub fn lock(file: &File) -> std::io::Result<bool> {
+    // A child being started elsewhere in this process holds a copy of a lock just given back, from its
+    // fork to its exec.
+    for _ in 0..50 {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(false)
 }
 
 /// Opens a file of ours; `None` when it is not ours.
@@ -471,6 +495,24 @@ mod tests {
         assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
         assert!(theirs.exists() && ours.exists());
         assert_eq!(remove_if_ours(&ours, marker.inode).expect("remove"), Removal::Removed);
+    }
+
+    #[test]
+    fn a_file_that_another_run_works_on_is_not_removed() {
+        let folder = folder();
+        let path = folder.path().join("x.img");
+        let marker = create(&path, MIB, "run-1").expect("create");
+        // Another open file description, as another process has.
+        let theirs = File::open(&path).expect("open");
+        assert!(lock(&theirs).expect("lock"));
+        let refused = remove_if_ours(&path, marker.inode).expect("look");
+        assert!(
+            matches!(&refused, Removal::Refused(why) if why.contains("in use by another run")),
+            "{refused:?}"
+        );
+        assert_eq!(read(&path).expect("read"), Some(marker.clone()));
+        drop(theirs);
+        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
     }
 
     #[test]

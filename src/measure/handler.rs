@@ -131,10 +131,12 @@ impl Handler for Machine {
                     .gauges
                     .dirty_bytes()
                     .context("/proc/meminfo does not tell what is dirty")?,
-                in_flight: self.gauges.in_flight(&devices).unwrap_or(0),
+                in_flight: self.gauges.in_flight(&devices),
                 gave_up: start.elapsed() >= limit,
             };
-            if gate.gave_up || (gate.in_flight == 0 && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
+            // What no device tells cannot be waited for.
+            let idle = gate.in_flight.is_none_or(|ios| ios == 0);
+            if gate.gave_up || (idle && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
                 return Ok(gate);
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -192,5 +194,13 @@ mod tests {
         let mut machine = Machine::default();
         told(&mut machine, &Allowed { admitted, ..Allowed::default() });
         assert!(machine.permit(&writing(&device.path)).is_err());
+    }
+
+    #[test]
+    fn what_no_device_tells_is_not_zero_and_not_waited_for() {
+        let mut machine = Machine::default();
+        // A limit of nothing: others' dirty pages are not waited for either.
+        let gate = machine.gate(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
+        assert_eq!(gate.in_flight, None);
     }
 }

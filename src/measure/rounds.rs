@@ -4,6 +4,7 @@
 use super::observer::{Event, Live, LiveComparison, Observer};
 use super::places::Places;
 use super::wire::message::{Request, Response};
+use super::wire::peer::{SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
 use crate::scenario::{Engine, MeasureSpec, Workload};
 use crate::stats::schedule::Schedule;
@@ -28,8 +29,6 @@ const FIO_SLICE_NS: u64 = 1_000_000_000;
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// The first slice of writes, where they are limited, has no more bytes than this.
 const FIRST_BYTES: u64 = 64 << 20;
-/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
-const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// Preparing opens files and allocates; fio lays out nothing since the files are full.
 const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
@@ -340,10 +339,9 @@ impl Visit<'_> {
         let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
         let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
         let number = self.worker_number(worker);
-        let limit = Duration::from_nanos(self.slice_ns()) + SLICE_GRACE;
         let place = self.places.get(&ready.place)?;
         let before = cpu_times(place)?;
-        let result = place.peer.slice(number, &spec, limit).map_err(Failed::from)?;
+        let result = place.peer.slice(number, &spec, slice_limit(bound)).map_err(Failed::from)?;
         let cpu = cpu_between(before, cpu_times(place)?);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         Ok((result, cpu, gate))
@@ -353,7 +351,7 @@ impl Visit<'_> {
     /// this host below it.
     fn gate(&mut self, worker: usize) -> Result<Gate> {
         let ready = &self.ready[worker];
-        let mut worst = Gate::default();
+        let mut worst = Gate::NOTHING_OWED;
         let mut asked = vec![(ready.place.clone(), vec![ready.target.path.clone()])];
         if ready.place != crate::step::HOST && self.places.has(crate::step::HOST) {
             asked.push((crate::step::HOST.to_owned(), ready.owed.clone()));
@@ -362,7 +360,7 @@ impl Visit<'_> {
             let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
             let place = self.places.get(&name)?;
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = worse(worst, gate),
+                Response::Gate(gate) => worst = worst.and(gate),
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
         }
@@ -468,15 +466,6 @@ fn slice_bytes(result: &SliceResult, workload: &Workload, slice_ns: u64) -> u64 
 /// A block of every thread.
 fn unit_of(workload: &Workload) -> u64 {
     workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum()
-}
-
-fn worse(a: Gate, b: Gate) -> Gate {
-    Gate {
-        waited_ns: a.waited_ns + b.waited_ns,
-        dirty_bytes: a.dirty_bytes.max(b.dirty_bytes),
-        in_flight: a.in_flight.max(b.in_flight),
-        gave_up: a.gave_up || b.gave_up,
-    }
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.

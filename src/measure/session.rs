@@ -269,7 +269,10 @@ impl Session<'_> {
         match ended {
             Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),
             Err(error) => {
-                self.end_workload(&workload.name.clone(), &format!("{error:#}"))?;
+                // A slice that Ctrl-C made fail says nothing about the stack.
+                let stopped = self.stop.load(Ordering::Relaxed);
+                let reason = if stopped { "interrupted".to_owned() } else { format!("{error:#}") };
+                self.end_workload(&workload.name.clone(), &reason)?;
                 Err(error)
             }
         }

@@ -161,10 +161,11 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
         let gave_up =
             if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
         let dirty = crate::units::show_bytes(debt.dirty_bytes);
-        Some(format!(
-            "{}: waited {:.2} s for earlier writes{gave_up}; at most {dirty} dirty and {} I/Os in flight were left",
-            row.stack, debt.waited_s, debt.in_flight
-        ))
+        let left = match debt.in_flight {
+            Some(ios) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
+            None => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),
+        };
+        Some(format!("{}: waited {:.2} s for earlier writes{gave_up}; {left}", row.stack, debt.waited_s))
     };
     workload.rows.iter().filter_map(line).collect()
 }

@@ -54,6 +54,16 @@ fn terminal() {
 }
 
 #[test]
+fn ios_in_flight_that_nobody_knows_are_said_to_be_unknown() {
+    let mut found = findings(&twin::writes());
+    found.workloads[0].rows[0].debt.as_mut().unwrap().in_flight = None;
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("how many I/Os were in flight is not known"), "{name}: {text}");
+    }
+}
+
+#[test]
 fn narrow_terminals_lose_columns_not_sentences() {
     let found = findings(&twin::bill());
     let text = render(&found, "terminal", 40);

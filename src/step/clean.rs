@@ -39,9 +39,9 @@ pub fn clean(run_dir: &Path, run_id: &str, system: &mut dyn System) -> Result<Cl
         return Ok(cleaned);
     }
     let mut journal = Journal::open(run_dir)?;
-    for open in open.iter().rev() {
-        match undo_one(system, &mut journal, &tag, open) {
-            Ok(()) => cleaned.undone.push(open.step.op.operation().describe()),
+    for step in open.iter().rev() {
+        match undo_one(system, &mut journal, &tag, step, &open) {
+            Ok(()) => cleaned.undone.push(step.step.op.operation().describe()),
             Err(left) => cleaned.left.push(left),
         }
     }

@@ -52,11 +52,12 @@ impl Executor {
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
         match resolved.op.operation().perform(self.system.as_mut(), &self.tag) {
             Ok(made) => {
-                self.journal.done(seq, &made)?;
-                self.yields.insert(step.id, made.clone());
+                // Before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
                     open.made = Some(made.clone());
                 }
+                self.journal.done(seq, &made)?;
+                self.yields.insert(step.id, made.clone());
                 Ok(made)
             }
             Err(cause) => Err(self.take_back(cause, &step.why)),
@@ -106,7 +107,8 @@ impl Executor {
         let mut left = Vec::new();
         while self.up.len() > mark {
             let Some(open) = self.up.pop() else { break };
-            if let Err(failure) = undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open) {
+            let undone = undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up);
+            if let Err(failure) = undone {
                 left.push(failure);
             }
         }
@@ -116,7 +118,7 @@ impl Executor {
     fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
         let cause = cause.context(format!("cannot {why}"));
         let Some(open) = self.up.pop() else { return cause };
-        match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open) {
+        match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up) {
             Ok(()) => cause,
             Err(left) => {
                 let undo = report_left(&[left]).err().unwrap_or_else(|| anyhow!("it is left"));
@@ -126,7 +128,8 @@ impl Executor {
     }
 }
 
-/// Undoes one open step: by what it yielded, else by what is found of it.
+/// Undoes one open step: by what it yielded, else by what is found of it and is not known to be of the
+/// `others`, the steps of the run that are open beside it.
 ///
 /// # Errors
 /// What is left, with its cause and the command to run.
@@ -135,6 +138,7 @@ pub fn undo_one(
     journal: &mut Journal,
     tag: &RunTag,
     open: &Open,
+    others: &[Open],
 ) -> Result<(), Left> {
     let operation = open.step.op.operation();
     let mut made = open.made.clone();
@@ -146,7 +150,7 @@ pub fn undo_one(
             made.process = None;
         }
         if made.is_none() && !gone {
-            made = operation.find(system, tag)?;
+            made = operation.find(system, tag, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
             operation.undo(system, tag, made)?;
@@ -156,9 +160,15 @@ pub fn undo_one(
     result.map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
-        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(made));
+        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(tag, made));
         Left { what: operation.describe(), cause, by_hand }
     })
+}
+
+/// What the other steps of one boot made: names of devices mean something else after the next.
+fn made_beside(open: &Open, others: &[Open]) -> Vec<Yield> {
+    let beside = others.iter().filter(|other| other.seq != open.seq && other.boot_id == open.boot_id);
+    beside.filter_map(|other| other.made.clone()).collect()
 }
 
 /// Turns what is left into an error with exit code 5.

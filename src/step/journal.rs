@@ -2,13 +2,11 @@
 //! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
 use super::{Step, Yield};
+use crate::store::appender::{Appender, sync_folder};
 use crate::store::line;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// File name within the run directory.
 pub const FILE: &str = "journal.jsonl";
@@ -53,10 +51,9 @@ pub struct Open {
     pub made: Option<Yield>,
 }
 
-/// An open journal; every append is on disk when it returns.
+/// An open journal; every append is on disk when it returns. The caller holds the run's lock.
 pub struct Journal {
-    file: File,
-    path: PathBuf,
+    file: Appender,
     next_seq: u64,
     appended: u64,
 }
@@ -67,21 +64,12 @@ impl Journal {
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
-        let path = run_dir.join(FILE);
         let next_seq = read(run_dir)?.iter().map(Entry::seq).max().map_or(0, |seq| seq + 1);
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .with_context(|| format!("cannot open the journal {}", path.display()))?;
+        let mut file = Appender::open(run_dir.join(FILE))?;
         // The name of a new journal must outlive the power as its lines do.
-        File::open(run_dir)
-            .and_then(|folder| folder.sync_all())
-            .with_context(|| format!("cannot sync {}", run_dir.display()))?;
-        let mut journal = Journal { file, path, next_seq, appended: 0 };
-        journal.close_torn_line()?;
-        Ok(journal)
+        sync_folder(run_dir)?;
+        file.end_torn_line()?;
+        Ok(Journal { file, next_seq, appended: 0 })
     }
 
     /// Writes the intent and gives its number.
@@ -114,21 +102,10 @@ impl Journal {
     fn append(&mut self, entry: &Entry) -> Result<()> {
         crash_point(self.appended, "before");
         let text = line::encode(entry)?;
-        self.file
-            .write_all(&text)
-            .and_then(|()| self.file.sync_data())
-            .with_context(|| format!("cannot write the journal {}", self.path.display()))?;
+        let written = self.file.append(&text).and_then(|_| self.file.sync());
+        written.with_context(|| format!("cannot write the journal {}", self.file.path().display()))?;
         crash_point(self.appended, "after");
         self.appended += 1;
-        Ok(())
-    }
-
-    /// A line that a kill tore must not swallow the next one.
-    fn close_torn_line(&mut self) -> Result<()> {
-        let text = std::fs::read(&self.path)?;
-        if text.last().is_some_and(|byte| *byte != b'\n') {
-            self.file.write_all(b"\n")?;
-        }
         Ok(())
     }
 }

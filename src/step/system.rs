@@ -113,14 +113,13 @@ impl System for RealSystem {
 
     fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()> {
         let inode = made.inode.context("no inode was recorded")?;
+        // Our own hold would look like another run's.
+        self.held.remove(path);
         match marker::remove_if_ours(path, inode)? {
             marker::Removal::Refused(why) => {
                 Err(NotOurs(format!("did not remove {}: {why}", path.display())).into())
             }
-            _ => {
-                self.held.remove(path);
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
@@ -361,15 +360,12 @@ fn yield_of(path: &Path, marker: &marker::Marker) -> Yield {
 /// Two runs must not measure, format or remove one file under each other.
 fn claim(path: &Path) -> Result<fs::File> {
     let file = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            bail!(
-                "{} is in use by another run of iotax; hint: wait for it, or name another file",
-                path.display()
-            )
-        }
-        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    match marker::lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
+        true => Ok(file),
+        false => bail!(
+            "{} is in use by another run of iotax; hint: wait for it, or name another file",
+            path.display()
+        ),
     }
 }
 
@@ -455,6 +451,20 @@ fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_held_by_this_run_is_removed_and_one_held_by_another_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.img");
+        let (mut ours, mut cleaner) = (RealSystem::default(), RealSystem::default());
+        let made = ours.make_file(&path, 1 << 20, "r").unwrap();
+        let refused = cleaner.remove_file(&path, &made).unwrap_err();
+        assert!(refused.downcast_ref::<NotOurs>().is_some(), "{refused}");
+        assert!(refused.to_string().contains("in use by another run"), "{refused}");
+        assert!(path.exists());
+        ours.remove_file(&path, &made).unwrap();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn a_process_is_known_by_its_start_too() {

@@ -3,11 +3,14 @@
 
 use super::clean::clean;
 use super::executor::Executor;
-use super::journal::{self, Journal};
-use super::op::{AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, Spawn};
+use super::journal::{self, Entry, Journal};
+use super::op::{
+    AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, RemoteAgent, Spawn,
+};
 use super::simulated::SimulatedSystem;
-use super::system::{LoopRequest, System};
+use super::system::{LoopRequest, RealSystem, System};
 use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
+use crate::guard::rig;
 use anyhow::Result;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -99,6 +102,10 @@ fn plan() -> Vec<Step> {
             makes: vec!["/run/r/vm0.qmp".into()],
         }),
     ];
+    steps(ops)
+}
+
+fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
     ops.into_iter()
         .enumerate()
         .map(|(id, op)| Step { id: id as u32, place: HOST.into(), why: "do it".into(), op })
@@ -125,16 +132,19 @@ fn state(machine: &Shared) -> SimulatedSystem {
 /// What iotax does up to the moment it is killed: `done` steps whole, then one whose done record
 /// is not written, performed or not.
 fn killed_after(machine: &Shared, run_dir: &Path, done: usize, performed: bool) {
+    killed_in(&plan(), &mut machine.clone(), run_dir, done, performed);
+}
+
+fn killed_in(plan: &[Step], system: &mut dyn System, run_dir: &Path, done: usize, performed: bool) {
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
-    let mut system = machine.clone();
-    for (number, step) in plan().iter().take(done + 1).enumerate() {
+    for (number, step) in plan.iter().take(done + 1).enumerate() {
         let resolved = Step { op: step.op.resolved(&yields).unwrap(), ..step.clone() };
         let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             return;
         }
-        let made = resolved.op.operation().perform(&mut system, &tag(run_dir)).unwrap();
+        let made = resolved.op.operation().perform(system, &tag(run_dir)).unwrap();
         if number < done {
             journal.done(seq, &made).unwrap();
             yields.insert(step.id, made);
@@ -209,6 +219,118 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     machine.0.lock().unwrap().mounts.clear();
     assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
+}
+
+/// A file and two loop devices on it, as stacks that share nothing have.
+fn two_loops_on(file: &Path) -> Vec<Step> {
+    let bytes = 1 << 20;
+    let attach = || {
+        let backing = PathRef::Path(file.to_owned());
+        Op::AttachLoop(AttachLoop { backing, bytes, direct_io: false, read_only: false })
+    };
+    let made = MakeFile { path: file.to_owned(), bytes, keep: false, inside_mount: false };
+    steps([Op::MakeFile(made), attach(), attach()])
+}
+
+#[test]
+fn a_loop_device_without_its_done_record_is_told_from_its_sibling() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let before = state(&machine);
+    let plan = two_loops_on(Path::new("/srv/x.img"));
+    killed_in(&plan, &mut machine.clone(), folder.path(), 2, true);
+    assert_eq!(state(&machine).loops.len(), before.loops.len() + 2);
+    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
+    assert_eq!(state(&machine), before);
+}
+
+#[test]
+fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
+    let losetup = crate::host::probe::program_path("losetup");
+    if losetup.is_none() || !Path::new("/dev/loop-control").exists() {
+        return rig::skip("losetup and loop devices");
+    }
+    if !rig::root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, bytes) = (folder.path().join("x.img"), 1 << 20);
+    let mut killed = RealSystem::default();
+    killed_in(&two_loops_on(&file), &mut killed, folder.path(), 2, true);
+    let devices = killed.loops_on(&file, bytes).unwrap();
+    // In whatever order the kernel lists them.
+    let made = |device: &PathBuf| Yield { path: Some(device.clone()), ..Yield::default() };
+    let found = |other: &PathBuf| {
+        let attach = two_loops_on(&file).remove(2).op;
+        attach.operation().find(&killed, &tag(folder.path()), &[made(other)]).unwrap()
+    };
+    let told_apart = devices.len() == 2
+        && found(&devices[0]) == Some(made(&devices[1]))
+        && found(&devices[1]) == Some(made(&devices[0]));
+    // Its locks go with a killed process.
+    drop(killed);
+    let cleaned = clean(folder.path(), "r", &mut RealSystem::default()).unwrap();
+    let still = RealSystem::default().loops_on(&file, bytes).unwrap();
+    still.iter().for_each(|device| RealSystem::default().detach_loop(device, &file).unwrap());
+    assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
+    assert!(told_apart, "{devices:?}");
+    assert_eq!((still.len(), file.exists()), (0, false));
+}
+
+/// A small file system with one page of room, and the file that fills the rest.
+fn one_page() -> Option<(rig::Tmpfs, PathBuf)> {
+    let disk = rig::Tmpfs::of(64 << 10)?;
+    let ballast = disk.path().join("ballast");
+    std::fs::write(&ballast, vec![1; (64 << 10) - PAGE]).unwrap();
+    Some((disk, ballast))
+}
+
+const PAGE: usize = 4096;
+
+#[test]
+fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
+    let Some((disk, ballast)) = one_page() else { return };
+    let mut journal = Journal::open(disk.path()).unwrap();
+    let written = (0..).find(|seq| journal.undone(*seq).is_err()).unwrap();
+    assert_ne!(std::fs::read(disk.path().join(journal::FILE)).unwrap().len(), PAGE, "a record was cut off");
+    std::fs::remove_file(ballast).unwrap();
+    journal.undone(written).unwrap();
+    let entries = journal::read(disk.path()).unwrap();
+    assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
+}
+
+#[test]
+fn what_the_journal_could_not_take_is_undone_from_memory() {
+    let Some((disk, ballast)) = one_page() else { return };
+    let machine = machine();
+    let mut step = two_loops_on(Path::new("/srv/theirs.img")).remove(1);
+    // Their loop device on the same file would be found first.
+    let before = state(&machine);
+    let boot_id = machine.boot_id().unwrap();
+    let intent = Entry::Intent { seq: 0, boot_id, step: step.clone() };
+    let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
+    // Room for the intent alone: each letter of it, and one more digit of its length.
+    step.why += &"x".repeat(room - 1);
+    let journal = Journal::open(disk.path()).unwrap();
+    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(disk.path()));
+    let error = format!("{:#}", executor.perform(&step).unwrap_err());
+    assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
+    assert_eq!(journal::read(disk.path()).unwrap().len(), 1, "the intent is there, the yield is not");
+    assert_eq!(state(&machine).loops.len(), before.loops.len() + 1);
+    std::fs::remove_file(ballast).unwrap();
+    executor.undo_to(0).unwrap();
+    assert_eq!(state(&machine), before);
+}
+
+#[test]
+fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    // No ssh destination has a space in it, so that none is tried.
+    let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into() })]);
+    killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
+    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
+    assert_eq!(by_hand, [Some("ssh no host 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
 
 #[test]

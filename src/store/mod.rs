@@ -1,6 +1,7 @@
 //! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a kill.
 //! Refuses folders that others may write to; never takes a torn frame for a result.
 
+pub(crate) mod appender;
 mod data;
 mod folder;
 mod index;

@@ -321,7 +321,7 @@ mod tests {
                 sample("cpu.system", "ns", figure(5)),
             ],
             cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4 }),
-            gate: Some(Gate::default()),
+            gate: Some(Gate::NOTHING_OWED),
         }
     }
 

@@ -217,16 +217,39 @@ pub struct CpuTimes {
 }
 
 /// The quiesce gate: a clean stack, or what was still owed when it gave up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// Nanoseconds waited.
     pub waited_ns: u64,
     /// Dirty and Writeback bytes left (system-wide, /proc/meminfo).
     pub dirty_bytes: u64,
-    /// I/Os in flight on the lower devices.
-    pub in_flight: u64,
+    /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is none (a
+    /// network file system).
+    pub in_flight: Option<u64>,
     /// Whether the gate gave up.
     pub gave_up: bool,
+}
+
+impl Gate {
+    /// Before anything was asked.
+    pub const NOTHING_OWED: Gate = Gate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
+
+    /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them does
+    /// not know is not known.
+    #[must_use]
+    pub fn and(self, other: Gate) -> Gate {
+        Gate {
+            waited_ns: self.waited_ns + other.waited_ns,
+            dirty_bytes: self.dirty_bytes.max(other.dirty_bytes),
+            in_flight: worse_known(self.in_flight, other.in_flight),
+            gave_up: self.gave_up || other.gave_up,
+        }
+    }
+}
+
+/// The larger of two counts; not known when one of them is not.
+pub fn worse_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.max(b?))
 }
 
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
@@ -249,4 +272,18 @@ const AS_ASKED: &[&str] = &["precision", "budget", "time", "visits", "max_writte
 /// Whether a workload's end needs no further measuring.
 pub fn ended_as_asked(reason: &str) -> bool {
     AS_ASKED.contains(&reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_gates_the_worse_counts_and_the_unknown_stays_unknown() {
+        let gate = |dirty_bytes, in_flight, gave_up| Gate { waited_ns: 1, dirty_bytes, in_flight, gave_up };
+        let both = gate(1, Some(2), false).and(gate(2, Some(1), true));
+        assert_eq!(both, Gate { waited_ns: 2, ..gate(2, Some(2), true) });
+        assert_eq!(gate(0, Some(2), false).and(gate(0, None, false)).in_flight, None);
+        assert_eq!(Gate::NOTHING_OWED.and(gate(0, None, false)).in_flight, None);
+    }
 }

@@ -122,6 +122,79 @@ fn no_more_is_written_than_is_allowed_fills_and_all_workloads_together() {
     assert!(rig.path("x.img").exists(), "kept, since one of the stacks says so");
 }
 
+/// A run with the longest slices there are, and the fio of the first. At depth 1 no trial comes before it.
+fn run_under_fio(rig: &Rig) -> Option<(std::process::Child, rustix::process::Pid)> {
+    if !can("fio", has("fio")) {
+        return None;
+    }
+    std::fs::create_dir(rig.path("tmp")).unwrap();
+    let file = rig.file("x.img", 16);
+    let args = ["run", &file, "--engine", "fio", "--iodepth", "1"];
+    let long = ["--slice", "60s", "--min-time", "10m", "--budget", "20m"];
+    let mut command = rig.command(&[&args[..], &long].concat());
+    command.env("TMPDIR", rig.path("tmp")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
+    loop {
+        if let Some(fio) = fio_of(run.id()) {
+            return Some((run, fio));
+        }
+        if run.try_wait().unwrap().is_some() {
+            panic!("it ended: {}", words(&run.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn fio_of(parent: u32) -> Option<rustix::process::Pid> {
+    let is_ours = |pid: &i32| {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        read("status").contains(&format!("\nPPid:\t{parent}\n"))
+            && read("cmdline").starts_with("fio\0--output")
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+    let pid = names.filter_map(|name| name.to_str()?.parse().ok()).find(is_ours)?;
+    rustix::process::Pid::from_raw(pid)
+}
+
+#[test]
+fn ctrl_c_is_not_for_fio_and_a_slice_cut_short_is_no_failure() {
+    use rustix::process::{Pid, Signal, getpgid, kill_process};
+    let rig = Rig::new();
+    let Some((run, fio)) = run_under_fio(&rig) else { return };
+    assert_eq!(getpgid(Some(fio)).unwrap(), fio, "a terminal's Ctrl-C would reach it");
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    kill_process(fio, Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", words(&output));
+    let index = std::fs::read_to_string(rig.run_dirs()[0].join("index.jsonl")).unwrap();
+    assert!(index.contains(r#""reason":"interrupted""#) && !index.contains("fio failed"), "{index}");
+}
+
+#[test]
+fn a_killed_run_leaves_no_fio_and_no_file_of_it() {
+    let rig = Rig::new();
+    let Some((mut run, fio)) = run_under_fio(&rig) else { return };
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let gone = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", fio.as_raw_nonzero()));
+        status.map_or(true, |text| text.contains("State:\tZ"))
+    };
+    // Left alone it would read for a minute.
+    let ended = (0..1500).any(|_| {
+        gone() || {
+            std::thread::sleep(Duration::from_millis(20));
+            false
+        }
+    });
+    if !ended {
+        rustix::process::kill_process(fio, rustix::process::Signal::KILL).unwrap();
+    }
+    assert!(ended, "fio outlives the run that started it");
+    assert_eq!(std::fs::read_dir(rig.path("tmp")).unwrap().count(), 0);
+    rig.expect(0, &["clean"]);
+}
+
 #[test]
 fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();

@@ -34,7 +34,13 @@ pub fn owed_bytes(file: impl AsFd) -> io::Result<u64> {
     let (range, mut pages) = (Range::default(), Pages::default());
     // SAFETY: both structures have the kernel's layout and outlive the call, which writes the second only.
     let result = unsafe {
-        libc::syscall(CACHESTAT, file.as_fd().as_raw_fd(), &raw const range, &raw mut pages, 0 as libc::c_uint)
+        libc::syscall(
+            CACHESTAT,
+            file.as_fd().as_raw_fd(),
+            &raw const range,
+            &raw mut pages,
+            0 as libc::c_uint,
+        )
     };
     if result != 0 {
         return Err(io::Error::last_os_error());

@@ -1,7 +1,8 @@
 //! System interfaces that need `unsafe` and are not load generation: the KVM probe, leases on
-//! files, whether io_uring is allowed.
+//! files, whether io_uring is allowed, children that end with us.
 
 pub mod cachestat;
+pub mod child;
 pub mod kvm;
 pub mod lease;
 pub mod uring;

@@ -6,17 +6,23 @@
 //! ramp ended; its buckets are 1/64 of their value wide and named by their middle, so a
 //! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
 //! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
+//!
+//! A killed iotax leaves nothing of it: fio dies with us, its job comes on standard input from memory, its
+//! report on standard output.
 
 use super::{EngineError, Kind, LoadEngine};
 use crate::host::Missing;
 use crate::measure::wire::agent::monotonic_ns;
+use crate::measure::wire::peer::slice_limit;
 use crate::scenario::Engine;
 use iotax_load::{Bound, Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Seek, SeekFrom, Write as _};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -28,23 +34,20 @@ pub(super) static KIND: Kind = Kind {
     prepare: |target, jobs, _| Ok(Box::new(Fio::prepare(target, jobs)?)),
 };
 
-/// fio may take so much longer than its runtime: start, end, and a device that drains slowly.
-const GRACE: Duration = Duration::from_secs(60);
 /// fio starts in a third of a second; a trial that takes longer than this hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
-/// A byte-bound slice has no runtime to go by.
-const BYTES_LIMIT: Duration = Duration::from_secs(3600);
+/// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
+const BEFORE_HOST: Duration = Duration::from_secs(20);
 
-/// A target, jobs, and a private folder for job file and output.
+/// A target and jobs.
 pub struct Fio {
     version: String,
     why: String,
     ioengine: &'static str,
     target: TargetSpec,
     /// As written into the job file.
-    filename: String,
+    filename: Filename,
     jobs: Vec<Job>,
-    folder: tempfile::TempDir,
     slices: u64,
 }
 
@@ -56,11 +59,7 @@ impl Fio {
     pub fn prepare(target: &TargetSpec, jobs: &[Job]) -> Result<Fio, EngineError> {
         let version = version()?;
         let jobs = fitted(target, jobs)?;
-        let folder = tempfile::Builder::new()
-            .prefix("iotax-fio-")
-            .tempdir()
-            .map_err(|source| EngineError::System { action: "make a folder for fio".into(), source })?;
-        let filename = safe_filename(&target.path, folder.path())?;
+        let filename = Filename::of(&target.path)?;
         let mut fio = Fio {
             version,
             why: String::new(),
@@ -68,7 +67,6 @@ impl Fio {
             target: target.clone(),
             filename,
             jobs,
-            folder,
             slices: 0,
         };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
@@ -82,7 +80,7 @@ impl Fio {
             let _ = writeln!(text, "{key}={value}");
         };
         line("ioengine", &self.ioengine);
-        line("filename", &self.filename);
+        line("filename", &self.filename.text);
         // fio must never make or grow a file: only what the guard has seen is touched.
         line("allow_file_create", &0);
         line("thread", &1);
@@ -163,33 +161,28 @@ impl Fio {
         let (bs, direct) = self.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
         let text = format!(
             "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
-            self.filename,
+            self.filename.text,
             u8::from(direct)
         );
         self.run(&text, true, TRIAL_LIMIT).map(|_| ())
     }
 
     fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
-        let [jobs, report] = ["slice.fio", "report.json"].map(|name| self.folder.path().join(name));
-        std::fs::write(&jobs, job_file).map_err(|source| system("write", &jobs, source))?;
-        let words = command_line(&report, &jobs, readonly);
-        let child = Command::new(&words[0])
-            .args(&words[1..])
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+        let words = command_line(readonly);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir("/");
+        command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own group: Ctrl-C is for iotax, which ends the slice in order.
+        let child = iotax_sys::child::ends_with_us(command.process_group(0))
             .spawn()
             .map_err(|source| system("start", Path::new("fio"), source))?;
         let output = wait_within(child, limit)?;
-        let text = std::fs::read_to_string(&report).unwrap_or_default();
-        let parsed = parse(&text);
-        match parsed {
+        match parse(&String::from_utf8_lossy(&output.stdout)) {
             Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => {
                 Ok(report)
             }
-            Ok(_) => Err(fio_failed(&output, &text)),
-            Err(_) if !output.status.success() => Err(fio_failed(&output, &text)),
+            Ok(_) => Err(fio_failed(&output)),
+            Err(_) if !output.status.success() => Err(fio_failed(&output)),
             Err(cause) => Err(EngineError::Output(cause)),
         }
     }
@@ -213,11 +206,10 @@ impl LoadEngine for Fio {
     }
 
     fn command(&self) -> Option<Vec<String>> {
-        let [jobs, report] = ["slice.fio", "report.json"].map(|name| self.folder.path().join(name));
-        let mut words = command_line(&report, &jobs, !self.target.writable);
-        // The job file is gone after the run: its text is part of the command.
+        let mut words = command_line(!self.target.writable);
+        // The job comes on standard input: its text is part of the command.
         let spec = SliceSpec { bound: Bound::Time { ns: 1_000_000_000 }, min_discard_ns: 0, flush: false };
-        words.push(format!("# slice.fio of a 1 s slice:\n{}", self.job_file(&spec)));
+        words.push(format!("# standard input of a 1 s slice:\n{}", self.job_file(&spec)));
         Some(words)
     }
 
@@ -228,10 +220,7 @@ impl LoadEngine for Fio {
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
-        let limit = match spec.bound {
-            Bound::Time { ns } => Duration::from_nanos(ns.saturating_add(spec.min_discard_ns)) + GRACE,
-            Bound::Bytes { .. } => BYTES_LIMIT,
-        };
+        let limit = limit_of(spec);
         let writes = self.jobs.iter().any(|job| job.rw.writes());
         let report = self.run(&self.job_file(spec), !writes, limit)?;
         let mut result = convert(&report)?;
@@ -247,14 +236,26 @@ impl LoadEngine for Fio {
     }
 }
 
-fn command_line(report: &Path, jobs: &Path, readonly: bool) -> Vec<String> {
-    let mut words = vec!["fio".to_owned(), "--output-format=json+".to_owned()];
-    words.push(format!("--output={}", report.display()));
-    if readonly {
-        words.push("--readonly".to_owned());
-    }
-    words.push(jobs.display().to_string());
-    words
+/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in it.
+fn limit_of(spec: &SliceSpec) -> Duration {
+    slice_limit(spec.bound).saturating_sub(BEFORE_HOST)
+}
+
+/// The job comes on standard input, the report on standard output.
+fn command_line(readonly: bool) -> Vec<String> {
+    let protection = readonly.then_some("--readonly");
+    ["fio", "--output-format=json+"].into_iter().chain(protection).chain(["-"]).map(str::to_owned).collect()
+}
+
+/// A text as a file without a name, which goes with its last reader.
+fn in_memory(text: &str) -> Result<File, EngineError> {
+    let made = rustix::fs::memfd_create("iotax-fio", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let written = made.map_err(std::io::Error::from).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.rewind()?;
+        Ok(file)
+    });
+    written.map_err(|source| EngineError::System { action: "hold a job file in memory".into(), source })
 }
 
 /// `fio 3.33`, or what is missing.
@@ -268,7 +269,7 @@ fn version() -> Result<String, EngineError> {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let number = text.trim().strip_prefix("fio-").filter(|_| output.status.success());
-    number.map(|number| format!("fio {number}")).ok_or_else(|| fio_failed(&output, ""))
+    number.map(|number| format!("fio {number}")).ok_or_else(|| fio_failed(&output))
 }
 
 /// The need that the engine `fio` has.
@@ -327,29 +328,33 @@ fn target_bytes(path: &Path) -> Result<u64, EngineError> {
     file.seek(SeekFrom::End(0)).map_err(|source| system("measure", path, source))
 }
 
-/// fio splits names at ':' and expands '$': such a path is reached through a link in our folder.
-fn safe_filename(path: &Path, folder: &Path) -> Result<String, EngineError> {
-    let plain = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c));
-    if let Some(text) = path.to_str().filter(plain).filter(|text| text.starts_with('/')) {
-        return Ok(text.to_owned());
+/// The target as fio is told it.
+struct Filename {
+    text: String,
+    /// Keeps a name that leads through our own descriptors valid.
+    _held: Option<File>,
+}
+
+impl Filename {
+    /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of ours.
+    fn of(path: &Path) -> Result<Filename, EngineError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
+        let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
+        if let Some(text) = as_it_is {
+            return Ok(Filename { text: text.to_owned(), _held: None });
+        }
+        let file = File::open(path).map_err(|source| system("open", path, source))?;
+        let text = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        Ok(Filename { text, _held: Some(file) })
     }
-    let absolute = std::path::absolute(path).map_err(|source| system("resolve", path, source))?;
-    let link = folder.join("target");
-    std::os::unix::fs::symlink(&absolute, &link).map_err(|source| system("link", &link, source))?;
-    link.to_str().filter(plain).map(str::to_owned).ok_or_else(|| {
-        EngineError::Unfit(format!(
-            "the folder for temporary files, {}, has a name that fio cannot take",
-            folder.display()
-        ))
-    })
 }
 
 fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
     EngineError::System { action: format!("{action} {}", path.display()), source }
 }
 
-/// Waits for fio and kills it at the limit. Its output is small enough for a pipe's buffer
-/// (the report goes into a file), except a flood of errors, which threads drain.
+/// Waits for fio and kills it at the limit. Threads drain its output meanwhile: a report is larger than a
+/// pipe's buffer.
 fn wait_within(mut child: Child, limit: Duration) -> Result<Output, EngineError> {
     let readers = (child.stdout.take().map(drain), child.stderr.take().map(drain));
     let deadline = Instant::now() + limit;
@@ -383,14 +388,10 @@ fn drain(mut pipe: impl std::io::Read + Send + 'static) -> std::thread::JoinHand
     })
 }
 
-fn fio_failed(output: &Output, report: &str) -> EngineError {
-    let outside_json = report.split('{').next().unwrap_or_default();
-    let all = [
-        String::from_utf8_lossy(&output.stderr),
-        String::from_utf8_lossy(&output.stdout),
-        outside_json.into(),
-    ]
-    .concat();
+fn fio_failed(output: &Output) -> EngineError {
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let outside_json = stdout.split('{').next().unwrap_or_default();
+    let all = [&stderr, outside_json].concat();
     let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let words = lines[lines.len().saturating_sub(5)..].join("; ");
     let words = if words.is_empty() { "it said nothing".into() } else { words };
@@ -558,7 +559,8 @@ mod tests {
         if without_fio() {
             return;
         }
-        let (_dir, path) = file_of(3 << 20, "x");
+        // A name that fio would split: it writes through a descriptor of ours.
+        let (_dir, path) = file_of(3 << 20, "x:y");
         let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
         let job = Job {
             rw: Rw::RandWrite,
@@ -606,6 +608,15 @@ mod tests {
             "{error}"
         );
         assert!(!path.exists(), "fio made the file");
+    }
+
+    #[test]
+    fn fio_is_ended_before_the_host_gives_up() {
+        let bytes = SliceSpec { bound: Bound::Bytes { bytes: 1 << 30 }, ..time(0) };
+        for spec in [time(1_000), time(60_000), bytes] {
+            let (limit, host) = (limit_of(&spec), slice_limit(spec.bound));
+            assert!(limit < host && limit > Duration::from_secs(60), "{spec:?}: {limit:?} of {host:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Request, Response, enclose, unpack};
 use crate::exit::Failed;
 use crate::scenario::Engine;
-use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
+/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
+pub const SLICE_GRACE: Duration = Duration::from_secs(120);
+/// A slice of so many bytes has no length of its own: that of the longest slice there is.
+const BYTES_LENGTH: Duration = Duration::from_secs(60);
 const PINGS: usize = 8;
 
 /// Gives the end of a guest's console or of ssh's stderr.
@@ -93,6 +97,15 @@ pub enum WireFault {
     /// An earlier call failed.
     #[error("given up after an earlier failure: {0}")]
     Poisoned(String),
+}
+
+/// How long the host waits for a slice. Engines must give up before.
+pub fn slice_limit(bound: Bound) -> Duration {
+    let length = match bound {
+        Bound::Time { ns } => Duration::from_nanos(ns),
+        Bound::Bytes { .. } => BYTES_LENGTH,
+    };
+    length + SLICE_GRACE
 }
 
 fn show_last_words(words: &str) -> String {

@@ -79,6 +79,12 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     }
 }
 
+/// The command with which a person does the same: this run's folder, wherever it was put, and no other
+/// run's.
+pub fn remove_by_hand(host: &str, run_id: &str) -> String {
+    format!("ssh {host} 'rm -rf /tmp/iotax-{run_id} ~/.cache/iotax-{run_id}'")
+}
+
 /// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent
 /// when its stream ends.
 pub fn remove_self() {

@@ -22,7 +22,7 @@ impl Operation for MakeDirectory {
         Ok(Yield { path: Some(self.path.clone()), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(system.exists(&self.path).then(|| Yield { path: Some(self.path.clone()), ..Yield::default() }))
     }
 
@@ -30,7 +30,7 @@ impl Operation for MakeDirectory {
         system.remove_directory(&self.path)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rmdir {}", self.path.display()))
     }
 

@@ -29,7 +29,7 @@ impl Operation for MakeFile {
         system.make_file(&self.path, self.bytes, &tag.run_id)
     }
 
-    fn find(&self, system: &dyn System, tag: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         system.find_file(&self.path, &tag.run_id)
     }
 
@@ -40,7 +40,7 @@ impl Operation for MakeFile {
         system.remove_file(&self.path, made)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", self.path.display()))
     }
 

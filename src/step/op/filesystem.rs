@@ -64,7 +64,7 @@ impl Operation for Mount {
         Ok(Yield { path: Some(self.directory.clone()), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let made = Yield { path: Some(self.directory.clone()), ..Yield::default() };
         Ok(system.mounted(&self.directory)?.then_some(made))
     }
@@ -76,7 +76,7 @@ impl Operation for Mount {
         }
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("umount {}", self.directory.display()))
     }
 

@@ -1,10 +1,12 @@
 //! A loop device over a file. Its number is not known beforehand, so an interrupted attach is found
-//! again by its backing file and by the limit of bytes that ours always have.
+//! again by its backing file and by the limit of bytes that ours always have, among those that no other
+//! step is known to have made.
 
 use super::{Operation, PathRef, RunTag, System, Yield};
 use crate::step::system::LoopRequest;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// `losetup`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +46,12 @@ impl Operation for AttachLoop {
         Ok(Yield { path: Some(device), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
         let devices = system.loops_on(self.backing.path()?, self.bytes)?;
-        Ok(devices.into_iter().next().map(|path| Yield { path: Some(path), ..Yield::default() }))
+        // Stacks that share nothing (`own`) have a loop device each on one file.
+        let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
+        let found = devices.into_iter().find(|device| !is_others(device));
+        Ok(found.map(|path| Yield { path: Some(path), ..Yield::default() }))
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
@@ -54,7 +59,7 @@ impl Operation for AttachLoop {
         system.detach_loop(device, self.backing.path()?)
     }
 
-    fn undo_by_hand(&self, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.path.as_ref().map(|device| format!("losetup --detach {}", device.display()))
     }
 

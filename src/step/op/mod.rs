@@ -68,11 +68,12 @@ pub trait Operation {
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield>;
 
     /// What an interrupted attempt of this run made, found by its name or tag. What makes nothing of its
-    /// own (content of a file that another step made) leaves this and the undoing as they are.
+    /// own (content of a file that another step made) leaves this and the undoing as they are. `others` are
+    /// what other steps of the run are known to have made: that is never this step's.
     ///
     /// # Errors
     /// When the machine cannot be asked.
-    fn find(&self, _system: &dyn System, _tag: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _system: &dyn System, _tag: &RunTag, _others: &[Yield]) -> Result<Option<Yield>> {
         Ok(None)
     }
 
@@ -85,7 +86,7 @@ pub trait Operation {
     }
 
     /// The command that a person would type to undo it, when `undo` failed.
-    fn undo_by_hand(&self, _made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _tag: &RunTag, _made: &Yield) -> Option<String> {
         None
     }
 

@@ -39,7 +39,7 @@ impl Operation for Spawn {
         Ok(Yield { process: Some(process), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let process = system.find_process(&self.tag)?;
         // Its sockets may be there without it: undo removes them either way.
         Ok(Some(Yield { process, ..Yield::default() }))
@@ -52,7 +52,7 @@ impl Operation for Spawn {
         self.makes.iter().try_for_each(|path| system.remove_plain(path))
     }
 
-    fn undo_by_hand(&self, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
 
@@ -97,7 +97,7 @@ impl Operation for RemoteAgent {
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(Some(Yield::default()))
     }
 
@@ -107,11 +107,8 @@ impl Operation for RemoteAgent {
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
-        Some(format!(
-            "ssh {} rm -r /tmp/iotax-* (the folder that carries the run's id; or ~/.cache/iotax-*)",
-            self.host
-        ))
+    fn undo_by_hand(&self, tag: &RunTag, _: &Yield) -> Option<String> {
+        Some(ssh::remove_by_hand(&self.host, &tag.run_id))
     }
 
     fn survives_reboot(&self) -> bool {

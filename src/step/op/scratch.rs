@@ -25,7 +25,7 @@ impl Operation for BuildInitramfs {
         Ok(Yield { path: Some(self.path.clone()), ..Yield::default() })
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(system.exists(&self.path).then(|| Yield { path: Some(self.path.clone()), ..Yield::default() }))
     }
 
@@ -33,7 +33,7 @@ impl Operation for BuildInitramfs {
         system.remove_plain(&self.path)
     }
 
-    fn undo_by_hand(&self, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", self.path.display()))
     }
 

@@ -1,0 +1,103 @@
+//! The one way in which anything that must survive a kill is appended to: the index, the segment and the
+//! journal of a run. A record is there whole or not at all, also on a full disk.
+
+use super::StoreError;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// One file, of which this is the only writer.
+#[derive(Debug)]
+pub(crate) struct Appender {
+    file: File,
+    path: PathBuf,
+    end: u64,
+}
+
+impl Appender {
+    /// Opens the file, private and made where needed; never through a symbolic link.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub(crate) fn open(path: PathBuf) -> Result<Appender, StoreError> {
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
+            .open(&path);
+        let file = opened.map_err(|error| StoreError::system("open", &path, error))?;
+        let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
+        Ok(Appender { file, path, end })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open file, to lock it.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends all of the bytes or none, and gives where they begin.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] and the like; the file is then as it was before.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64, StoreError> {
+        let start = self.end;
+        if let Err(source) = self.file.write_all_at(bytes, start) {
+            // If even this fails, the reader sees one torn line or an unused frame.
+            let _ = self.file.set_len(start);
+            return Err(self.failed(source));
+        }
+        self.end += bytes.len() as u64;
+        Ok(start)
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::Full { path: self.path.clone(), source }
+            }
+            _ => StoreError::system("write", &self.path, source),
+        }
+    }
+
+    /// A line that a kill tore must not swallow the next one.
+    ///
+    /// # Errors
+    /// As [`Appender::append`].
+    pub(crate) fn end_torn_line(&mut self) -> Result<(), StoreError> {
+        let Some(last) = self.end.checked_sub(1) else {
+            return Ok(());
+        };
+        let mut byte = [0u8];
+        self.file
+            .read_exact_at(&mut byte, last)
+            .map_err(|error| StoreError::system("read", &self.path, error))?;
+        if byte == *b"\n" { Ok(()) } else { self.append(b"\n").map(|_| ()) }
+    }
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|error| StoreError::system("sync", &self.path, error))
+    }
+}
+
+/// The names of new files outlive the power only with their folder.
+///
+/// # Errors
+/// [`StoreError::System`].
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| StoreError::system("sync", folder, error))
+}
