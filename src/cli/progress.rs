@@ -2,6 +2,7 @@
 //! lines elsewhere. Standard output stays for the report.
 
 use crate::measure::observer::{Event, Live, LiveComparison, Observer};
+use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -27,6 +28,16 @@ impl Progress {
             bar
         });
         Progress { bar, said: Instant::now(), budget_s: 0.0 }
+    }
+
+    /// Tells on the bar how far a fill is. Fills run below the journal, out of the observer's sight.
+    pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
+        let bar = self.bar.clone();
+        move |bytes| {
+            if let Some(bar) = &bar {
+                bar.set_message(format!("filling with incompressible data: {}", show_bytes(bytes)));
+            }
+        }
     }
 
     fn line(&self, text: &str) {
@@ -57,9 +68,6 @@ impl Observer for Progress {
     fn tell(&mut self, event: Event) {
         match event {
             Event::Step { why } => self.status(format!("setting up: {why}")),
-            Event::Filling { bytes } => {
-                self.status(format!("filling with incompressible data: {} MiB", bytes >> 20))
-            }
             Event::Reaching { place } => self.status(format!("waiting for {place}")),
             Event::Workload { subject, budget_s } => {
                 self.budget_s = budget_s;

@@ -113,12 +113,16 @@ pub fn session(
     let stop = stop_flag()?;
     let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
     let fill_stop = Arc::clone(&stop);
-    let told = move |_bytes: u64| match fill_stop.load(Ordering::Relaxed) {
-        true => std::ops::ControlFlow::Break(()),
-        false => std::ops::ControlFlow::Continue(()),
+    let mut observer = Progress::new();
+    let tell_fill = observer.of_fills();
+    let told = move |bytes: u64| {
+        tell_fill(bytes);
+        match fill_stop.load(Ordering::Relaxed) {
+            true => std::ops::ControlFlow::Break(()),
+            false => std::ops::ControlFlow::Continue(()),
+        }
     };
     let system = RealSystem::stopping_fills(told);
-    let mut observer = Progress::new();
     let mut session = Session {
         scenario,
         survey,

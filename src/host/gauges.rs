@@ -4,6 +4,7 @@
 use super::facts::{device_chain, memory_bytes};
 use super::probe::{GuestProbe, Probe};
 use crate::store::record::CpuTimes;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on every architecture that we build for.
@@ -13,6 +14,15 @@ const TICK_NS: u64 = 10_000_000;
 #[derive(Clone, Debug)]
 pub struct Gauges {
     probe: Probe,
+}
+
+/// What the page cache has yet to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Of the whole machine, since this kernel does not tell it of one file.
+    pub of_all: bool,
 }
 
 impl Default for Gauges {
@@ -32,8 +42,18 @@ impl Gauges {
         parse_stat(&self.probe.read("/proc/stat")?)
     }
 
-    /// Bytes that wait to be written back or are being written, of the whole machine.
-    pub fn dirty_bytes(&self) -> Option<u64> {
+    /// Bytes that wait to be written back or are being written: of these files and devices where the kernel
+    /// tells (cachestat, from 6.5 on), else of the whole machine, which others make too.
+    pub fn owed(&self, paths: &[PathBuf]) -> Option<Owed> {
+        let of_paths: std::io::Result<u64> =
+            paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
+        match of_paths {
+            Ok(bytes) => Some(Owed { bytes, of_all: false }),
+            Err(_) => Some(Owed { bytes: self.dirty_bytes()?, of_all: true }),
+        }
+    }
+
+    fn dirty_bytes(&self) -> Option<u64> {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
@@ -94,6 +114,11 @@ mod tests {
         let before = gauges.cpu_times().expect("cpu times");
         assert!(before.user_ns > 0 && before.idle_ns > 0);
         assert!(gauges.dirty_bytes().is_some());
+        let of_all = gauges.owed(&["/no/such/path".into()]).expect("the machine's own counters");
+        assert!(of_all.of_all);
+        let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        let own = gauges.owed(&[file.path().to_owned()]).unwrap();
+        assert!(own.of_all || own.bytes == 0, "an empty file owes nothing: {own:?}");
     }
 
     #[test]

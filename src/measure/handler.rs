@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The whole machine's dirty pages, which others make too: so much is quiet.
-const QUIET_DIRTY_BYTES: u64 = 8 << 20;
+/// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
+const QUIET_OF_ALL: u64 = 8 << 20;
 
 /// A step, or its undo, for another place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -125,18 +125,17 @@ impl Handler for Machine {
         let devices: Vec<String> = paths.iter().flat_map(|path| self.gauges.lower_devices(path)).collect();
         let start = Instant::now();
         loop {
+            let owed = self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
             let gate = Gate {
                 waited_ns: start.elapsed().as_nanos() as u64,
-                dirty_bytes: self
-                    .gauges
-                    .dirty_bytes()
-                    .context("/proc/meminfo does not tell what is dirty")?,
+                dirty_bytes: owed.bytes,
                 in_flight: self.gauges.in_flight(&devices),
                 gave_up: start.elapsed() >= limit,
             };
             // What no device tells cannot be waited for.
             let idle = gate.in_flight.is_none_or(|ios| ios == 0);
-            if gate.gave_up || (idle && gate.dirty_bytes <= QUIET_DIRTY_BYTES) {
+            let clean = owed.bytes <= if owed.of_all { QUIET_OF_ALL } else { 0 };
+            if gate.gave_up || (idle && clean) {
                 return Ok(gate);
             }
             std::thread::sleep(Duration::from_millis(2));

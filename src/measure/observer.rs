@@ -8,11 +8,6 @@ pub enum Event {
         /// What it is for.
         why: String,
     },
-    /// A file is being filled.
-    Filling {
-        /// Bytes done.
-        bytes: u64,
-    },
     /// A guest boots, a host is reached.
     Reaching {
         /// The place.

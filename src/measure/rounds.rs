@@ -1,6 +1,7 @@
 //! One workload on the stacks of one set: workers prepared, a slice of each to warm up, then random
 //! rounds until the statistics say stop. Every slice is on disk before the next one begins.
 
+use super::engine;
 use super::observer::{Event, Live, LiveComparison, Observer};
 use super::places::Places;
 use super::wire::message::{Request, Response};
@@ -22,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// Shortest slice of fio.
-const FIO_SLICE_NS: u64 = 1_000_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
@@ -134,7 +133,7 @@ impl Visit<'_> {
             None => self.rounds(progress, schedule, until)?,
         };
         for worker in 0..self.ready.len() {
-            let (place, number) = (self.ready[worker].place.clone(), self.worker_number(worker));
+            let (place, number) = (self.ready[worker].place.clone(), worker as u32);
             self.places.get(&place)?.peer.end(number).map_err(Failed::from)?;
         }
         Ok(ended)
@@ -144,20 +143,16 @@ impl Visit<'_> {
         ready.engine.or(self.workload.engine)
     }
 
-    /// fio knows its window to a millisecond and takes 0.3 s to start: with it all slices are longer.
+    /// The longest that one of the engines needs, or as was asked.
     fn slice_ns(&self) -> u64 {
-        let fio = self.ready.iter().any(|ready| self.engine_of(ready) == Some(Engine::Fio));
-        if fio { self.measure.slice_ns.max(FIO_SLICE_NS) } else { self.measure.slice_ns }
-    }
-
-    fn worker_number(&self, worker: usize) -> u32 {
-        worker as u32
+        let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
+        self.ready.iter().map(shortest).fold(self.measure.slice_ns, u64::max)
     }
 
     fn prepare(&mut self) -> Result<()> {
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
-            let (number, engine) = (self.worker_number(worker), self.engine_of(&ready));
+            let (number, engine) = (worker as u32, self.engine_of(&ready));
             let place = self.places.get(&ready.place)?;
             let prepared = place
                 .peer
@@ -338,7 +333,7 @@ impl Visit<'_> {
         let ready = &self.ready[worker];
         let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
         let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
-        let number = self.worker_number(worker);
+        let number = worker as u32;
         let place = self.places.get(&ready.place)?;
         let before = cpu_times(place)?;
         let result = place.peer.slice(number, &spec, slice_limit(bound)).map_err(Failed::from)?;

@@ -1,6 +1,7 @@
 //! What is there before anything is planned: needs, the bottom of every stack, and the guard's
 //! word on it. It reads only. All that is missing is named at once.
 
+use super::engine;
 use super::places::Place;
 use super::sets::Layout;
 use super::wire::message::{Request, Response};
@@ -61,16 +62,16 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     let mut ids = BTreeSet::new();
     for stack in &scenario.stacks {
+        if matches!(stack.medium, Medium::Remote { .. }) {
+            // What it takes over there, the agent tells.
+            ids.insert("ssh");
+            continue;
+        }
         for spec in &stack.layers {
             ids.extend(by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default());
         }
-        if matches!(stack.medium, Medium::Remote { .. }) {
-            ids.insert("ssh");
-        }
-    }
-    let local = scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }));
-    if local && scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio)) {
-        ids.insert("fio");
+        let engines = scenario.workloads.iter().map(|workload| workload.engine);
+        ids.extend(engines.flat_map(|engine| engine::kind_of(engine).needs));
     }
     ids
 }
@@ -80,6 +81,7 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
 /// # Errors
 /// Bad input when a target does not exist or may not be used as meant.
 pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
+    refuse_fio_in_guests(scenario)?;
     let mut survey = Survey::default();
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let found = match &stack.medium {
@@ -125,6 +127,28 @@ impl Survey {
             })
             .collect();
         self.warnings.extend(idle);
+    }
+}
+
+/// Our guests hold the kernel and iotax, nothing else.
+fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
+    let named = |stack: &Stack| {
+        stack
+            .layers
+            .iter()
+            .rev()
+            .find(|spec| spec.name == "engine")
+            .map(|spec| spec.option("name") == Some("fio"))
+    };
+    let of_a_workload = scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
+    let guest = |stack: &&Stack| stack.layers.iter().any(|spec| spec.name == "vm");
+    match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
+        Some(stack) => Err(Failed::input(format!(
+            "{}: there is no fio in the guests of iotax; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",
+            stack.text
+        ))
+        .into()),
+        None => Ok(()),
     }
 }
 

@@ -221,7 +221,8 @@ pub struct CpuTimes {
 pub struct Gate {
     /// Nanoseconds waited.
     pub waited_ns: u64,
-    /// Dirty and Writeback bytes left (system-wide, /proc/meminfo).
+    /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells it of one
+    /// (6.5 and newer), else of the whole machine.
     pub dirty_bytes: u64,
     /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is none (a
     /// network file system).

@@ -82,3 +82,21 @@ fn a_full_disk_leaves_nothing() {
     complains(&rig, 3, &["run", &rig.file("x.img", 1 << 30)], &["10 %", "free"]);
     assert!(!rig.path("x.img").exists());
 }
+
+#[test]
+fn fio_is_not_looked_for_in_a_guest() {
+    let rig = Rig::new();
+    let stack = format!("{} | vm", rig.file("x.img", 64));
+    for words in [vec!["--engine", "fio"], vec![]] {
+        let stack = if words.is_empty() { format!("{stack} | engine(fio)") } else { stack.clone() };
+        let args = [&["run", &stack][..], &words].concat();
+        let output = rig.iotax(&args);
+        // A machine that lacks what a guest needs says that first.
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(2) => assert!(complaint.contains("no fio in the guests"), "{complaint}"),
+            code => assert!(code == Some(3) && complaint.contains("lacks what"), "{code:?} {complaint}"),
+        }
+        assert!(!rig.path("x.img").exists());
+    }
+}

@@ -23,13 +23,14 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub(super) static KIND: Kind = Kind {
-    name: "fio",
-    help: "the installed fio, one run a slice",
+    needs: &["fio"],
+    // It knows its window to a millisecond and takes 0.3 s to start.
+    shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
     prepare: |target, jobs, _| Ok(Box::new(Fio::prepare(target, jobs)?)),
 };
@@ -214,10 +215,6 @@ impl LoadEngine for Fio {
     }
 
     /// fio's millisecond is 0.1 % of a second.
-    fn shortest_slice_ns(&self) -> u64 {
-        1_000_000_000
-    }
-
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
         let limit = limit_of(spec);
@@ -498,16 +495,11 @@ fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineEr
     Ok(())
 }
 
-/// Where fio was found, for `doctor`.
-pub fn installed() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("fio")).find(|file| file.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use iotax_load::{Hold, Rw};
+    use std::path::PathBuf;
 
     fn target(path: &Path, writable: bool) -> TargetSpec {
         TargetSpec { path: path.to_owned(), bytes: None, writable, hold: Hold::default() }
@@ -521,10 +513,10 @@ mod tests {
     }
 
     fn without_fio() -> bool {
-        if installed().is_none() {
+        if version().is_err() {
             println!("skipped: needs fio");
         }
-        installed().is_none()
+        version().is_err()
     }
 
     fn time(ms: u64) -> SliceSpec {

@@ -22,9 +22,6 @@ pub trait LoadEngine {
     fn command(&self) -> Option<Vec<String>> {
         None
     }
-    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of them,
-    /// or its start-up dwarfs them. Shorter slices run, and are as imprecise as that says.
-    fn shortest_slice_ns(&self) -> u64;
     /// Runs one slice and leaves the queue empty.
     ///
     /// # Errors
@@ -37,10 +34,11 @@ type Prepare = fn(&TargetSpec, &[Job], Option<Engine>) -> Result<Box<dyn LoadEng
 
 /// A member of the family.
 pub struct Kind {
-    /// Unique.
-    pub name: &'static str,
-    /// One line.
-    pub help: &'static str,
+    /// Ids in `host::needs`, on the machine where it runs.
+    pub needs: &'static [&'static str],
+    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of them, or its
+    /// start-up dwarfs them. Slices are made as long.
+    pub shortest_slice_ns: u64,
     /// Whether it is meant by `engine = "..."`, or by no word at all.
     pub answers: fn(Option<Engine>) -> bool,
     /// Makes it.
@@ -110,26 +108,29 @@ pub fn prepare(
     jobs: &[Job],
     engine: Option<Engine>,
 ) -> Result<Box<dyn LoadEngine>, EngineError> {
-    let kind = ALL.iter().find(|kind| (kind.answers)(engine));
-    let kind = kind.ok_or_else(|| EngineError::Unfit(format!("no engine answers to {engine:?}")))?;
-    (kind.prepare)(target, jobs, engine)
+    (kind_of(engine).prepare)(target, jobs, engine)
+}
+
+/// The member that answers to a word, or to none.
+pub fn kind_of(engine: Option<Engine>) -> &'static Kind {
+    ALL.iter().find(|kind| (kind.answers)(engine)).unwrap_or(&&native::KIND)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::needs;
     use iotax_load::EngineName;
-    use std::collections::BTreeSet;
 
     #[test]
-    fn every_engine_has_one_member_and_a_line_of_help() {
+    fn every_engine_has_one_member() {
         let native =
             [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
         for engine in native.into_iter().chain([None, Some(Engine::Fio)]) {
             assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
         }
-        let names: BTreeSet<_> = ALL.iter().map(|kind| kind.name).collect();
-        assert_eq!(names.len(), ALL.len());
-        assert!(ALL.iter().all(|kind| !kind.help.is_empty() && !kind.help.contains('\n')));
+        for need in ALL.iter().flat_map(|kind| kind.needs) {
+            assert!(needs::ALL.iter().any(|known| known.id == *need), "{need}");
+        }
     }
 }

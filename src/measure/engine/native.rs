@@ -5,8 +5,8 @@ use crate::scenario::Engine;
 use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Worker};
 
 pub(super) static KIND: Kind = Kind {
-    name: "native",
-    help: "resident workers of iotax: null, sync or uring",
+    needs: &[],
+    shortest_slice_ns: 1_000_000,
     answers: |engine| !matches!(engine, Some(Engine::Fio)),
     prepare,
 };
@@ -33,10 +33,6 @@ impl LoadEngine for Native {
 
     fn why(&self) -> String {
         self.0.engine().why.clone()
-    }
-
-    fn shortest_slice_ns(&self) -> u64 {
-        10_000_000
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {

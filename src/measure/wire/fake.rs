@@ -39,10 +39,6 @@ impl LoadEngine for FakeEngine {
         "a test".into()
     }
 
-    fn shortest_slice_ns(&self) -> u64 {
-        1
-    }
-
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         let Bound::Time { ns } = spec.bound else {
             return Err(EngineError::Unfit("no bytes here".into()));
