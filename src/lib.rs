@@ -11,6 +11,7 @@ pub mod layer;
 pub mod measure;
 pub mod report;
 pub mod scenario;
+pub mod selfcheck;
 pub mod stats;
 pub mod step;
 pub mod store;

@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod resume;
 mod run;
+mod selfcheck;
 
 use crate::exit::{self, DONE};
 use crate::layer::guest;
@@ -50,6 +51,8 @@ enum Command {
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
     Doctor(doctor::Options),
+    /// Prove iotax's own statistics by simulations with a known truth
+    Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in four short parts
     #[command(hide = true)]
     Demo(demo::Args),
@@ -88,6 +91,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Report(args) => report::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
+        Command::Selfcheck(args) => selfcheck::run(&args),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }

@@ -1,14 +1,24 @@
 //! Statistics of a comparison: values in, values out, no clock and no device. METHOD.md gives the
 //! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a number.
 
+pub mod carry;
+pub mod family;
 pub mod gate;
+pub mod judge;
+pub mod length;
+pub mod level;
+pub mod noise;
+pub mod pilot;
 pub mod quantile;
 pub mod ratio;
 pub mod round;
+pub mod rounds;
 pub mod schedule;
 pub mod sequence;
+pub mod spectrum;
 pub mod spread;
 pub mod stop;
+pub mod trial;
 pub mod verdict;
 pub mod visits;
 
@@ -25,18 +35,67 @@ pub use verdict::Verdict;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::sync::OnceLock;
 
+/// One minus the confidence of every interval.
+pub const ALPHA: f64 = 0.05;
+
 /// 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
 pub fn t975(freedom: usize) -> f64 {
     const KEPT: usize = 64;
     static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| (1..=KEPT).map(t975_computed).collect());
+    let computed = |freedom: usize| t_quantile(0.975, freedom as f64);
+    let table = TABLE.get_or_init(|| (1..=KEPT).map(computed).collect());
     let freedom = freedom.max(1);
-    table.get(freedom - 1).copied().unwrap_or_else(|| t975_computed(freedom))
+    table.get(freedom - 1).copied().unwrap_or_else(|| computed(freedom))
 }
 
-fn t975_computed(freedom: usize) -> f64 {
-    // Location 0, scale 1 and a positive freedom are always accepted; the normal quantile is the limit.
-    StudentsT::new(0.0, 1.0, freedom as f64).map_or(1.959_964, |t| t.inverse_cdf(0.975))
+/// The `p` quantile of Student's t; `freedom` need not be whole (Welch), and counts as at least 1.
+pub fn t_quantile(p: f64, freedom: f64) -> f64 {
+    student(freedom).inverse_cdf(p)
+}
+
+/// Two-sided p value of a statistic that follows Student's t.
+pub fn t_two_sided(statistic: f64, freedom: f64) -> f64 {
+    if statistic.is_nan() {
+        return 1.0;
+    }
+    2.0 * student(freedom).sf(statistic.abs())
+}
+
+/// A value with its standard error, in one scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uncertain {
+    /// The value.
+    pub value: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Degrees of freedom behind the error.
+    pub freedom: f64,
+}
+
+impl Uncertain {
+    /// One minus the other, which is independent of it; degrees of freedom as Welch (1947) has them.
+    pub fn minus(self, other: Uncertain) -> Uncertain {
+        let (one, two) = (self.error.powi(2), other.error.powi(2));
+        let whole = (one + two).powi(2);
+        let parts = one.powi(2) / self.freedom + two.powi(2) / other.freedom;
+        let freedom = if parts > 0.0 { whole / parts } else { self.freedom + other.freedom };
+        Uncertain { value: self.value - other.value, error: (one + two).sqrt(), freedom }
+    }
+
+    /// Two-sided p value that it is zero. Nothing differs from zero by nothing.
+    pub fn p_zero(self) -> f64 {
+        if self.value == 0.0 { 1.0 } else { t_two_sided(self.value / self.error, self.freedom) }
+    }
+
+    /// Half-width of the interval that holds with probability `confidence`.
+    pub fn half_width(self, confidence: f64) -> f64 {
+        t_quantile(0.5 + confidence / 2.0, self.freedom) * self.error
+    }
+}
+
+fn student(freedom: f64) -> StudentsT {
+    // Location 0, scale 1 and a freedom of at least 1 are always accepted.
+    StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a standard t distribution")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! a completion are legal; a side without any is refused.
 
 use super::spread::{Spread, mean};
-use super::{Gate, Refusal};
+use super::{Gate, Refusal, Uncertain};
 
 /// An estimated ratio with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,9 +18,28 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    fn around(ratio: f64, spread: Spread) -> Ratio {
+        let factor = spread.half_width().exp();
+        Ratio { ratio, low: ratio / factor, high: ratio * factor, spread }
+    }
+
     /// Half-width of the interval of the logarithm, about the relative half-width.
     pub fn half_width(&self) -> f64 {
         self.spread.half_width()
+    }
+
+    /// ln R with its standard error.
+    pub fn log(&self) -> Uncertain {
+        Uncertain {
+            value: self.ratio.ln(),
+            error: self.spread.standard_error(),
+            freedom: (self.spread.batches - 1) as f64,
+        }
+    }
+
+    /// Half-width of the interval of ln R that holds with probability `confidence`.
+    pub fn half_width_at(&self, confidence: f64) -> f64 {
+        self.log().half_width(confidence)
     }
 
     /// The batch gate.
@@ -44,8 +63,27 @@ impl Ratio {
 pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     let ratio = ratio_of_totals(rounds)?;
     let spread = Spread::of(&residuals(rounds, ratio))?;
-    let factor = spread.half_width().exp();
-    Ok(Ratio { ratio, low: ratio / factor, high: ratio * factor, spread })
+    Ok(Ratio::around(ratio, spread))
+}
+
+/// The same over several visits, of which each has a ratio of its own (siblings swapped between them, say): the mean
+/// of their logarithms, so that what one visit gives to a side and the next to the other cancels. Residuals are taken
+/// within each visit.
+///
+/// # Errors
+/// As [`estimate`], of any visit; rounds are counted over all of them.
+pub fn stratified(visits: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
+    let ratios = visits.iter().map(|rounds| ratio_of_totals(rounds)).collect::<Result<Vec<f64>, _>>()?;
+    if ratios.is_empty() {
+        return Err(Refusal::TooFewRounds { have: 0 });
+    }
+    let within = visits.iter().zip(&ratios).flat_map(|(rounds, ratio)| residuals(rounds, *ratio));
+    let mut spread = Spread::of(&within.collect::<Vec<_>>())?;
+    // Visits weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
+    let shares: f64 = visits.iter().map(|rounds| 1.0 / rounds.len() as f64).sum();
+    spread.variance *= spread.n as f64 * shares / (visits.len() as f64).powi(2);
+    let ratio = mean(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<_>>()).exp();
+    Ok(Ratio::around(ratio, spread))
 }
 
 /// Sum B / sum A, without an interval.
@@ -155,6 +193,20 @@ mod tests {
             difference(&[(Total::default(), Total { sum: 1.0, items: 1.0 }); 16]),
             Err(Refusal::IdleBaseline)
         );
+    }
+
+    #[test]
+    fn what_a_visit_gives_to_a_side_cancels() {
+        // The second file is a tenth faster; the sides swap files between the visits. True ratio 0.9.
+        let noise = |i: usize| [1.0, 0.98, 1.0, 1.02][i % 4];
+        let first: Vec<_> = (0..20).map(|i| (100.0, 99.0 * noise(i))).collect();
+        let second: Vec<_> = (0..40).map(|i| (110.0, 90.0 * noise(i))).collect();
+        let found = stratified(&[first.clone(), second]).unwrap();
+        assert!((found.ratio - 0.9).abs() < 1e-9, "{found:?}");
+        assert!(found.half_width() < 0.01, "the visits' own ratios are no spread: {found:?}");
+        let alone = estimate(&first).unwrap();
+        assert_eq!(stratified(&[first]).unwrap(), alone);
+        assert_eq!(stratified(&[]), Err(Refusal::TooFewRounds { have: 0 }));
     }
 
     fn rounds() -> impl Strategy<Value = Vec<(f64, f64)>> {

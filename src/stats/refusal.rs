@@ -1,5 +1,9 @@
 //! Why no verdict is given. A refusal is a result: it is stored and printed like one.
 
+use super::carry::CarryOver;
+use super::length::{LengthCheck, TIMES};
+use super::level::{Regime, Split};
+use super::round::percent;
 use serde::Serialize;
 use std::fmt;
 
@@ -35,6 +39,33 @@ pub enum Refusal {
         /// The zone, a fraction.
         zone: f64,
     },
+    /// The level broke and the ratio with it: two regimes, of which the mean is neither.
+    Regimes {
+        /// The break.
+        split: Split,
+    },
+    /// From some round on both run alike and steadily: a limit hides the cost.
+    RateLimited {
+        /// The break.
+        split: Split,
+    },
+    /// A slice depends on whose slice ran before it.
+    CarryOver {
+        /// Which stack's: the baseline's or the other's.
+        of_baseline: bool,
+        /// What was found.
+        found: CarryOver,
+    },
+    /// Slices of another length tell another ratio.
+    LengthMatters {
+        /// What was found.
+        found: LengthCheck,
+    },
+    /// By itself it would be a difference; among so many comparisons, chance finds one as large too often.
+    AmongMany {
+        /// Comparisons of the run.
+        many: usize,
+    },
     /// A batch holds fewer than ten samples beyond the percentile.
     ThinTail {
         /// Samples beyond it in the poorest batch.
@@ -51,7 +82,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::TooFewRounds { have } => {
-                write!(out, "{have} whole rounds, an interval needs 16: raise --budget or shorten --slice")
+                write!(out, "{have} whole rounds, an interval needs 16")
             }
             Refusal::TooFewVisits { have } => {
                 write!(out, "{have} paired visits, an interval needs 4")
@@ -63,7 +94,7 @@ impl fmt::Display for Refusal {
                 let what = if *correlation > 0.0 { "the noise outlasts a batch" } else { "batches see-saw" };
                 write!(
                     out,
-                    "{what} (neighbouring ones correlate by {correlation:+.2}, allowed is {bound:.2}); measure longer"
+                    "{what} (neighbouring ones correlate by {correlation:+.2}, allowed is {bound:.2})"
                 )
             }
             Refusal::TooWide { zone } => {
@@ -72,7 +103,88 @@ impl fmt::Display for Refusal {
             Refusal::ThinTail { have } => {
                 write!(out, "fewer than 10 samples beyond it in a batch (the poorest has {have})")
             }
+            Refusal::Regimes { split } => {
+                write!(out, "the level broke in round {} and the cost with it: {}", split.at, regimes(split))
+            }
+            Refusal::RateLimited { split } => write!(
+                out,
+                "from round {} on a rate limit makes both alike and hides the cost: {}",
+                split.at,
+                regimes(split)
+            ),
+            Refusal::CarryOver { of_baseline, found } => {
+                let whose = if *of_baseline { "the baseline" } else { "the stack" };
+                write!(
+                    out,
+                    "slices of {whose} run at {:+.1} % after another's slice, so that switching is part of the figure",
+                    100.0 * found.effect
+                )
+            }
+            Refusal::LengthMatters { found } => write!(
+                out,
+                "slices {TIMES} times as long tell another cost ({:.1} %, by {:+.1} points), so that starting is part of the figure",
+                100.0 * (1.0 - found.ratio),
+                -100.0 * found.difference * found.ratio
+            ),
+            Refusal::AmongMany { many } => {
+                write!(out, "of {many} comparisons chance finds one as far from zero too often")
+            }
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
+        }
+    }
+}
+
+/// Both sides of a break, a cost each.
+fn regimes(split: &Split) -> String {
+    let side = |regime: &Regime| {
+        let (cost, half_width) = (1.0 - regime.ratio, regime.ratio * regime.half_width);
+        format!("costs {} in {} rounds", percent(cost, half_width), regime.rounds)
+    };
+    format!("{} before, {} behind", side(&split.before), side(&split.after))
+}
+
+impl Refusal {
+    /// One stable word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Refusal::TooFewRounds { .. } => "too_few_rounds",
+            Refusal::TooFewVisits { .. } => "too_few_visits",
+            Refusal::IdleBaseline => "idle_baseline",
+            Refusal::IdleStack => "idle_stack",
+            Refusal::NotARate => "not_a_rate",
+            Refusal::DependentBatches { .. } => "dependent_batches",
+            Refusal::TooWide { .. } => "too_wide",
+            Refusal::Regimes { .. } => "regimes",
+            Refusal::RateLimited { .. } => "rate_limited",
+            Refusal::CarryOver { .. } => "carry_over",
+            Refusal::LengthMatters { .. } => "length_matters",
+            Refusal::AmongMany { .. } => "among_many",
+            Refusal::ThinTail { .. } => "thin_tail",
+            Refusal::NotMeasured { .. } => "not_measured",
+        }
+    }
+
+    /// What would settle it, where something would.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Refusal::TooFewRounds { .. } => Some("raise --budget or shorten --slice"),
+            Refusal::TooFewVisits { .. } => Some("raise --visits"),
+            Refusal::DependentBatches { .. } => Some("measure longer: --min-time 60s, or a larger --budget"),
+            Refusal::TooWide { .. } => Some("raise --budget, or quieten the machine"),
+            Refusal::Regimes { .. } => {
+                Some("measure each regime by itself: start when the level has settled, or use --visits")
+            }
+            Refusal::RateLimited { .. } => {
+                Some("read latency at the matched rate and CPU per I/O, or lift the limit")
+            }
+            Refusal::CarryOver { .. } => Some("use longer slices (--slice), or visits"),
+            Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
+            Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
+            Refusal::ThinTail { .. } => Some("measure longer"),
+            Refusal::IdleBaseline
+            | Refusal::IdleStack
+            | Refusal::NotARate
+            | Refusal::NotMeasured { .. } => None,
         }
     }
 }

@@ -2,6 +2,8 @@
 //! so a drift over the round meets all alike; the order is drawn anew each round, so that no periodic noise
 //! can stay in step with it (a fixed ABBA finds false costs there).
 
+use super::pilot::Pattern;
+
 /// Draws orders; the same seed gives the same orders in every version of iotax.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -21,6 +23,17 @@ impl Schedule {
     pub fn round(&mut self, stacks: usize) -> Vec<usize> {
         let order = self.permutation(stacks);
         order.iter().chain(order.iter().rev()).copied().collect()
+    }
+
+    /// One round of a pattern.
+    pub fn patterned(&mut self, stacks: usize, pattern: Pattern) -> Vec<usize> {
+        let mut order = self.round(stacks);
+        if pattern == Pattern::Double {
+            // ABBA, then BAAB.
+            let again: Vec<usize> = order[stacks..].iter().chain(&order[..stacks]).copied().collect();
+            order.extend(again);
+        }
+        order
     }
 
     /// Order of visits to `0..sets`, each `visits` times: random orders, each followed by its mirror image.
@@ -89,6 +102,16 @@ mod tests {
 
     fn word(order: &[usize]) -> String {
         order.iter().map(|stack| char::from(b'A' + *stack as u8)).collect()
+    }
+
+    #[test]
+    fn a_double_round_goes_on_the_other_way_round() {
+        let words: Vec<String> =
+            (0..20).map(|seed| word(&Schedule::new(seed, 0).patterned(2, Pattern::Double))).collect();
+        assert!(words.iter().all(|word| ["ABBABAAB", "BAABABBA"].contains(&word.as_str())), "{words:?}");
+        assert_eq!(word(&Schedule::new(1, 0).patterned(3, Pattern::Double)), "ACBBCABCAACB");
+        let mirror = Schedule::new(5, 0).patterned(4, Pattern::Mirror);
+        assert_eq!(mirror, Schedule::new(5, 0).round(4));
     }
 
     #[test]

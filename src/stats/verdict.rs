@@ -59,6 +59,12 @@ impl Verdict {
         Verdict::of_interval(found.ratio, found.low, found.high, zone)
     }
 
+    /// Of an estimate that something spoils.
+    pub fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Verdict {
+        let width = |found: &Ratio| half_width(found.ratio, found.low, found.high);
+        Verdict::Unresolved { half_width: found.as_ref().ok().map(width), reason }
+    }
+
     /// Of paired visits.
     pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Verdict {
         match found {

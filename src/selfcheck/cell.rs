@@ -1,0 +1,177 @@
+//! One cell of the check: the same simulated comparison again and again, each time with another seed.
+
+use super::conduct::{Conducted, conduct, one_after_the_other};
+use super::kinds::Source;
+use crate::stats::judge::Judged;
+use crate::stats::noise::Noise;
+use crate::stats::stop::StopSpec;
+use crate::stats::{Refusal, Verdict, family};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Zone within which "no difference" may be said, iotax's own default.
+const ZONE: f64 = 0.02;
+
+/// What is simulated.
+#[derive(Clone)]
+pub struct Cell {
+    /// Under which noise.
+    pub source: Source,
+    /// Costs of the stacks, the baseline's first.
+    pub costs: Vec<f64>,
+    /// When measuring stops.
+    pub stop: StopSpec,
+    /// Also what one after the other says, so many seconds each.
+    pub naive_s: Option<f64>,
+}
+
+/// What came of one repetition: each stack against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// A line a comparison.
+    pub comparisons: Vec<Concluded>,
+    /// Machine time, seconds.
+    pub took_s: f64,
+    /// Share of the windows that ran at a limit.
+    pub limited: f64,
+    /// Relative error of one after the other, where asked for.
+    pub naive_error: Option<f64>,
+}
+
+/// One comparison of a repetition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Concluded {
+    /// What is said.
+    pub said: Said,
+    /// Whether the interval holds the truth, where there is one.
+    pub covered: Option<bool>,
+    /// ln of the estimate over the truth.
+    pub error: Option<f64>,
+    /// Half-width of ln R.
+    pub half_width: Option<f64>,
+    /// p value of no difference.
+    pub p: f64,
+    /// Something else than the width withheld the verdict.
+    pub refused: Option<&'static str>,
+}
+
+/// A verdict without its figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It costs.
+    Costs,
+    /// It gains.
+    Gains,
+    /// No difference.
+    None,
+    /// Unresolved.
+    Unresolved,
+}
+
+impl Concluded {
+    fn of(judged: &Judged, truth: f64) -> Concluded {
+        let found = judged.ratio.as_ref().ok();
+        Concluded {
+            said: said(&judged.verdict),
+            covered: found.map(|found| found.low <= truth && truth <= found.high),
+            error: found.map(|found| (found.ratio / truth).ln()),
+            half_width: found.map(|found| (found.high / found.low).ln() / 2.0),
+            p: found.map_or(1.0, |found| found.log().p_zero()),
+            refused: refused(&judged.verdict),
+        }
+    }
+
+    /// A statement that is not true.
+    pub fn is_wrong(&self, truth: f64) -> bool {
+        match self.said {
+            Said::Costs | Said::Gains => self.covered == Some(false),
+            Said::None => self.covered == Some(false) || (truth - 1.0).abs() > ZONE,
+            Said::Unresolved => false,
+        }
+    }
+}
+
+fn said(verdict: &Verdict) -> Said {
+    match verdict {
+        Verdict::Costs { .. } => Said::Costs,
+        Verdict::Gains { .. } => Said::Gains,
+        Verdict::NoDifference { .. } => Said::None,
+        Verdict::Unresolved { .. } => Said::Unresolved,
+    }
+}
+
+/// An interval that is too wide is an answer; a refusal says that none can be trusted.
+fn refused(verdict: &Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. } => None,
+        Verdict::Unresolved { reason, .. } => Some(reason.word()),
+        _ => None,
+    }
+}
+
+impl Outcome {
+    /// Any false cost or gain by Holm's procedure over all comparisons (of which none costs).
+    pub fn any_false(outcomes: &[&Outcome]) -> bool {
+        let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
+        let significant = family::holm(&all.iter().map(|one| one.p).collect::<Vec<_>>());
+        all.iter().zip(significant).any(|(one, sure)| sure && matches!(one.said, Said::Costs | Said::Gains))
+    }
+}
+
+impl Cell {
+    /// One repetition; the same seed gives the same.
+    pub fn once(&self, seed: u64) -> Outcome {
+        let mut noise = Noise::new(seed);
+        let (machine, order) = (noise.fork(), noise.bits());
+        let done = conduct(&mut self.source.machine(&self.costs, machine.clone()), &self.stop, ZONE, order);
+        let truth = |stack: usize| self.source.truth(self.costs[stack]);
+        let Conducted { judged, took_s, limited, .. } = done;
+        let naive = |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
+        Outcome {
+            comparisons: judged.iter().enumerate().map(|(at, one)| Concluded::of(one, truth(at + 1))).collect(),
+            took_s,
+            limited,
+            naive_error: self.naive_s.map(|each_s| (naive(each_s) / truth(1)).ln()),
+        }
+    }
+}
+
+/// All repetitions of all cells, spread over the machine's cores; the result does not depend on how.
+/// `done` counts repetitions, for whoever shows progress.
+pub fn repeat(cells: &[Cell], reps: u64, seed: u64, done: &AtomicU64) -> Vec<Vec<Outcome>> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let seed_of = |cell: usize, rep: u64| Noise::new(seed ^ (cell as u64) << 40 ^ rep).bits();
+    let share = |thread: u64| -> Vec<Vec<Outcome>> {
+        let of = |(at, cell): (usize, &Cell)| {
+            let ours = (thread..reps).step_by(threads as usize);
+            let one = |rep| {
+                done.fetch_add(1, Ordering::Relaxed);
+                cell.once(seed_of(at, rep))
+            };
+            ours.map(one).collect()
+        };
+        cells.iter().enumerate().map(of).collect()
+    };
+    let shares: Vec<Vec<Vec<Outcome>>> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
+        // A panic of a simulation is a bug and goes on as one.
+        running.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    interleaved(shares, cells.len())
+}
+
+/// Back in the order of the repetitions.
+fn interleaved(shares: Vec<Vec<Vec<Outcome>>>, cells: usize) -> Vec<Vec<Outcome>> {
+    let mut all: Vec<Vec<Outcome>> = vec![Vec::new(); cells];
+    let mut shares: Vec<Vec<_>> =
+        shares.into_iter().map(|share| share.into_iter().map(Vec::into_iter).collect()).collect();
+    for (at, cell) in all.iter_mut().enumerate() {
+        loop {
+            let before = cell.len();
+            cell.extend(shares.iter_mut().filter_map(|share| share[at].next()));
+            if cell.len() == before {
+                break;
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,83 @@
+//! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats` as a real run asks.
+
+use super::machine::Machine;
+use crate::stats::judge::{Judged, Question, judge};
+use crate::stats::pilot::{self, Bounds, Design, PilotSlice};
+use crate::stats::rounds::{Round, RoundKind, Value};
+use crate::stats::stop::{Decision, StopSpec};
+use crate::stats::trial::{Trial, TrialSpec};
+use crate::stats::length;
+
+/// What was concluded, and after how long.
+#[derive(Clone, Debug)]
+pub struct Conducted {
+    /// Each stack but the first against the first.
+    pub judged: Vec<Judged>,
+    /// Machine time in all, seconds.
+    pub took_s: f64,
+    /// Share of the rounds' windows that ran at a limit.
+    pub limited: f64,
+    /// What the pilot chose.
+    pub design: Design,
+}
+
+/// Carries one out; the machine's first stack is the baseline.
+pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
+    let stacks: Vec<usize> = (0..machine.costs.len()).collect();
+    let design = piloted(machine, stop);
+    let spec = TrialSpec {
+        stacks: stacks.clone(),
+        baseline: 0,
+        value: Value::Rate,
+        pattern: design.pattern,
+        long_rounds: true,
+        seed,
+        stream: 0,
+    };
+    let mut trial = Trial::new(spec, &[]);
+    let (began, limited_before) = (machine.at_s, machine.limited_s);
+    let mut rounds: Vec<Round> = Vec::new();
+    loop {
+        rounds.push(round(machine, &mut trial, design.slice_s));
+        trial.push(&rounds[rounds.len() - 1]);
+        if let Decision::Stop(_) = trial.decide(machine.at_s - began, stop) {
+            break;
+        }
+    }
+    let question = |b: usize| Question { a: 0, b, value: Value::Rate, zone, precision: stop.precision };
+    let windows: f64 = rounds.iter().flat_map(|round| &round.parts).map(|part| part.seconds).sum();
+    Conducted {
+        judged: stacks[1..].iter().map(|b| judge(&rounds, &question(*b))).collect(),
+        took_s: machine.at_s,
+        limited: (machine.limited_s - limited_before) / windows,
+        design,
+    }
+}
+
+fn round(machine: &mut Machine, trial: &mut Trial, slice_s: f64) -> Round {
+    let planned = trial.plan();
+    let times = if planned.kind == RoundKind::Long { length::TIMES as f64 } else { 1.0 };
+    let parts = planned.order.iter().map(|stack| machine.slice(*stack, slice_s * times)).collect();
+    Round { kind: planned.kind, visit: 0, parts }
+}
+
+/// Warm-up slices of every stack say how slow the slowest is; then the pilot on the baseline.
+fn piloted(machine: &mut Machine, stop: &StopSpec) -> Design {
+    let stacks = machine.costs.len();
+    let warm_up = |stack| machine.slice(stack, pilot::SLICE_S);
+    let warm: Vec<_> = (0..stacks).map(warm_up).collect();
+    let slowest = warm.iter().map(|part| part.amount / part.seconds).fold(f64::INFINITY, f64::min);
+    let mut slices: Vec<PilotSlice> = Vec::new();
+    while pilot::goes_on(&slices) {
+        let began = machine.at_s;
+        let part = machine.slice(0, pilot::SLICE_S);
+        slices.push(PilotSlice { rate: part.amount / part.seconds, took_s: machine.at_s - began });
+    }
+    pilot::design(&slices, &Bounds { stacks, slowest, budget_s: stop.budget_s })
+}
+
+/// What everybody does: the baseline for a time, then the stack for as long. Gives B over A.
+pub fn one_after_the_other(machine: &mut Machine, each_s: f64) -> f64 {
+    let [a, b] = [0, 1].map(|stack| machine.slice(stack, each_s));
+    (b.amount / b.seconds) / (a.amount / a.seconds)
+}

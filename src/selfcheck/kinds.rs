@@ -1,0 +1,241 @@
+//! The family of noises: each entry makes a machine under its noise. A new one is an entry here.
+
+use super::machine::{Bucket, Machine};
+use super::series::Recorded;
+use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Walk};
+use crate::stats::noise::Noise;
+
+/// What a kind of noise is there to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// All stacks meet it.
+    Shared,
+    /// Only the stack meets it, with a memory of a second at most.
+    Own,
+    /// Only the stack meets it, rarely or for long: `--min-time 60s` is for these.
+    Rare,
+    /// A limit sets in while it is measured.
+    Throttled,
+}
+
+/// One kind.
+pub struct Kind {
+    /// For the table.
+    pub name: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// What it shows.
+    pub class: Class,
+    make: fn(&mut Noise) -> Parts,
+    /// Mean of what only the stack meets: it belongs to its true ratio.
+    own_mean: fn() -> f64,
+}
+
+/// What a kind gives to a machine.
+struct Parts {
+    shared: Box<dyn Signal>,
+    own: Vec<(usize, Box<dyn Signal>)>,
+    white: f64,
+    bucket: Option<Bucket>,
+}
+
+/// White noise under the other kinds.
+const WHITE: f64 = 0.03;
+
+impl Parts {
+    fn shared(signal: impl Signal + 'static) -> Parts {
+        Parts { shared: Box::new(signal), own: Vec::new(), white: WHITE, bucket: None }
+    }
+
+    fn own(signal: impl Signal + 'static) -> Parts {
+        Parts { own: vec![(1, Box::new(signal))], ..Parts::shared(Constant) }
+    }
+}
+
+fn none() -> f64 {
+    1.0
+}
+
+/// Quiet time, disturbed time (seconds) and level of what only the stack meets.
+type Turns = (f64, f64, f64);
+const SECOND_EPISODES: Turns = (3.0, 1.0, 0.7);
+const LONG_EPISODES: Turns = (20.0, 10.0, 0.9);
+const DIPS: Turns = (0.25, 0.02, 0.1);
+const RARE_STALLS: Turns = (10.0, 0.4, 0.0);
+
+fn turns(noise: &mut Noise, (quiet_s, disturbed_s, level): Turns) -> Parts {
+    Parts::own(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
+}
+
+fn expected((quiet_s, disturbed_s, level): Turns) -> f64 {
+    Episodes::expected(quiet_s, disturbed_s, level)
+}
+
+/// All kinds, in the order of the table.
+pub const ALL: &[Kind] = &[
+    Kind {
+        name: "iid",
+        help: "white noise, 5 % a slice of 50 ms",
+        class: Class::Shared,
+        make: |_| Parts { white: 0.05, ..Parts::shared(Constant) },
+        own_mean: none,
+    },
+    Kind {
+        name: "AR(1)",
+        help: "a level that wanders by 10 % and remembers 2 s",
+        class: Class::Shared,
+        make: |noise| Parts::shared(Walk::remembering(noise.fork(), 0.1, 2.0)),
+        own_mean: none,
+    },
+    Kind {
+        name: "random walk",
+        help: "a level that drifts by 1 % in a second, 17 % in five minutes",
+        class: Class::Shared,
+        make: |noise| Parts::shared(Walk::random(noise.fork(), 0.01)),
+        own_mean: none,
+    },
+    Kind {
+        name: "shared bursts",
+        help: "a neighbour takes half for 0.3 s, every 3 s",
+        class: Class::Shared,
+        make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.7, 0.3, 0.5)),
+        own_mean: none,
+    },
+    Kind {
+        name: "bimodal",
+        help: "two levels 15 % apart, 2 s each on average",
+        class: Class::Shared,
+        make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.0, 2.0, 0.85)),
+        own_mean: none,
+    },
+    Kind {
+        name: "periodic stall",
+        help: "a stall of 15 ms every 224 ms, the length of a round",
+        class: Class::Shared,
+        make: |noise| {
+            let phase_s = 0.224 * noise.uniform();
+            Parts::shared(Periodic { period_s: 0.224, stall_s: 0.015, level: 0.05, phase_s })
+        },
+        own_mean: none,
+    },
+    Kind {
+        name: "write cliff",
+        help: "the level falls to 65 % within the first minute",
+        class: Class::Shared,
+        make: |_| Parts::shared(Decay { floor: 0.65, time_s: 20.0 }),
+        own_mean: none,
+    },
+    Kind {
+        name: "token bucket",
+        help: "a burst credit of 5 to 20 s, then the same limit for all at 60 %",
+        class: Class::Throttled,
+        make: |noise| {
+            // At the full rate the credit falls by 40 % of it.
+            let seconds = 5.0 + 15.0 * noise.uniform();
+            Parts { bucket: Some(Bucket { credit: 20_000.0 * seconds, limit: 0.6 }), ..Parts::shared(Constant) }
+        },
+        own_mean: none,
+    },
+    Kind {
+        name: "episodes of B",
+        help: "only B: 70 % for 1 s, every 4 s",
+        class: Class::Own,
+        make: |noise| turns(noise, SECOND_EPISODES),
+        own_mean: || expected(SECOND_EPISODES),
+    },
+    Kind {
+        name: "dips of B",
+        help: "only B: a tenth for 20 ms, four times a second",
+        class: Class::Own,
+        make: |noise| turns(noise, DIPS),
+        own_mean: || expected(DIPS),
+    },
+    Kind {
+        name: "rare stalls of B",
+        help: "only B: nothing for 0.4 s, every 10 s",
+        class: Class::Rare,
+        make: |noise| turns(noise, RARE_STALLS),
+        own_mean: || expected(RARE_STALLS),
+    },
+    Kind {
+        name: "long episodes of B",
+        help: "only B: 90 % for 10 s, every 30 s",
+        class: Class::Rare,
+        make: |noise| turns(noise, LONG_EPISODES),
+        own_mean: || expected(LONG_EPISODES),
+    },
+];
+
+/// A kind of noise, made up or recorded.
+#[derive(Clone)]
+pub enum Source {
+    /// Of the family.
+    MadeUp(&'static Kind),
+    /// Replayed.
+    Recorded(std::sync::Arc<Recorded>),
+}
+
+impl Source {
+    /// For the table.
+    pub fn name(&self) -> String {
+        match self {
+            Source::MadeUp(kind) => kind.name.to_owned(),
+            Source::Recorded(recorded) => format!("replay {}", recorded.name),
+        }
+    }
+
+    /// One line.
+    pub fn help(&self) -> String {
+        match self {
+            Source::MadeUp(kind) => kind.help.to_owned(),
+            Source::Recorded(recorded) => recorded.what.clone(),
+        }
+    }
+
+    /// What it shows.
+    pub fn class(&self) -> Class {
+        match self {
+            Source::MadeUp(kind) => kind.class,
+            Source::Recorded(_) => Class::Shared,
+        }
+    }
+
+    /// The true ratio of a stack with that cost.
+    pub fn truth(&self, cost: f64) -> f64 {
+        match self {
+            Source::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
+            Source::Recorded(_) => 1.0 - cost,
+        }
+    }
+
+    /// A machine with stacks of these costs; only stack 1 meets what is B's own.
+    pub fn machine(&self, costs: &[f64], mut noise: Noise) -> Machine {
+        let parts = match self {
+            Source::MadeUp(kind) => (kind.make)(&mut noise),
+            Source::Recorded(recorded) => replayed(recorded, &mut noise),
+        };
+        Machine {
+            at_s: 0.0,
+            limited_s: 0.0,
+            shared: parts.shared,
+            own: parts.own,
+            white: parts.white,
+            costs: costs.to_vec(),
+            bucket: parts.bucket,
+            noise,
+        }
+    }
+}
+
+/// A recorded slice has its own white noise in it. Where two took turns, each replays its own.
+fn replayed(recorded: &Recorded, noise: &mut Noise) -> Parts {
+    let first = Replay::new(recorded.stacks[0].clone(), noise);
+    let quiet = |parts| Parts { white: 0.0, ..parts };
+    match recorded.stacks.get(1) {
+        None => quiet(Parts::shared(first)),
+        Some(second) => {
+            let second = Replay::beside(second.clone(), &first);
+            quiet(Parts { own: vec![(0, Box::new(first)), (1, Box::new(second))], ..Parts::shared(Constant) })
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and its bound.
+
+use super::cell::{Cell, Concluded, Outcome, Said};
+use super::kinds::{ALL, Class, Source};
+use crate::stats::stop::StopSpec;
+use serde::Serialize;
+
+/// True costs at which shared noise is simulated.
+pub const COSTS: [f64; 4] = [0.0, 0.02, 0.05, 0.2];
+/// From so many repetitions on a bound is held without allowance.
+pub const FULL: u64 = 2000;
+
+/// Which way a bound binds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The figure must not be above.
+    AtMost(f64),
+    /// The figure must not be below.
+    AtLeast(f64),
+    /// Both.
+    Between(f64, f64),
+}
+
+/// Unit of a figure, for printing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A share, printed in percent.
+    Share,
+    /// Seconds.
+    Seconds,
+    /// A bare ratio.
+    Ratio,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What is measured.
+    pub figure: String,
+    /// Where: a kind of noise, or `pooled`.
+    pub of: String,
+    /// The figure.
+    pub value: f64,
+    /// Its Monte-Carlo standard error.
+    pub error: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// What must hold.
+    pub bound: Bound,
+    /// Repetitions behind it.
+    pub n: usize,
+    /// Whether it does, at these repetitions.
+    pub holds: bool,
+}
+
+impl Line {
+    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> Line {
+        let allowance = if sample.reps >= FULL { 0.0 } else { 3.0 * sample.error };
+        let (value, error) = (sample.value, sample.error);
+        // A figure that is not a number holds nothing.
+        let holds = match bound {
+            Bound::AtMost(most) => value <= most + allowance,
+            Bound::AtLeast(least) => value >= least - allowance,
+            Bound::Between(least, most) => value >= least - allowance && value <= most + allowance,
+        };
+        Line { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
+    }
+}
+
+/// A figure estimated from repetitions.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    value: f64,
+    error: f64,
+    n: usize,
+    reps: u64,
+}
+
+fn share(hits: impl Iterator<Item = bool>, reps: u64) -> Sample {
+    let (n, hit) = hits.fold((0usize, 0usize), |(n, hit), one| (n + 1, hit + usize::from(one)));
+    let value = hit as f64 / n as f64;
+    // The error of a share of 0 or 1 is not 0: Agresti and Coull's two more of each kind.
+    let shrunk = (hit as f64 + 2.0) / (n as f64 + 4.0);
+    Sample { value, error: (shrunk * (1.0 - shrunk) / (n as f64 + 4.0)).sqrt(), n, reps }
+}
+
+fn average(values: impl Iterator<Item = f64>, reps: u64) -> Sample {
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
+    let value = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|one| (one - value).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    Sample { value, error: (variance / n).sqrt(), n: values.len(), reps }
+}
+
+/// Everything that is simulated.
+pub struct Plan {
+    /// Cells, in an order of their own.
+    pub cells: Vec<Cell>,
+    parts: Vec<Part>,
+}
+
+/// What a cell is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Standard(Class, f64),
+    Rare,
+    Throttled,
+    Fixed,
+    Matrix,
+}
+
+const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
+/// The time of two runs of 60 s.
+const FIXED: StopSpec = StopSpec { precision: 0.0, min_time_s: 120.0, budget_s: 120.0 };
+const MATRIX_WORKLOADS: usize = 6;
+const MATRIX_STACKS: usize = 5;
+
+impl Plan {
+    /// Of all kinds and these recorded series.
+    pub fn new(recorded: &[Source]) -> Plan {
+        let mut plan = Plan { cells: Vec::new(), parts: Vec::new() };
+        let made_up = ALL.iter().map(Source::MadeUp);
+        let sources: Vec<Source> = made_up.chain(recorded.iter().cloned()).collect();
+        for source in &sources {
+            plan.add_source(source);
+        }
+        let shared: Vec<&Source> = sources.iter().filter(|source| source.class() == Class::Shared).collect();
+        for at in 0..MATRIX_WORKLOADS {
+            // Every workload of a matrix has its own noise.
+            let source = shared[at * shared.len() / MATRIX_WORKLOADS].clone();
+            plan.add(Part::Matrix, Cell { source, costs: vec![0.0; MATRIX_STACKS], stop: STOP, naive_s: None });
+        }
+        plan
+    }
+
+    fn add_source(&mut self, source: &Source) {
+        let cell = |cost: f64, stop: StopSpec| Cell { source: source.clone(), costs: vec![0.0, cost], stop, naive_s: None };
+        let long = StopSpec { min_time_s: 60.0, ..STOP };
+        match source.class() {
+            class @ (Class::Shared | Class::Own) => {
+                COSTS.iter().for_each(|cost| self.add(Part::Standard(class, *cost), cell(*cost, STOP)));
+            }
+            Class::Rare => [0.0, 0.02].iter().for_each(|cost| self.add(Part::Rare, cell(*cost, long))),
+            Class::Throttled => self.add(Part::Throttled, cell(0.02, StopSpec { min_time_s: 30.0, ..STOP })),
+        }
+        if FIXED_OF.iter().any(|(name, _)| *name == source.name()) {
+            self.add(Part::Fixed, Cell { naive_s: Some(60.0), ..cell(0.02, FIXED) });
+        }
+    }
+
+    fn add(&mut self, part: Part, cell: Cell) {
+        self.parts.push(part);
+        self.cells.push(cell);
+    }
+
+    /// The table, of the outcomes of all cells.
+    pub fn lines(&self, outcomes: &[Vec<Outcome>], reps: u64) -> Vec<Line> {
+        let table = Table { plan: self, outcomes, reps };
+        [
+            table.false_positives(),
+            table.coverage(),
+            table.rare(),
+            table.power(),
+            table.times(),
+            table.errors(),
+            table.refusals(),
+            table.matrix(),
+        ]
+        .concat()
+    }
+}
+
+/// Mean time to resolve a cost of 2 %, at most.
+const TIMES: &[(&str, f64)] =
+    &[("iid", 30.0), ("replay zram-1", 25.0), ("replay zram-2", 25.0), ("replay file", 60.0), ("replay loop", 70.0)];
+/// Error against one after the other, at most.
+const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
+
+struct Table<'a> {
+    plan: &'a Plan,
+    outcomes: &'a [Vec<Outcome>],
+    reps: u64,
+}
+
+impl Table<'_> {
+    fn of(&self, wanted: impl Fn(Part) -> bool) -> impl Iterator<Item = (&Cell, &Vec<Outcome>)> {
+        let cells = self.plan.cells.iter().zip(self.outcomes).zip(&self.plan.parts);
+        cells.filter(move |(_, part)| wanted(**part)).map(|(cell, _)| cell)
+    }
+
+    fn false_positives(&self) -> Vec<Line> {
+        let null = || self.of(|part| part == Part::Standard(Class::Shared, 0.0));
+        let figure = "A/A false positives";
+        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+            let sample = share(firsts(outcomes).map(is_difference), self.reps);
+            Line::new(figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.065))
+        };
+        let mut lines: Vec<Line> = null().map(one).collect();
+        let pooled = share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
+        lines.push(Line::new(figure, "pooled", pooled, Unit::Share, Bound::AtMost(0.053)));
+        lines
+    }
+
+    fn coverage(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for cost in COSTS {
+            let figure = format!("coverage at true {} %", 100.0 * cost);
+            for (cell, outcomes) in self.of(|part| part == Part::Standard(Class::Shared, cost)) {
+                let sample = share(covered(outcomes), self.reps);
+                lines.push(Line::new(&figure, &cell.source.name(), sample, Unit::Share, Bound::AtLeast(0.935)));
+            }
+            let pooled = self.of(|part| part == Part::Standard(Class::Shared, cost));
+            let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
+            lines.push(Line::new(&figure, "pooled", pooled, Unit::Share, Bound::Between(0.935, 0.98)));
+        }
+        for (cell, outcomes) in self.of(|part| matches!(part, Part::Standard(Class::Own, _))) {
+            let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
+            let sample = share(covered(outcomes), self.reps);
+            lines.push(Line::new(&figure, &cell.source.name(), sample, Unit::Share, Bound::AtLeast(0.9)));
+        }
+        lines
+    }
+
+    fn rare(&self) -> Vec<Line> {
+        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+            let truth = cell.source.truth(cell.costs[1]);
+            let sample = share(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
+            let figure = format!("wrong verdicts after 60 s at true {} %", 100.0 * cell.costs[1]);
+            Line::new(&figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.05))
+        };
+        self.of(|part| part == Part::Rare).map(one).collect()
+    }
+
+    fn power(&self) -> Vec<Line> {
+        let small = || self.of(|part| part == Part::Standard(Class::Shared, 0.02));
+        let said = |said: Said| {
+            let all = small().flat_map(|(_, outcomes)| firsts(outcomes));
+            share(all.map(move |one| one.said == said), self.reps)
+        };
+        vec![
+            Line::new("says costs at true 2 %", "pooled", said(Said::Costs), Unit::Share, Bound::AtLeast(0.97)),
+            Line::new("says no difference at true 2 %", "pooled", said(Said::None), Unit::Share, Bound::AtMost(0.025)),
+        ]
+    }
+
+    fn times(&self) -> Vec<Line> {
+        let figure = "mean time to resolve 2 %";
+        let mut lines = Vec::new();
+        let mut means = Vec::new();
+        for (cell, outcomes) in self.of(|part| part == Part::Standard(Class::Shared, 0.02)) {
+            let name = cell.source.name();
+            let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
+            means.push(sample);
+            if let Some((_, most)) = TIMES.iter().find(|(known, _)| *known == name) {
+                lines.push(Line::new(figure, &name, sample, Unit::Seconds, Bound::AtMost(*most)));
+            }
+        }
+        means.sort_by(|one, two| one.value.total_cmp(&two.value));
+        if let Some(median) = means.get(means.len() / 2) {
+            lines.push(Line::new(figure, "median of all", *median, Unit::Seconds, Bound::AtMost(25.0)));
+        }
+        lines
+    }
+
+    fn errors(&self) -> Vec<Line> {
+        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+            let name = cell.source.name();
+            let most = FIXED_OF.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, most)| *most);
+            let figure = "rms error of 120 s over that of 60 s + 60 s";
+            Line::new(figure, &name, rms_ratio(outcomes, self.reps), Unit::Ratio, Bound::AtMost(most))
+        };
+        self.of(|part| part == Part::Fixed).map(one).collect()
+    }
+
+    fn refusals(&self) -> Vec<Line> {
+        let limited = self.of(|part| part == Part::Throttled).flat_map(|(_, outcomes)| outcomes);
+        // Both regimes must have been there to be told apart.
+        let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
+        let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
+        let ordinary = self.of(|part| matches!(part, Part::Standard(Class::Shared, _)));
+        let refused = share(
+            ordinary.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some()),
+            self.reps,
+        );
+        vec![
+            Line::new("throttled runs flagged", "token bucket", flagged, Unit::Share, Bound::AtLeast(0.98)),
+            Line::new("false refusals", "pooled", refused, Unit::Share, Bound::AtMost(0.01)),
+        ]
+    }
+
+    fn matrix(&self) -> Vec<Line> {
+        let workloads: Vec<&Vec<Outcome>> =
+            self.of(|part| part == Part::Matrix).map(|(_, outcomes)| outcomes).collect();
+        let any = |rep: usize| {
+            let matrix: Vec<&Outcome> = workloads.iter().map(|outcomes| &outcomes[rep]).collect();
+            Outcome::any_false(&matrix)
+        };
+        let sample = share((0..self.reps as usize).map(any), self.reps);
+        let figure = format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
+        vec![Line::new(&figure, "matrix", sample, Unit::Share, Bound::AtMost(0.065))]
+    }
+}
+
+fn firsts(outcomes: &[Outcome]) -> impl Iterator<Item = &Concluded> {
+    outcomes.iter().map(|outcome| &outcome.comparisons[0])
+}
+
+/// Of the intervals that are stated: where a verdict is refused none is.
+fn covered(outcomes: &[Outcome]) -> impl Iterator<Item = bool> {
+    firsts(outcomes).filter(|one| one.refused.is_none()).filter_map(|one| one.covered)
+}
+
+fn is_difference(one: &Concluded) -> bool {
+    matches!(one.said, Said::Costs | Said::Gains)
+}
+
+/// Ours over the naive one; its error by the delta method for two independent mean squares.
+fn rms_ratio(outcomes: &[Outcome], reps: u64) -> Sample {
+    let squares = |of: &dyn Fn(&Outcome) -> Option<f64>| {
+        average(outcomes.iter().filter_map(of).map(|error| error * error), reps)
+    };
+    let (ours, naive) = (squares(&|one| one.comparisons[0].error), squares(&|one| one.naive_error));
+    let value = (ours.value / naive.value).sqrt();
+    let relative = ((ours.error / ours.value).powi(2) + (naive.error / naive.value).powi(2)).sqrt() / 2.0;
+    Sample { value, error: value * relative, n: ours.n, reps }
+}

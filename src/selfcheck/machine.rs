@@ -1,0 +1,111 @@
+//! A simulated machine: stacks of known cost under one kind of noise. Slices take its time as they would take a
+//! real one's: what is discarded at the start, the window, the drain.
+
+use super::signal::Signal;
+use crate::stats::noise::Noise;
+use crate::stats::rounds::Part;
+
+/// Rate of a stack without cost and noise, I/Os a second.
+const BASE_RATE: f64 = 50_000.0;
+/// Discarded at the start of a slice, seconds; the worker's least.
+const DISCARD_S: f64 = 0.005;
+/// Drain and the way to the worker and back, seconds.
+const SWITCH_S: f64 = 0.001;
+/// Slices for which white noise is given, seconds.
+const WHITE_AT_S: f64 = 0.05;
+
+/// A limit that bites when a credit is used up: a cloud disk's bursts.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    /// I/Os left above the limit.
+    pub credit: f64,
+    /// The limit, a share of the rate without it.
+    pub limit: f64,
+}
+
+/// The machine.
+pub struct Machine {
+    /// Seconds since it began.
+    pub at_s: f64,
+    /// Seconds of windows that ran at the limit.
+    pub limited_s: f64,
+    /// What all stacks meet.
+    pub shared: Box<dyn Signal>,
+    /// What only the stack of that number meets.
+    pub own: Vec<(usize, Box<dyn Signal>)>,
+    /// Standard deviation of white noise in a slice of 50 ms, each slice by itself.
+    pub white: f64,
+    /// Cost of each stack, a fraction.
+    pub costs: Vec<f64>,
+    /// A limit on all of them together.
+    pub bucket: Option<Bucket>,
+    /// Of the white noise.
+    pub noise: Noise,
+}
+
+impl Machine {
+    /// Runs a slice.
+    pub fn slice(&mut self, stack: usize, seconds: f64) -> Part {
+        let from = self.at_s + DISCARD_S;
+        let to = from + seconds;
+        let white = 1.0 + self.white * (WHITE_AT_S / seconds).sqrt() * self.noise.normal();
+        let own = self.own.iter_mut().filter(|(whose, _)| *whose == stack);
+        let own: f64 = own.map(|(_, signal)| signal.mean(from, to)).product();
+        let share = (1.0 - self.costs[stack]) * self.shared.mean(from, to) * own * white.max(0.0);
+        let share = self.limited(share, seconds);
+        self.at_s = to + SWITCH_S;
+        // Whole I/Os, as a generator counts them.
+        Part { stack, amount: (BASE_RATE * share * seconds).floor(), seconds }
+    }
+
+    /// What a bucket leaves of a share of the rate; it gains while nobody takes, too.
+    fn limited(&mut self, share: f64, seconds: f64) -> f64 {
+        let Some(bucket) = &mut self.bucket else { return share };
+        let gained = bucket.limit * BASE_RATE * (seconds + DISCARD_S + SWITCH_S);
+        let wanted = share * BASE_RATE * (seconds + DISCARD_S);
+        let granted = wanted.min((bucket.credit + gained).max(0.0));
+        bucket.credit = (bucket.credit + gained - granted).min(bucket.credit.max(0.0));
+        if granted < wanted {
+            self.limited_s += seconds;
+        }
+        share * granted / wanted.max(f64::MIN_POSITIVE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::signal::Constant;
+    use super::*;
+
+    fn quiet(bucket: Option<Bucket>) -> Machine {
+        Machine {
+            at_s: 0.0,
+            limited_s: 0.0,
+            shared: Box::new(Constant),
+            own: Vec::new(),
+            white: 0.0,
+            costs: vec![0.0, 0.1],
+            bucket,
+            noise: Noise::new(1),
+        }
+    }
+
+    #[test]
+    fn costs_show_and_time_passes() {
+        let mut machine = quiet(None);
+        assert_eq!(machine.slice(0, 0.1).amount, 5000.0);
+        assert_eq!(machine.slice(1, 0.1).amount, 4500.0);
+        assert!((machine.at_s - 0.212).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_bucket_makes_all_alike_when_it_is_empty() {
+        let mut machine = quiet(Some(Bucket { credit: 20_000.0, limit: 0.5 }));
+        let first = machine.slice(1, 0.1).amount;
+        (0..50).for_each(|i| drop(machine.slice(i % 2, 0.1)));
+        let (a, b) = (machine.slice(0, 0.1).amount, machine.slice(1, 0.1).amount);
+        assert_eq!(first, 4500.0);
+        assert!((a - b).abs() <= 1.0 && (2_400.0..2_600.0).contains(&a), "{a} {b}");
+        assert!(machine.limited_s > 4.0);
+    }
+}

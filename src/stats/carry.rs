@@ -1,0 +1,114 @@
+//! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does, switching itself changes
+//! what is measured (a cache that one stack fills for the other, debts left behind), and the cost is not the stack's own.
+
+use super::rounds::{Part, Round, RoundKind, Value};
+use super::spread::{Spread, mean};
+use super::Uncertain;
+use serde::Serialize;
+
+/// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
+const CONFIDENCE: f64 = 0.999;
+
+/// What following another stack does to a stack's own rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CarryOver {
+    /// Rate after another stack less rate after itself, as a fraction of its mean.
+    pub effect: f64,
+    /// Half-width of its interval at 99.9 %.
+    pub half_width: f64,
+    /// Rounds in which both were seen.
+    pub rounds: usize,
+}
+
+impl CarryOver {
+    /// The effect is surely larger than `allowed`.
+    pub fn exceeds(&self, allowed: f64) -> bool {
+        self.effect.abs() - self.half_width > allowed
+    }
+}
+
+/// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once after another.
+pub fn of(rounds: &[Round], stack: usize, value: Value) -> Option<CarryOver> {
+    let contrasts = contrasts(rounds, stack, value);
+    let centre = mean(&contrasts);
+    let spread = Spread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
+    let found =
+        Uncertain { value: centre, error: spread.standard_error(), freedom: (spread.batches - 1) as f64 };
+    Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
+}
+
+/// In each round: mean after another less mean after itself, over the stack's mean of all rounds. In random
+/// order each comes first as often as last, but for a hair; drift over one round is far below what is looked for.
+fn contrasts(rounds: &[Round], stack: usize, value: Value) -> Vec<f64> {
+    let mut before: Option<(u32, usize)> = None;
+    let (mut contrasts, mut all) = (Vec::new(), Vec::new());
+    for round in rounds {
+        let (mut same, mut other) = (Vec::new(), Vec::new());
+        for part in &round.parts {
+            let follows = before.filter(|(visit, _)| *visit == round.visit);
+            if part.stack == stack && round.kind == RoundKind::Plain {
+                let rate = rate(part, value);
+                all.push(rate);
+                match follows {
+                    Some((_, earlier)) if earlier == stack => same.push(rate),
+                    Some(_) => other.push(rate),
+                    None => {}
+                }
+            }
+            before = Some((round.visit, part.stack));
+        }
+        if !same.is_empty() && !other.is_empty() {
+            contrasts.push(mean(&other) - mean(&same));
+        }
+    }
+    let level = mean(&all);
+    contrasts.into_iter().map(|one| one / level).collect()
+}
+
+/// Higher is better in both, so that the effect's sign says the same of either.
+fn rate(part: &Part, value: Value) -> f64 {
+    match value {
+        Value::Rate => part.amount / part.seconds,
+        Value::Time => 1.0 / Value::Time.of(part.amount, part.seconds).max(f64::MIN_POSITIVE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::noise::Noise;
+    use crate::stats::schedule::Schedule;
+
+    /// Stack 1 loses a share of its rate when it follows another.
+    fn measured(seed: u64, loss: f64, stacks: usize) -> Vec<Round> {
+        let (mut schedule, mut noise) = (Schedule::new(seed, 0), Noise::new(seed));
+        let mut before = usize::MAX;
+        let mut round = || {
+            let part = |stack: usize| {
+                let lost = if stack == 1 && before != 1 { loss } else { 0.0 };
+                before = stack;
+                Part { stack, amount: 100.0 * (1.0 - lost) * (1.0 + 0.03 * noise.normal()), seconds: 1.0 }
+            };
+            Round { kind: RoundKind::Plain, visit: 0, parts: schedule.round(stacks).into_iter().map(part).collect() }
+        };
+        (0..200).map(|_| round()).collect()
+    }
+
+    #[test]
+    fn what_follows_another_is_told_from_what_follows_itself() {
+        for stacks in [2, 3] {
+            let rounds = measured(1, 0.06, stacks);
+            let found = of(&rounds, 1, Value::Rate).unwrap();
+            assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03, "{stacks}: {found:?}");
+            let baseline = of(&rounds, 0, Value::Rate).unwrap();
+            assert!(!baseline.exceeds(0.0), "{baseline:?}");
+        }
+    }
+
+    #[test]
+    fn noise_carries_nothing_over() {
+        let wrong = (0..200).filter(|seed| of(&measured(*seed, 0.0, 2), 1, Value::Rate).unwrap().exceeds(0.0)).count();
+        assert!(wrong <= 3, "{wrong} of 200");
+        assert_eq!(of(&measured(1, 0.0, 2)[..10], 1, Value::Rate), None, "too few to tell");
+    }
+}

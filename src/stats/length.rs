@@ -1,0 +1,89 @@
+//! Whether the length of a slice matters: some rounds have slices four times as long. If they tell another ratio, what
+//! happens at the start of a slice (a cold cache, a clock that ramps up) is part of the short ones' figure.
+
+use super::noise::Noise;
+use super::ratio::{ratio_of_totals, residuals};
+use super::rounds::{Round, RoundKind, Value, pairs};
+use super::{Ratio, Uncertain};
+use serde::Serialize;
+
+/// Long rounds below which nothing is said.
+pub const LEAST: usize = 6;
+/// How many times as long.
+pub const TIMES: u64 = 4;
+/// The two must differ so surely; it withholds verdicts, so that chance must hardly ever do it.
+const ALPHA: f64 = 0.001;
+
+/// The ratio of long slices against that of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LengthCheck {
+    /// Ratio over long rounds.
+    pub ratio: f64,
+    /// ln of it less ln of the ordinary one.
+    pub difference: f64,
+    /// Probability of such a difference by chance.
+    pub p: f64,
+    /// Long rounds.
+    pub rounds: usize,
+}
+
+impl LengthCheck {
+    /// They surely differ, and by more than `allowed` (of ln R).
+    pub fn disagrees(&self, allowed: f64) -> bool {
+        self.p < ALPHA && self.difference.abs() > allowed
+    }
+}
+
+/// Compares; `None` below six long rounds.
+pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) -> Option<LengthCheck> {
+    let long = pairs(rounds, RoundKind::Long, a, b, value);
+    if long.len() < LEAST {
+        return None;
+    }
+    let ratio = ratio_of_totals(&long).ok()?;
+    let n = long.len() as f64;
+    // Long rounds lie far apart in time, so that they are independent of each other.
+    let variance = residuals(&long, ratio).iter().map(|e| e * e).sum::<f64>() / (n - 1.0);
+    let of_long = Uncertain { value: ratio.ln(), error: (variance / n).sqrt(), freedom: n - 1.0 };
+    let difference = of_long.minus(plain.log());
+    Some(LengthCheck { ratio, difference: difference.value, p: difference.p_zero(), rounds: long.len() })
+}
+
+/// Whether the round of this number is a long one: one of 32 at random, so that nothing periodic keeps step with them.
+pub fn is_long(seed: u64, number: u32) -> bool {
+    const ONE_OF: u32 = 32;
+    let place = Noise::new(seed ^ u64::from(number / ONE_OF).wrapping_mul(0x9e37_79b9)).bits() % u64::from(ONE_OF);
+    u64::from(number % ONE_OF) == place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::ratio::estimate;
+    use crate::stats::rounds::Part;
+
+    fn measured(seed: u64, long_ratio: f64) -> Option<LengthCheck> {
+        let mut noise = Noise::new(seed);
+        let mut round = |number: u32| {
+            let kind = if is_long(seed, number) { RoundKind::Long } else { RoundKind::Plain };
+            let ratio = if kind == RoundKind::Long { long_ratio } else { 0.9 };
+            let mut part = |stack, level: f64| Part { stack, amount: level * (1.0 + 0.02 * noise.normal()), seconds: 1.0 };
+            Round { kind, visit: 0, parts: vec![part(0, 100.0), part(1, 100.0 * ratio)] }
+        };
+        let rounds: Vec<Round> = (0..512).map(&mut round).collect();
+        let plain = estimate(&pairs(&rounds, RoundKind::Plain, 0, 1, Value::Rate)).unwrap();
+        check(&rounds, 0, 1, Value::Rate, &plain)
+    }
+
+    #[test]
+    fn a_start_that_matters_shows() {
+        let found = measured(1, 0.96).unwrap();
+        assert!(found.disagrees(0.03) && found.rounds == 16, "{found:?}");
+    }
+
+    #[test]
+    fn equal_lengths_agree() {
+        let wrong = (0..300).filter(|seed| measured(*seed, 0.9).unwrap().disagrees(0.0)).count();
+        assert!(wrong <= 3, "{wrong} of 300");
+    }
+}

@@ -1,0 +1,40 @@
+//! Random numbers for simulations, from a seed and the same in every version of iotax: a simulation that failed
+//! can be run again.
+
+use super::schedule::Schedule;
+
+/// A stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Noise(Schedule);
+
+impl Noise {
+    /// From a seed.
+    pub fn new(seed: u64) -> Noise {
+        Noise(Schedule::new(seed, 0))
+    }
+
+    /// Sixty-four random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    /// Uniform in 0..1.
+    pub fn uniform(&mut self) -> f64 {
+        (self.0.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Normal with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// Exponential with the given mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.uniform()).ln()
+    }
+
+    /// A stream of its own that follows from this one.
+    pub fn fork(&mut self) -> Noise {
+        Noise::new(self.bits())
+    }
+}

@@ -1,0 +1,224 @@
+//! The pilot: some seconds of the baseline alone, of which follow the length of a slice and the pattern of a round.
+//! Its data are used for nothing else, so that the choice cannot bend the result.
+
+use super::spectrum::{self, Line};
+use super::spread::mean;
+use serde::{Deserialize, Serialize};
+
+/// Slices of the pilot, the shortest that are used: seconds.
+pub const SLICE_S: f64 = 0.05;
+/// A pilot lasts at least this long, seconds ...
+pub const LEAST_S: f64 = 4.0;
+/// ... and at most this long.
+pub const MOST_S: f64 = 10.0;
+/// Completions that a slice should have of every stack.
+const COMPLETIONS: f64 = 200.0;
+/// The longest slice that a slow stack is given, seconds.
+const LONGEST_S: f64 = 30.0;
+/// Lengths that a pilot can choose, as multiples of its own.
+const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
+/// A longer slice must be better by so many of its own standard errors: what it gains is never much, and few
+/// long rounds say little of the noise.
+const SURE: f64 = 1.0;
+
+/// One slice of the pilot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PilotSlice {
+    /// Work a second.
+    pub rate: f64,
+    /// From its start to the next one's, seconds: the window, what is discarded and the drain.
+    pub took_s: f64,
+}
+
+/// Order of slices within a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// A random permutation and its mirror image: ABBA or BAAB.
+    #[default]
+    Mirror,
+    /// The mirror image once more the other way round: ABBABAAB or BAABABBA, in which a period of a round's length
+    /// cancels.
+    Double,
+}
+
+impl Pattern {
+    /// Slices of each stack in a round.
+    pub fn slices(self) -> usize {
+        match self {
+            Pattern::Mirror => 2,
+            Pattern::Double => 4,
+        }
+    }
+}
+
+/// How a workload is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Length of a slice's window, seconds.
+    pub slice_s: f64,
+    /// Order of slices.
+    pub pattern: Pattern,
+    /// Period of something that comes back on the machine, seconds, where that decided the pattern.
+    pub period_s: Option<f64>,
+}
+
+/// What a design has to suit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Stacks in a round.
+    pub stacks: usize,
+    /// I/Os a second of the slowest of them.
+    pub slowest: f64,
+    /// Seconds in which 16 rounds must fit.
+    pub budget_s: f64,
+}
+
+/// Whether the pilot should go on: its choice is not clear yet.
+pub fn goes_on(slices: &[PilotSlice]) -> bool {
+    let lasted: f64 = slices.iter().map(|slice| slice.took_s).sum();
+    lasted < LEAST_S || (lasted < MOST_S && !is_clear(slices))
+}
+
+/// The design for what the pilot saw; an empty one gives the shortest slices that have completions enough.
+pub fn design(slices: &[PilotSlice], bounds: &Bounds) -> Design {
+    let chosen = best_multiple(slices) as f64 * SLICE_S;
+    let slice_s = chosen.max(length_for(bounds.slowest)).min(longest_within(bounds));
+    let overhead_s = overhead(slices);
+    let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
+    let found = spectrum::line(&rates).map(|line| period(&line, slices));
+    let round_s = 2.0 * bounds.stacks as f64 * (slice_s + overhead_s);
+    let near = found.filter(|period_s| (0.5..=2.0).contains(&(round_s / period_s)));
+    let pattern = if near.is_some() { Pattern::Double } else { Pattern::Mirror };
+    Design { slice_s, pattern, period_s: near }
+}
+
+/// Slices that hold some hundred completions of a stack with so many a second, seconds, in steps of 10 ms.
+pub fn length_for(slowest: f64) -> f64 {
+    let wanted = if slowest > 0.0 { COMPLETIONS / slowest } else { LONGEST_S };
+    ((wanted * 100.0).ceil() / 100.0).clamp(SLICE_S, LONGEST_S)
+}
+
+/// Sixteen rounds must fit into three quarters of the time: better few completions than no interval.
+fn longest_within(bounds: &Bounds) -> f64 {
+    let slices = 16.0 * 2.0 * bounds.stacks as f64;
+    (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
+}
+
+fn period(line: &Line, slices: &[PilotSlice]) -> f64 {
+    line.period * mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>())
+}
+
+/// Time of a slice that is no window, seconds.
+fn overhead(slices: &[PilotSlice]) -> f64 {
+    if slices.is_empty() {
+        return 0.0;
+    }
+    (mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>()) - SLICE_S).max(0.0)
+}
+
+/// Variance of a round made of the baseline alone times the time that it takes, for one length.
+#[derive(Clone, Copy, Debug)]
+struct Price {
+    multiple: usize,
+    price: f64,
+    /// Relative standard error of the price.
+    error: f64,
+}
+
+fn prices(slices: &[PilotSlice]) -> Vec<Price> {
+    let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
+    MULTIPLES.iter().filter_map(|multiple| price(&rates, *multiple, overhead(slices))).collect()
+}
+
+/// Rounds ABBA of the baseline's own slices, at every start. Rounds that overlap are not independent; only whole ones
+/// side by side are counted for the error.
+fn price(rates: &[f64], multiple: usize, overhead_s: f64) -> Option<Price> {
+    let whole = rates.len() / (4 * multiple);
+    if whole < 2 {
+        return None;
+    }
+    let block = |at: usize| mean(&rates[at * multiple..(at + 1) * multiple]);
+    let blocks: Vec<f64> = (0..rates.len() / multiple).map(block).collect();
+    let level = mean(rates);
+    let contrast = |four: &[f64]| ((four[0] - four[1] - four[2] + four[3]) / (2.0 * level)).powi(2);
+    let variance = mean(&blocks.windows(4).map(contrast).collect::<Vec<_>>());
+    let seconds = 4.0 * (multiple as f64 * SLICE_S + overhead_s);
+    Some(Price { multiple, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
+}
+
+/// The shortest, unless a longer one is surely better.
+fn best_multiple(slices: &[PilotSlice]) -> usize {
+    let mut best: Option<Price> = None;
+    for price in prices(slices) {
+        let surely = price.price * (1.0 + SURE * price.error);
+        if best.is_none_or(|best| surely < best.price) {
+            best = Some(price);
+        }
+    }
+    best.map_or(1, |best| best.multiple)
+}
+
+/// No other length looks better than the chosen one.
+fn is_clear(slices: &[PilotSlice]) -> bool {
+    let prices = prices(slices);
+    let best = best_multiple(slices);
+    let chosen = prices.iter().find(|price| price.multiple == best).map_or(0.0, |price| price.price);
+    prices.iter().all(|price| price.multiple == best || price.price > chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::noise::Noise;
+
+    const BOUNDS: Bounds = Bounds { stacks: 2, slowest: 10_000.0, budget_s: 300.0 };
+
+    fn pilot(seed: u64, n: usize, overhead_s: f64, level: impl Fn(f64, &mut Noise) -> f64) -> Vec<PilotSlice> {
+        let mut noise = Noise::new(seed);
+        let took_s = SLICE_S + overhead_s;
+        (0..n).map(|i| PilotSlice { rate: level(i as f64 * took_s, &mut noise), took_s }).collect()
+    }
+
+    fn white(_: f64, noise: &mut Noise) -> f64 {
+        1000.0 * (1.0 + 0.05 * noise.normal())
+    }
+
+    #[test]
+    fn short_slices_unless_switching_is_dear() {
+        assert_eq!(design(&pilot(1, 100, 0.006, white), &BOUNDS).slice_s, 0.05);
+        let dear = design(&pilot(1, 100, 0.3, white), &BOUNDS);
+        assert!(dear.slice_s > 0.05, "{dear:?}");
+        assert_eq!(dear.pattern, Pattern::Mirror);
+    }
+
+    #[test]
+    fn slow_stacks_get_long_slices_as_far_as_the_budget_goes() {
+        let slow = Bounds { slowest: 100.0, ..BOUNDS };
+        assert_eq!(design(&[], &slow).slice_s, 2.0);
+        assert_eq!(design(&[], &Bounds { budget_s: 64.0, ..slow }).slice_s, 0.75);
+        assert_eq!(design(&[], &Bounds { slowest: 0.0, budget_s: 1e6, ..slow }).slice_s, 30.0);
+        assert_eq!(design(&[], &BOUNDS).slice_s, 0.05);
+    }
+
+    #[test]
+    fn a_period_near_the_round_doubles_the_pattern() {
+        let stall = |at: f64, noise: &mut Noise| {
+            1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / 0.23).sin())
+        };
+        let found = design(&pilot(2, 150, 0.006, stall), &BOUNDS);
+        assert_eq!(found.pattern, Pattern::Double);
+        assert!((found.period_s.unwrap() - 0.23).abs() < 0.01, "{found:?}");
+        let far = |at: f64, noise: &mut Noise| {
+            1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / 1.9).sin())
+        };
+        assert_eq!(design(&pilot(3, 150, 0.006, far), &BOUNDS).pattern, Pattern::Mirror);
+    }
+
+    #[test]
+    fn it_lasts_four_to_ten_seconds() {
+        assert!(goes_on(&[]));
+        assert!(goes_on(&pilot(4, 60, 0.006, white)));
+        assert!(!goes_on(&pilot(4, 180, 0.006, white)));
+    }
+}

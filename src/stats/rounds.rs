@@ -1,0 +1,106 @@
+//! What was measured, as the statistics see it: rounds of slices with what each slice did and how long it took.
+//! Rounds that only one side has are no pair; a figure is never made of half a round.
+
+/// What a round is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RoundKind {
+    /// The comparison itself.
+    #[default]
+    Plain,
+    /// The same with slices four times as long, for the check that the length does not matter.
+    Long,
+}
+
+/// One slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Which stack.
+    pub stack: usize,
+    /// Work done in the window: I/Os, or bytes where slices end on equal bytes.
+    pub amount: f64,
+    /// Length of the window in seconds.
+    pub seconds: f64,
+}
+
+/// Slices of every stack, in the order in which they ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Round {
+    /// What it is for.
+    pub kind: RoundKind,
+    /// The set-up that it belongs to: a visit, an attach.
+    pub visit: u32,
+    /// In order of time.
+    pub parts: Vec<Part>,
+}
+
+/// What a slice's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Work a second: slices end on time.
+    Rate,
+    /// Seconds a unit of work: slices end on equal work. Ratios are turned round at the end.
+    Time,
+}
+
+impl Value {
+    /// Of summed work and time; no time, or no work where it divides, gives a value that no estimate takes.
+    pub fn of(self, amount: f64, seconds: f64) -> f64 {
+        match self {
+            Value::Rate => amount / seconds,
+            Value::Time => seconds / amount,
+        }
+    }
+}
+
+impl Round {
+    /// The value of one stack over the round; `None` when it was not in it.
+    pub fn value(&self, stack: usize, value: Value) -> Option<f64> {
+        let ours = self.parts.iter().filter(|part| part.stack == stack);
+        let (n, amount, seconds) =
+            ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| (n + 1, amount + part.amount, seconds + part.seconds));
+        (n > 0).then(|| value.of(amount, seconds))
+    }
+}
+
+/// Pairs `(A, B)` of one kind of rounds in order of time.
+pub fn pairs(rounds: &[Round], kind: RoundKind, a: usize, b: usize, value: Value) -> Vec<(f64, f64)> {
+    let of_kind = rounds.iter().filter(|round| round.kind == kind);
+    of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
+}
+
+/// The same, split by visit: what a set-up did holds for all rounds of a visit and for none of another.
+pub fn pairs_by_visit(rounds: &[Round], a: usize, b: usize, value: Value) -> Vec<Vec<(f64, f64)>> {
+    let same_visit = |one: &Round, next: &Round| one.visit == next.visit;
+    let visits = rounds.chunk_by(same_visit).map(|visit| pairs(visit, RoundKind::Plain, a, b, value));
+    visits.filter(|visit| !visit.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(visit: u32, kind: RoundKind, parts: &[(usize, f64, f64)]) -> Round {
+        let part = |(stack, amount, seconds): &(usize, f64, f64)| Part { stack: *stack, amount: *amount, seconds: *seconds };
+        Round { kind, visit, parts: parts.iter().map(part).collect() }
+    }
+
+    #[test]
+    fn a_round_is_worth_its_totals() {
+        let one = round(0, RoundKind::Plain, &[(0, 10.0, 1.0), (1, 6.0, 1.0), (1, 6.0, 2.0), (0, 20.0, 1.0)]);
+        assert_eq!((one.value(0, Value::Rate), one.value(1, Value::Rate)), (Some(15.0), Some(4.0)));
+        assert_eq!(one.value(1, Value::Time), Some(0.25));
+        assert_eq!(one.value(2, Value::Rate), None);
+    }
+
+    #[test]
+    fn pairs_need_both_and_keep_visits_apart() {
+        let whole = |visit| round(visit, RoundKind::Plain, &[(0, 1.0, 1.0), (1, 2.0, 1.0)]);
+        let half = round(0, RoundKind::Plain, &[(0, 1.0, 1.0)]);
+        let long = round(0, RoundKind::Long, &[(0, 1.0, 1.0), (1, 3.0, 1.0)]);
+        let all = [whole(0), half, long, whole(0), whole(1)];
+        assert_eq!(pairs(&all, RoundKind::Plain, 0, 1, Value::Rate), vec![(1.0, 2.0); 3]);
+        assert_eq!(pairs(&all, RoundKind::Long, 0, 1, Value::Rate), vec![(1.0, 3.0)]);
+        let visits = pairs_by_visit(&all, 0, 1, Value::Rate);
+        assert_eq!(visits.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+    }
+}

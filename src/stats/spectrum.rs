@@ -1,0 +1,101 @@
+//! Whether something on the machine comes back periodically. Said of a series of equally long slices; used to choose
+//! an order of slices in which such a thing cancels.
+
+use super::spread::mean;
+
+/// Chance of calling any line of pure noise one.
+const ALPHA: f64 = 0.01;
+/// Frequencies to each side that say how much noise there is around one.
+const NEIGHBOURS: usize = 8;
+/// Values below which no spectrum is made.
+const LEAST: usize = 32;
+
+/// A line of the spectrum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Period in values of the series.
+    pub period: f64,
+    /// Its power over that of the frequencies around it.
+    pub over_noise: f64,
+}
+
+/// The line that stands out most, if one does. Noise that remembers has more power at low frequencies; a line is
+/// therefore held against its neighbours, of which noise is exponentially distributed.
+pub fn line(values: &[f64]) -> Option<Line> {
+    if values.len() < LEAST {
+        return None;
+    }
+    let power = periodogram(values);
+    let over = |at: usize| power[at] / noise_around(&power, at);
+    let best = (0..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
+    let bound = (power.len() as f64 / ALPHA).ln();
+    let found = Line { period: values.len() as f64 / (best + 1) as f64, over_noise: over(best) };
+    (found.over_noise > bound).then_some(found)
+}
+
+/// Power at 1, 2, ... cycles over the series, without its mean and trend.
+fn periodogram(values: &[f64]) -> Vec<f64> {
+    let flat = without_trend(values);
+    (1..flat.len() / 2).map(|cycles| power_at(&flat, cycles)).collect()
+}
+
+fn power_at(values: &[f64], cycles: usize) -> f64 {
+    let step = std::f64::consts::TAU * cycles as f64 / values.len() as f64;
+    let at = |(i, value): (usize, &f64)| {
+        let (sin, cos) = (step * i as f64).sin_cos();
+        (value * cos, value * sin)
+    };
+    let sum = values.iter().enumerate().map(at).fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    sum.0 * sum.0 + sum.1 * sum.1
+}
+
+fn without_trend(values: &[f64]) -> Vec<f64> {
+    let centre = (values.len() - 1) as f64 / 2.0;
+    let level = mean(values);
+    let moment = |of: &dyn Fn(usize, f64) -> f64| values.iter().enumerate().map(|(i, v)| of(i, *v)).sum::<f64>();
+    let slope = moment(&|i, v| (i as f64 - centre) * (v - level)) / moment(&|i, _| (i as f64 - centre).powi(2));
+    values.iter().enumerate().map(|(i, value)| value - level - slope * (i as f64 - centre)).collect()
+}
+
+/// Mean power of the noise around a frequency, from the median of its neighbours (a line's own neighbour does not
+/// move it); the median of an exponential law is ln 2 of its mean.
+fn noise_around(power: &[f64], at: usize) -> f64 {
+    let from = at.saturating_sub(NEIGHBOURS);
+    let to = (at + NEIGHBOURS + 1).min(power.len());
+    let mut around: Vec<f64> = (from..to).filter(|other| *other != at).map(|other| power[other]).collect();
+    around.sort_by(f64::total_cmp);
+    (around[around.len() / 2] / std::f64::consts::LN_2).max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::noise::Noise;
+
+    fn series(seed: u64, memory: f64, tone: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut noise = Noise::new(seed);
+        let mut state = 0.0;
+        (0..100)
+            .map(|i| {
+                state = memory * state + noise.normal();
+                100.0 + state + tone(i)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_tone_is_found_at_its_period() {
+        let found = line(&series(1, 0.0, |i| 2.5 * (std::f64::consts::TAU * i as f64 / 4.3).sin())).unwrap();
+        assert!((found.period - 4.3).abs() < 0.2, "{found:?}");
+    }
+
+    #[test]
+    fn noise_has_no_lines_with_or_without_memory() {
+        for memory in [0.0, 0.9] {
+            let lines = (0..200).filter(|seed| line(&series(*seed, memory, |_| 0.0)).is_some()).count();
+            assert!(lines <= 20, "{memory}: {lines} of 200");
+        }
+        assert_eq!(line(&[1.0; 31]), None);
+        assert_eq!(line(&[1.0; 64]), None, "nothing at all stands out of nothing");
+    }
+}
