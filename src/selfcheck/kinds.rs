@@ -2,7 +2,7 @@
 
 use super::machine::{Bucket, Machine};
 use super::series::Recorded;
-use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Walk};
+use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Stalls, Walk};
 use crate::stats::noise::Noise;
 
 /// What a kind of noise is there to show.
@@ -14,6 +14,8 @@ pub enum Class {
     Own,
     /// Only the stack meets it, rarely or for long: `--min-time 60s` is for these.
     Rare,
+    /// As rare, but known to mislead: shown, not bounded.
+    Hard,
     /// A limit sets in while it is measured.
     Throttled,
 }
@@ -58,10 +60,11 @@ fn none() -> f64 {
 
 /// Quiet time, disturbed time (seconds) and level of what only the stack meets.
 type Turns = (f64, f64, f64);
-const SECOND_EPISODES: Turns = (3.0, 1.0, 0.7);
-const LONG_EPISODES: Turns = (20.0, 10.0, 0.9);
+const SECOND_EPISODES: Turns = (2.0, 1.0, 0.7);
+const LONG_EPISODES: Turns = (20.0, 10.0, 0.97);
 const DIPS: Turns = (0.25, 0.02, 0.1);
-const RARE_STALLS: Turns = (10.0, 0.4, 0.0);
+const SLOW_DEVIATION: f64 = 0.1;
+const RARE_STALLS: Turns = (10.0, 0.25, 0.0);
 
 fn turns(noise: &mut Noise, (quiet_s, disturbed_s, level): Turns) -> Parts {
     Parts::own(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
@@ -138,7 +141,7 @@ pub const ALL: &[Kind] = &[
     },
     Kind {
         name: "episodes of B",
-        help: "only B: 70 % for 1 s, every 4 s",
+        help: "only B: 70 % for 1 s, every 3 s",
         class: Class::Own,
         make: |noise| turns(noise, SECOND_EPISODES),
         own_mean: || expected(SECOND_EPISODES),
@@ -152,15 +155,22 @@ pub const ALL: &[Kind] = &[
     },
     Kind {
         name: "rare stalls of B",
-        help: "only B: nothing for 0.4 s, every 10 s",
+        help: "only B: nothing for 0.25 s, every 10 s",
         class: Class::Rare,
-        make: |noise| turns(noise, RARE_STALLS),
+        make: |noise| Parts::own(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
         own_mean: || expected(RARE_STALLS),
     },
     Kind {
-        name: "long episodes of B",
-        help: "only B: 90 % for 10 s, every 30 s",
+        name: "slow noise of B",
+        help: "only B: a level that wanders by 10 % and remembers 10 s",
         class: Class::Rare,
+        make: |noise| Parts::own(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
+        own_mean: || (SLOW_DEVIATION * SLOW_DEVIATION / 2.0).exp(),
+    },
+    Kind {
+        name: "small long episodes of B",
+        help: "only B: 97 % for 10 s, every 30 s; too small to be told from white noise in a minute",
+        class: Class::Hard,
         make: |noise| turns(noise, LONG_EPISODES),
         own_mean: || expected(LONG_EPISODES),
     },
@@ -227,15 +237,7 @@ impl Source {
     }
 }
 
-/// A recorded slice has its own white noise in it. Where two took turns, each replays its own.
+/// A recorded slice has its own white noise in it.
 fn replayed(recorded: &Recorded, noise: &mut Noise) -> Parts {
-    let first = Replay::new(recorded.stacks[0].clone(), noise);
-    let quiet = |parts| Parts { white: 0.0, ..parts };
-    match recorded.stacks.get(1) {
-        None => quiet(Parts::shared(first)),
-        Some(second) => {
-            let second = Replay::beside(second.clone(), &first);
-            quiet(Parts { own: vec![(0, Box::new(first)), (1, Box::new(second))], ..Parts::shared(Constant) })
-        }
-    }
+    Parts { white: 0.0, ..Parts::shared(Replay::new(recorded.series.clone(), noise)) }
 }

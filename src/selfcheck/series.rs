@@ -9,15 +9,15 @@ use std::sync::Arc;
 const MARK: &str = "# iotax noise series, format 1: ";
 const HEADER: &str = "stack,start_us,length_us,ios";
 
-/// A series with its name; a level for each of the stacks that were recorded in turn.
+/// A series with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// For the table.
     pub name: String,
     /// What was recorded.
     pub what: String,
-    /// One, or two that took turns.
-    pub stacks: Vec<Arc<Series>>,
+    /// How the level moved. Where two stacks took turns, each against its own mean.
+    pub series: Arc<Series>,
 }
 
 /// The series that come with iotax.
@@ -69,7 +69,7 @@ pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
     }
     let rows = lines.map(|(at, line)| row(line).map_err(|why| format!("line {}: {why}", at + 1)));
     let rows = rows.collect::<Result<Vec<Row>, String>>()?;
-    Ok(Recorded { name: name.to_owned(), what, stacks: levels(&rows)? })
+    Ok(Recorded { name: name.to_owned(), what, series: Arc::new(levels(&rows)?) })
 }
 
 fn row(line: &str) -> Result<Row, String> {
@@ -85,33 +85,31 @@ fn row(line: &str) -> Result<Row, String> {
 /// Slices below which a series says too little of a machine.
 pub const LEAST_ROWS: usize = 200;
 
-fn levels(rows: &[Row]) -> Result<Vec<Arc<Series>>, String> {
+/// A level holds until the next slice begins. Two that took turns saw one machine; what differs between them is not
+/// its noise.
+fn levels(rows: &[Row]) -> Result<Series, String> {
     if !rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us) {
         return Err("slices overlap or are not in order of time".into());
     }
-    let stacks = if rows.iter().any(|row| row.stack == 1) { 2 } else { 1 };
+    if rows.len() < LEAST_ROWS {
+        return Err(format!("{} slices, needed are {LEAST_ROWS}", rows.len()));
+    }
+    let mut levels: Vec<f64> = rows.iter().map(|row| row.ios as f64 / row.length_us as f64).collect();
+    for stack in [0, 1] {
+        let ours = || rows.iter().enumerate().filter(|(_, row)| row.stack == stack).map(|(at, _)| at);
+        let own = ours().map(|at| levels[at]).sum::<f64>() / ours().count().max(1) as f64;
+        ours().for_each(|at| levels[at] /= own);
+    }
+    let next = rows.iter().skip(1).map(|row| row.start_us);
     let end_us = rows.last().map_or(0, |row| row.start_us + row.length_us);
-    (0..stacks).map(|stack| series(rows, stack, end_us).map(Arc::new)).collect()
-}
-
-/// A level holds until the stack's next slice begins; the first one from the start of the recording.
-fn series(rows: &[Row], stack: usize, end_us: u64) -> Result<Series, String> {
-    let ours: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
-    let done: u64 = ours.iter().map(|row| row.ios).sum();
-    if ours.len() < LEAST_ROWS || done == 0 {
-        return Err(format!("{} slices with {done} completions of stack {stack}, needed are {LEAST_ROWS}", ours.len()));
+    let ends: Vec<f64> = next.chain([end_us]).map(|us| us as f64 / 1e6).collect();
+    let begins = [0.0].into_iter().chain(ends.iter().copied());
+    let area: f64 = begins.zip(&ends).zip(&levels).map(|((begin, end), level)| level * (end - begin)).sum();
+    let mean = area / end_us as f64 * 1e6;
+    match mean > 0.0 && mean.is_finite() {
+        true => Ok(Series { ends, levels: levels.iter().map(|level| level / mean).collect() }),
+        false => Err("a stack completed nothing".into()),
     }
-    let next = ours.iter().skip(1).map(|row| row.start_us).chain([end_us]);
-    let ends: Vec<f64> = next.map(|us| us as f64 / 1e6).collect();
-    let rates: Vec<f64> = ours.iter().map(|row| row.ios as f64 / row.length_us as f64).collect();
-    let mut from = 0.0;
-    let mut area = 0.0;
-    for (end, rate) in ends.iter().zip(&rates) {
-        area += rate * (end - from);
-        from = *end;
-    }
-    let mean = area / from;
-    Ok(Series { ends, levels: rates.iter().map(|rate| rate / mean).collect() })
 }
 
 #[cfg(test)]
@@ -122,17 +120,11 @@ mod tests {
     fn shipped_series_are_sound() {
         for (name, text) in SHIPPED {
             let found = parse(name, text).unwrap();
-            for series in &found.stacks {
-                let mut from = 0.0;
-                let mean: f64 = series
-                    .ends
-                    .iter()
-                    .zip(&series.levels)
-                    .map(|(end, level)| level * (end - std::mem::replace(&mut from, *end)))
-                    .sum::<f64>()
-                    / series.length_s();
-                assert!((mean - 1.0).abs() < 1e-9 && series.length_s() > 15.0, "{name}: {mean}");
-            }
+            let series = &found.series;
+            let mut from = 0.0;
+            let of = |(end, level): (&f64, &f64)| level * (end - std::mem::replace(&mut from, *end));
+            let mean = series.ends.iter().zip(&series.levels).map(of).sum::<f64>() / series.length_s();
+            assert!((mean - 1.0).abs() < 1e-9 && series.length_s() > 15.0, "{name}: {mean}");
         }
     }
 
@@ -140,11 +132,12 @@ mod tests {
     fn what_is_written_is_read() {
         let rows: Vec<Row> =
             (0..300).map(|i| Row { stack: i % 2, start_us: i as u64 * 60_000, length_us: 50_000, ios: 100 + i as u64 }).collect();
-        let few = parse("x", &text("here", &rows)).unwrap_err();
-        assert!(few.contains("150 slices"), "{few}");
-        let rows: Vec<Row> = rows.iter().map(|row| Row { stack: 0, ..*row }).collect();
         let found = parse("x", &text("a\nb", &rows)).unwrap();
-        assert_eq!((found.what.as_str(), found.stacks.len(), found.stacks[0].levels.len()), ("a b", 1, 300));
+        assert_eq!((found.what.as_str(), found.series.levels.len()), ("a b", 300));
+        let few = parse("x", &text("here", &rows[..199])).unwrap_err();
+        assert!(few.contains("199 slices"), "{few}");
+        let idle: Vec<Row> = rows.iter().map(|row| Row { ios: 0, ..*row }).collect();
+        assert!(parse("x", &text("here", &idle)).is_err());
     }
 
     #[test]

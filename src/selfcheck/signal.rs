@@ -121,6 +121,40 @@ impl Signal for Episodes {
     }
 }
 
+/// Stalls of one length that come at random.
+pub struct Stalls {
+    /// When they come.
+    noise: Noise,
+    /// Mean time from the end of one to the next, seconds.
+    every_s: f64,
+    /// Length, seconds.
+    stall_s: f64,
+    /// Begin of the one that is or comes next.
+    begins: f64,
+}
+
+impl Stalls {
+    /// Nothing is done for `stall_s`, every `every_s` seconds on average.
+    pub fn new(mut noise: Noise, every_s: f64, stall_s: f64) -> Stalls {
+        let begins = noise.exponential(every_s);
+        Stalls { noise, every_s, stall_s, begins }
+    }
+}
+
+impl Signal for Stalls {
+    fn mean(&mut self, from: f64, to: f64) -> f64 {
+        let mut stalled = 0.0;
+        loop {
+            let ends = self.begins + self.stall_s;
+            stalled += (ends.min(to) - self.begins.max(from)).max(0.0);
+            if ends >= to {
+                return 1.0 - stalled / (to - from);
+            }
+            self.begins = ends + self.noise.exponential(self.every_s);
+        }
+    }
+}
+
 /// A stall that comes back after the same time again and again.
 pub struct Periodic {
     /// Time from stall to stall, seconds.
@@ -184,11 +218,6 @@ impl Replay {
     pub fn new(series: Arc<Series>, noise: &mut Noise) -> Replay {
         let shift_s = noise.uniform() * series.length_s();
         Replay { series, shift_s, at: 0 }
-    }
-
-    /// From the same place as another, for series that were recorded together.
-    pub fn beside(series: Arc<Series>, other: &Replay) -> Replay {
-        Replay { series, shift_s: other.shift_s, at: 0 }
     }
 }
 

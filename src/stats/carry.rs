@@ -33,7 +33,7 @@ pub fn of(rounds: &[Round], stack: usize, value: Value) -> Option<CarryOver> {
     let centre = mean(&contrasts);
     let spread = Spread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
     let found =
-        Uncertain { value: centre, error: spread.standard_error(), freedom: (spread.batches - 1) as f64 };
+        Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
@@ -57,7 +57,9 @@ fn contrasts(rounds: &[Round], stack: usize, value: Value) -> Vec<f64> {
             }
             before = Some((round.visit, part.stack));
         }
-        if !same.is_empty() && !other.is_empty() {
+        // A doubled pattern was chosen since something comes back periodically, and has it always meet the same places.
+        let doubled = same.len() + other.len() > 2;
+        if !same.is_empty() && !other.is_empty() && !doubled {
             contrasts.push(mean(&other) - mean(&same));
         }
     }

@@ -25,7 +25,7 @@ impl Gate {
 
     /// Whether the batches may be taken as independent.
     pub fn holds(&self) -> bool {
-        self.correlation.abs() <= self.bound
+        self.correlation <= self.bound
     }
 }
 

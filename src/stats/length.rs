@@ -49,9 +49,13 @@ pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) 
     Some(LengthCheck { ratio, difference: difference.value, p: difference.p_zero(), rounds: long.len() })
 }
 
-/// Whether the round of this number is a long one: one of 32 at random, so that nothing periodic keeps step with them.
+/// Whether the round of this number is a long one: one of 32 at random, so that nothing periodic keeps step with
+/// them. Not among the first 64: a comparison that is over so soon could make nothing of them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
+    if number < 2 * ONE_OF {
+        return false;
+    }
     let place = Noise::new(seed ^ u64::from(number / ONE_OF).wrapping_mul(0x9e37_79b9)).bits() % u64::from(ONE_OF);
     u64::from(number % ONE_OF) == place
 }
@@ -78,7 +82,7 @@ mod tests {
     #[test]
     fn a_start_that_matters_shows() {
         let found = measured(1, 0.96).unwrap();
-        assert!(found.disagrees(0.03) && found.rounds == 16, "{found:?}");
+        assert!(found.disagrees(0.03) && found.rounds == 14, "{found:?}");
     }
 
     #[test]

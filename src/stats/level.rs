@@ -7,10 +7,10 @@ use super::spread::{Spread, mean};
 use super::Uncertain;
 use serde::Serialize;
 
-/// Batches in which a break is looked for.
+/// Batches by which a step is held against the noise.
 const BATCHES: usize = 48;
-/// Batches that each side of a break has at least.
-const LEAST_SIDE: usize = 4;
+/// Rounds that each side of a break has at least, and two batches.
+const LEAST_SIDE: usize = 8;
 /// The level must change by so much of the higher one ...
 const SHIFT: f64 = 0.1;
 /// ... and by so many standard deviations of the batches around their side's mean.
@@ -65,31 +65,42 @@ pub fn split(rounds: &[(f64, f64)]) -> Option<Split> {
     let ratio = ratio_of_totals(rounds).ok()?;
     let levels: Vec<f64> = rounds.iter().map(|(a, b)| (a + b / ratio) / 2.0).collect();
     let at = best_break(&levels)?;
-    let (before, after) = rounds.split_at(at);
+    // The rounds to both sides of the break may have some slices before and some behind it.
+    let (before, after) = (&rounds[..at - 1], &rounds[at + 1..]);
     let (one, two) = (Side::of(before)?, Side::of(after)?);
     Some(Split { at, meaning: meaning(&one, &two), before: one.regime(before), after: two.regime(after) })
 }
 
-/// The first value behind the best break of a series, by least squares of batch means; `None` unless the step is
-/// large against the level and against what is left around it. Also finds a drive's change of pace in writes.
+/// The first value behind the best break of a series, by least squares; `None` unless the step is large against the level
+/// and against how batch means scatter around their side's. Also finds a drive's change of pace in writes.
 pub fn best_break(levels: &[f64]) -> Option<usize> {
-    let size = levels.len().div_ceil(BATCHES);
-    let means: Vec<f64> = levels.chunks_exact(size.max(1)).map(mean).collect();
-    let last = means.len().checked_sub(LEAST_SIDE)?;
-    let between = |at: usize| {
-        let (one, two) = means.split_at(at);
-        let step = mean(one) - mean(two);
-        step * step * (one.len() * two.len()) as f64
-    };
-    let best = (LEAST_SIDE..=last).max_by(|one, two| between(*one).total_cmp(&between(*two)))?;
-    is_step(&means, best).then_some(best * size)
+    let n = levels.len();
+    let batch = n.div_ceil(BATCHES).max(1);
+    let least = LEAST_SIDE.max(2 * batch);
+    let last = n.checked_sub(least).filter(|last| *last >= least)?;
+    let total: f64 = levels.iter().sum();
+    let mut below: f64 = levels[..least].iter().sum();
+    let mut best = (0.0, least);
+    for at in least..=last {
+        let step = below / at as f64 - (total - below) / (n - at) as f64;
+        let explained = step * step * at as f64 * (n - at) as f64;
+        if explained > best.0 {
+            best = (explained, at);
+        }
+        below += levels[at];
+    }
+    let (one, two) = levels.split_at(best.1);
+    is_step(one, two, batch).then_some(best.1)
 }
 
-fn is_step(means: &[f64], at: usize) -> bool {
-    let (one, two) = means.split_at(at);
+fn is_step(one: &[f64], two: &[f64], batch: usize) -> bool {
     let (low, high) = (mean(one).min(mean(two)), mean(one).max(mean(two)));
-    let around = |side: &[f64]| side.iter().map(|value| (value - mean(side)).powi(2)).sum::<f64>();
-    let deviation = ((around(one) + around(two)) / (means.len() - 2) as f64).sqrt();
+    let around = |side: &[f64]| {
+        let means = side.chunks_exact(batch).map(mean);
+        means.map(|value| (value - mean(side)).powi(2)).sum::<f64>()
+    };
+    let batches = one.len() / batch + two.len() / batch;
+    let deviation = ((around(one) + around(two)) / (batches - 2) as f64).sqrt();
     high - low >= SHIFT * high && high - low >= DEVIATIONS * deviation
 }
 
@@ -110,7 +121,7 @@ impl Side {
             Ok(spread) => Uncertain {
                 value: ratio.ln(),
                 error: spread.standard_error(),
-                freedom: (spread.batches - 1) as f64,
+                freedom: spread.freedom,
             },
             Err(_) => Uncertain { value: ratio.ln(), error: (independent / n).sqrt(), freedom: n - 1.0 },
         };
@@ -155,7 +166,7 @@ mod tests {
     fn a_limit_that_sets_in_is_recognised() {
         let found = joined(1, (100.0, 0.95, 0.03), (60.0, 1.0, 0.001)).unwrap();
         assert_eq!(found.meaning, Meaning::RateLimited);
-        assert!((56..=64).contains(&found.at), "{found:?}");
+        assert_eq!(found.at, 60, "{found:?}");
         assert!((found.before.ratio - 0.95).abs() < 0.02 && (found.after.level - 60.0).abs() < 0.1);
     }
 
@@ -170,15 +181,14 @@ mod tests {
     fn noise_and_small_steps_are_no_break() {
         assert_eq!(joined(4, (100.0, 0.95, 0.05), (100.0, 0.95, 0.05)), None);
         assert_eq!(joined(5, (100.0, 0.95, 0.001), (95.0, 0.95, 0.001)), None, "a twentieth is no tenth");
-        assert_eq!(split(&[(1.0, 1.0); 7]), None);
+        assert_eq!(split(&[(1.0, 1.0); 15]), None);
         assert_eq!(split(&[]), None);
     }
 
     #[test]
     fn a_break_is_found_where_it_is() {
         let series: Vec<f64> = (0..1000).map(|i| if i < 700 { 10.0 } else { 6.0 }).collect();
-        let at = best_break(&series).unwrap();
-        assert!((680..=720).contains(&at), "{at}");
+        assert_eq!(best_break(&series), Some(700));
         assert_eq!(best_break(&[5.0; 200]), None);
     }
 }

@@ -17,9 +17,12 @@ const COMPLETIONS: f64 = 200.0;
 const LONGEST_S: f64 = 30.0;
 /// Lengths that a pilot can choose, as multiples of its own.
 const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
-/// A longer slice must be better by so many of its own standard errors: what it gains is never much, and few
-/// long rounds say little of the noise.
-const SURE: f64 = 1.0;
+/// Another choice must be better by so many of its own standard errors. Longer slices gain a tenth where switching
+/// is cheap, and lose much where the noise is not white; a few long rounds say little of it.
+const SURE: f64 = 2.0;
+
+/// A length that may be so much better is worth a longer look.
+const MUCH: f64 = 0.6;
 
 /// One slice of the pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,15 +85,12 @@ pub fn goes_on(slices: &[PilotSlice]) -> bool {
 
 /// The design for what the pilot saw; an empty one gives the shortest slices that have completions enough.
 pub fn design(slices: &[PilotSlice], bounds: &Bounds) -> Design {
-    let chosen = best_multiple(slices) as f64 * SLICE_S;
-    let slice_s = chosen.max(length_for(bounds.slowest)).min(longest_within(bounds));
-    let overhead_s = overhead(slices);
-    let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
-    let found = spectrum::line(&rates).map(|line| period(&line, slices));
-    let round_s = 2.0 * bounds.stacks as f64 * (slice_s + overhead_s);
-    let near = found.filter(|period_s| (0.5..=2.0).contains(&(round_s / period_s)));
-    let pattern = if near.is_some() { Pattern::Double } else { Pattern::Mirror };
-    Design { slice_s, pattern, period_s: near }
+    let line = spectrum::line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
+    let (multiple, pattern) = best(&prices(slices, line.is_some()));
+    let chosen = multiple as f64 * SLICE_S;
+    let slice_s = chosen.max(length_for(bounds.slowest)).min(longest_within(bounds, pattern));
+    let period_s = line.filter(|_| pattern == Pattern::Double).map(|line| period(&line, slices));
+    Design { slice_s, pattern, period_s }
 }
 
 /// Slices that hold some hundred completions of a stack with so many a second, seconds, in steps of 10 ms.
@@ -100,8 +100,8 @@ pub fn length_for(slowest: f64) -> f64 {
 }
 
 /// Sixteen rounds must fit into three quarters of the time: better few completions than no interval.
-fn longest_within(bounds: &Bounds) -> f64 {
-    let slices = 16.0 * 2.0 * bounds.stacks as f64;
+fn longest_within(bounds: &Bounds, pattern: Pattern) -> f64 {
+    let slices = (16 * pattern.slices() * bounds.stacks) as f64;
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
 }
 
@@ -117,54 +117,61 @@ fn overhead(slices: &[PilotSlice]) -> f64 {
     (mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>()) - SLICE_S).max(0.0)
 }
 
-/// Variance of a round made of the baseline alone times the time that it takes, for one length.
+/// Variance of a round made of the baseline alone times the time that it takes.
 #[derive(Clone, Copy, Debug)]
 struct Price {
     multiple: usize,
+    pattern: Pattern,
     price: f64,
     /// Relative standard error of the price.
     error: f64,
 }
 
-fn prices(slices: &[PilotSlice]) -> Vec<Price> {
+/// Of every length; where something comes back periodically, of both patterns.
+fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
     let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
-    MULTIPLES.iter().filter_map(|multiple| price(&rates, *multiple, overhead(slices))).collect()
+    let patterns: &[Pattern] = if periodic { &[Pattern::Mirror, Pattern::Double] } else { &[Pattern::Mirror] };
+    let all = MULTIPLES.iter().flat_map(|multiple| patterns.iter().map(move |pattern| (*multiple, *pattern)));
+    all.filter_map(|(multiple, pattern)| price(&rates, multiple, pattern, overhead(slices))).collect()
 }
 
-/// Rounds ABBA of the baseline's own slices, at every start. Rounds that overlap are not independent; only whole ones
-/// side by side are counted for the error.
-fn price(rates: &[f64], multiple: usize, overhead_s: f64) -> Option<Price> {
-    let whole = rates.len() / (4 * multiple);
-    if whole < 2 {
+/// Rounds of the baseline's own slices, at every start. Rounds that overlap are not independent; only whole ones side by
+/// side are counted for the error.
+fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> Option<Price> {
+    let signs: &[f64] = match pattern {
+        Pattern::Mirror => &[1.0, -1.0, -1.0, 1.0],
+        Pattern::Double => &[1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0],
+    };
+    let whole = rates.len() / (signs.len() * multiple);
+    if whole < 3 {
         return None;
     }
-    let block = |at: usize| mean(&rates[at * multiple..(at + 1) * multiple]);
-    let blocks: Vec<f64> = (0..rates.len() / multiple).map(block).collect();
-    let level = mean(rates);
-    let contrast = |four: &[f64]| ((four[0] - four[1] - four[2] + four[3]) / (2.0 * level)).powi(2);
-    let variance = mean(&blocks.windows(4).map(contrast).collect::<Vec<_>>());
-    let seconds = 4.0 * (multiple as f64 * SLICE_S + overhead_s);
-    Some(Price { multiple, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
+    let blocks: Vec<f64> = rates.chunks_exact(multiple).map(mean).collect();
+    let scale = mean(rates) * signs.len() as f64 / 2.0;
+    let contrast = |round: &[f64]| (round.iter().zip(signs).map(|(rate, sign)| rate * sign).sum::<f64>() / scale).powi(2);
+    let variance = mean(&blocks.windows(signs.len()).map(contrast).collect::<Vec<_>>());
+    let seconds = signs.len() as f64 * (multiple as f64 * SLICE_S + overhead_s);
+    Some(Price { multiple, pattern, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
 }
 
-/// The shortest, unless a longer one is surely better.
-fn best_multiple(slices: &[PilotSlice]) -> usize {
-    let mut best: Option<Price> = None;
-    for price in prices(slices) {
+/// The shortest, unless another one is surely better.
+fn best(prices: &[Price]) -> (usize, Pattern) {
+    let mut best: Option<&Price> = None;
+    for price in prices {
         let surely = price.price * (1.0 + SURE * price.error);
         if best.is_none_or(|best| surely < best.price) {
             best = Some(price);
         }
     }
-    best.map_or(1, |best| best.multiple)
+    best.map_or((1, Pattern::Mirror), |best| (best.multiple, best.pattern))
 }
 
-/// No other length looks better than the chosen one.
+/// No other length looks much better than the chosen one.
 fn is_clear(slices: &[PilotSlice]) -> bool {
-    let prices = prices(slices);
-    let best = best_multiple(slices);
+    let prices = prices(slices, false);
+    let (best, _) = best(&prices);
     let chosen = prices.iter().find(|price| price.multiple == best).map_or(0.0, |price| price.price);
-    prices.iter().all(|price| price.multiple == best || price.price > chosen)
+    prices.iter().all(|price| price.multiple == best || price.price > MUCH * chosen)
 }
 
 #[cfg(test)]
@@ -202,17 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn a_period_near_the_round_doubles_the_pattern() {
-        let stall = |at: f64, noise: &mut Noise| {
-            1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / 0.23).sin())
+    fn a_period_of_a_round_doubles_the_pattern() {
+        let tone = |period_s: f64| {
+            move |at: f64, noise: &mut Noise| {
+                1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / period_s).sin())
+            }
         };
-        let found = design(&pilot(2, 150, 0.006, stall), &BOUNDS);
+        let found = design(&pilot(2, 150, 0.006, tone(0.224)), &BOUNDS);
         assert_eq!(found.pattern, Pattern::Double);
-        assert!((found.period_s.unwrap() - 0.23).abs() < 0.01, "{found:?}");
-        let far = |at: f64, noise: &mut Noise| {
-            1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / 1.9).sin())
-        };
-        assert_eq!(design(&pilot(3, 150, 0.006, far), &BOUNDS).pattern, Pattern::Mirror);
+        assert!((found.period_s.unwrap() - 0.224).abs() < 0.01, "{found:?}");
+        assert_eq!(design(&pilot(3, 150, 0.006, tone(1.9)), &BOUNDS).pattern, Pattern::Mirror);
     }
 
     #[test]

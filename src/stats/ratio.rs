@@ -19,8 +19,8 @@ pub struct Ratio {
 
 impl Ratio {
     fn around(ratio: f64, spread: Spread) -> Ratio {
-        let factor = spread.half_width().exp();
-        Ratio { ratio, low: ratio / factor, high: ratio * factor, spread }
+        let (below, above) = spread.reach(0.95);
+        Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp(), spread }
     }
 
     /// Half-width of the interval of the logarithm, about the relative half-width.
@@ -33,7 +33,7 @@ impl Ratio {
         Uncertain {
             value: self.ratio.ln(),
             error: self.spread.standard_error(),
-            freedom: (self.spread.batches - 1) as f64,
+            freedom: self.spread.freedom,
         }
     }
 

@@ -1,6 +1,7 @@
 //! When to stop: on precision, never on significance, and only at looks that were fixed beforehand.
 //! Stopping as soon as an interval excludes zero would find a false cost in half of all runs.
 
+use super::level::{self, Meaning};
 use super::ratio::{Ratio, estimate};
 use super::spread::BATCHES;
 
@@ -20,6 +21,8 @@ pub struct StopSpec {
 pub enum StopReason {
     /// Every comparison is as precise as wished and its batches are independent.
     Precision,
+    /// A rate limit set in: it hides the cost, and more of it shows nothing.
+    RateLimited,
     /// The time is used up.
     Budget,
 }
@@ -29,6 +32,7 @@ impl StopReason {
     pub fn word(self) -> &'static str {
         match self {
             StopReason::Precision => "precision",
+            StopReason::RateLimited => "rate_limited",
             StopReason::Budget => "budget",
         }
     }
@@ -55,8 +59,9 @@ pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) ->
     }
     let n = comparisons.iter().map(|rounds| rounds.len()).min().unwrap_or(0);
     let may_stop = !comparisons.is_empty() && is_look(n) && elapsed_s >= spec.min_time_s;
-    if may_stop && comparisons.iter().all(|rounds| is_done(rounds, spec)) {
-        return Decision::Stop(StopReason::Precision);
+    if may_stop && comparisons.iter().all(|rounds| is_precise(rounds, spec) || is_limited(rounds)) {
+        let limited = comparisons.iter().any(|rounds| is_limited(rounds));
+        return Decision::Stop(if limited { StopReason::RateLimited } else { StopReason::Precision });
     }
     Decision::Continue { next_look: look_after(n) }
 }
@@ -73,8 +78,12 @@ pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
     (rounds.min(1e9) as usize).max(BATCHES)
 }
 
-fn is_done(rounds: &[(f64, f64)], spec: &StopSpec) -> bool {
+fn is_precise(rounds: &[(f64, f64)], spec: &StopSpec) -> bool {
     estimate(rounds).is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
+}
+
+fn is_limited(rounds: &[(f64, f64)]) -> bool {
+    level::split(rounds).is_some_and(|split| split.meaning == Meaning::RateLimited)
 }
 
 /// The first look behind `n` rounds: 16, 17, ... then in steps of 4 %.

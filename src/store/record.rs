@@ -268,7 +268,7 @@ pub struct Warning {
 }
 
 /// Words of the record for a workload that was measured as long as was asked.
-const AS_ASKED: &[&str] = &["precision", "budget", "time", "visits", "max_written"];
+const AS_ASKED: &[&str] = &["precision", "rate_limited", "budget", "time", "visits", "max_written"];
 
 /// Whether a workload's end needs no further measuring.
 pub fn ended_as_asked(reason: &str) -> bool {
