@@ -23,7 +23,7 @@ fn prepare(
         Some(Engine::Native(name)) => Some(name),
         Some(Engine::Fio) | None => None,
     };
-    Ok(Box::new(Native(Worker::prepare(target, jobs, named)?)))
+    Ok(Box::new(Native(Worker::prepare(std::slice::from_ref(target), jobs, named)?)))
 }
 
 impl LoadEngine for Native {
