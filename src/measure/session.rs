@@ -475,12 +475,12 @@ impl Session<'_> {
                 stack: self.scenario.stacks[*index].name.clone(),
                 place: exposed.place.clone(),
                 engine: exposed.engine,
-                target: TargetSpec {
+                targets: vec![TargetSpec {
                     path,
                     bytes: Some(region),
                     writable: exposed.writable && self.scenario.writes(),
                     hold: exposed.hold,
-                },
+                }],
                 owed: self.devices_in(HOST),
             });
         }
