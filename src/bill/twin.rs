@@ -213,6 +213,7 @@ impl Twin {
                 workload: workload.name.clone(),
                 place: stack.place.into(),
                 target: "/srv/iotax.img".into(),
+                others: Vec::new(),
                 bytes: 4 << 30,
                 engine: "uring".into(),
                 why: "io_uring works here".into(),

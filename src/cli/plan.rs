@@ -67,8 +67,12 @@ fn show(
         text += &steps(&plan.steps, colour);
         for (index, exposed) in &plan.targets {
             let stack = &scenario.stacks[*index];
-            text +=
-                &format!("  measure {}: load on {}, target {}\n", stack.name, exposed.place, exposed.path);
+            let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
+            let targets = match paths.as_slice() {
+                [path] => format!("target {path}"),
+                several => format!("targets {} at once", several.join(", ")),
+            };
+            text += &format!("  measure {}: load on {}, {targets}\n", stack.name, exposed.place);
         }
         text += "  take all of it down in reverse order\n";
     }

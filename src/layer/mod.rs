@@ -10,7 +10,7 @@ pub mod volume;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use iotax_load::Hold;
 use std::str::FromStr;
 
@@ -38,9 +38,9 @@ pub enum Claim {
 /// What a layer shows to the one above it, or to the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exposed {
-    /// File or block device.
-    pub path: PathRef,
-    /// Bytes that may be used, from the start.
+    /// File or block device; several where nothing has joined them yet.
+    pub paths: Vec<PathRef>,
+    /// Bytes that may be used of each, from the start.
     pub bytes: u64,
     /// Block device or file.
     pub block: bool,
@@ -52,6 +52,24 @@ pub struct Exposed {
     pub writable: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+}
+
+impl Exposed {
+    /// The one thing to stand on.
+    ///
+    /// # Errors
+    /// When there are several: the layer that asks joins nothing.
+    pub fn path(&self, spec: &LayerSpec) -> Result<&PathRef> {
+        match self.paths.as_slice() {
+            [path] => Ok(path),
+            several => bail!(
+                "{}: {} stands on one device, and there are {} below it; hint: name one medium",
+                spec.origin,
+                spec.name,
+                several.len()
+            ),
+        }
+    }
 }
 
 /// A member of the family.

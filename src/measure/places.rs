@@ -6,7 +6,6 @@ use super::wire::message::{Request, Response};
 use super::wire::peer::{Peer, QUICK_LIMIT};
 use super::wire::ssh;
 use crate::host::facts::Facts;
-use crate::layer::Exposed;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result};
@@ -140,10 +139,10 @@ impl Place {
     /// When a guest does not have the disk.
     pub fn locate(
         &mut self,
-        exposed: &Exposed,
+        target: &PathRef,
         yields: &dyn Fn(&PathRef) -> Result<PathBuf>,
     ) -> Result<PathBuf> {
-        let PathRef::Serial(serial) = &exposed.path else { return yields(&exposed.path) };
+        let PathRef::Serial(serial) = target else { return yields(target) };
         match self.ask(Request::DiskBySerial { serial: serial.clone() }, QUICK_LIMIT)? {
             Response::Disk { path } => Ok(path),
             other => Err(crate::exit::Failed::from(self.peer.unexpected("disk_by_serial", &other)).into()),

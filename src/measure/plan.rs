@@ -19,8 +19,8 @@ pub struct Ground<'a> {
     pub scenario: &'a Scenario,
     /// Who can be up with whom.
     pub layout: &'a Layout,
-    /// What each stack's medium is (same order as the stacks).
-    pub found: &'a [Found],
+    /// What each stack's medium is, member by member (same order as the stacks).
+    pub found: &'a [Vec<Found>],
     /// What guests are made of here; `None` when no stack has one.
     pub guest_parts: Option<guest::Parts>,
     /// The run.
@@ -47,21 +47,24 @@ pub struct Bounds {
 }
 
 impl Ground<'_> {
-    /// Makes and fills the files under test.
+    /// Makes and fills the files under test, each once, whoever has it for a member.
     ///
     /// # Errors
-    /// When a medium is of a kind that nothing here joins.
+    /// When a list of media has a list in it.
     pub fn media(&self) -> Result<Vec<Step>> {
         let mut context = self.context();
         let mut seen = Vec::new();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
-            let key = (stack.medium.clone(), self.layout.sibling[index]);
-            if seen.contains(&key) {
-                continue;
+            for sibling in self.layout.siblings_of(index) {
+                for (member, found) in stack.medium.members().iter().zip(&self.found[index]) {
+                    if seen.contains(&(member, sibling)) {
+                        continue;
+                    }
+                    medium::plan_member(member, found, sibling, &mut context)
+                        .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+                    seen.push((member, sibling));
+                }
             }
-            medium::plan(&stack.medium, &self.found[index], self.layout.sibling[index], &mut context)
-                .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
-            seen.push(key);
         }
         Ok(context.steps)
     }
@@ -131,7 +134,7 @@ impl Ground<'_> {
         made: &mut BTreeMap<String, Exposed>,
     ) -> Result<Exposed> {
         let stack = &self.scenario.stacks[index];
-        let sibling = self.sibling(index, visit);
+        let sibling = self.layout.sibling_in(index, visit);
         let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
         context.writable = self.must_write(index, 0);
         // The files themselves are up already: only what they show is wanted here.
@@ -154,7 +157,8 @@ impl Ground<'_> {
         sibling: Option<usize>,
         context: &mut PlanContext,
     ) -> Result<Exposed> {
-        let there = Found { exists: true, ..self.found[index].clone() };
+        let there: Vec<Found> =
+            self.found[index].iter().map(|found| Found { exists: true, ..found.clone() }).collect();
         medium::plan(&stack.medium, &there, sibling, context)
             .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
     }
@@ -191,15 +195,6 @@ impl Ground<'_> {
         let above = &self.scenario.stacks[index].layers[depth..];
         self.scenario.writes()
             || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()))
-    }
-
-    fn sibling(&self, index: usize, visit: u32) -> Option<usize> {
-        let of = |stack: usize| &self.scenario.stacks[stack].medium;
-        let number = self.layout.sibling[index]?;
-        let equal = (0..self.scenario.stacks.len())
-            .filter(|other| of(*other) == of(index) && self.layout.sibling[*other].is_some())
-            .count();
-        Some((number + visit as usize) % equal)
     }
 
     fn context(&self) -> PlanContext {
@@ -243,3 +238,7 @@ fn filled(steps: &[Step]) -> u64 {
     };
     steps.iter().map(bytes).sum()
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

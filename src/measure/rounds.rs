@@ -40,12 +40,18 @@ pub struct Ready {
     pub stack: String,
     /// Where the load runs.
     pub place: String,
-    /// What it works on there.
-    pub target: TargetSpec,
+    /// What it works on there; all members of an `each([..])` at once.
+    pub targets: Vec<TargetSpec>,
     /// The load generator, where the stack names another than the workload's.
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
+}
+
+impl Ready {
+    fn path(&self, member: usize) -> String {
+        self.targets.get(member).map(|target| target.path.display().to_string()).unwrap_or_default()
+    }
 }
 
 /// What has been measured of a workload so far; goes on over visits and resumes.
@@ -156,15 +162,16 @@ impl Visit<'_> {
             let place = self.places.get(&ready.place)?;
             let prepared = place
                 .peer
-                .prepare(number, &ready.target, &self.workload.jobs, engine, PREPARE_LIMIT)
+                .prepare(number, &ready.targets, &self.workload.jobs, engine, PREPARE_LIMIT)
                 .map_err(Failed::from)?;
             self.store.append(&Record::Worker(WorkerUp {
                 visit: self.number,
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: ready.place.clone(),
-                target: ready.target.path.display().to_string(),
-                bytes: ready.target.bytes.unwrap_or(0),
+                target: ready.path(0),
+                others: (1..ready.targets.len()).map(|at| ready.path(at)).collect(),
+                bytes: ready.targets.first().and_then(|target| target.bytes).unwrap_or(0),
                 engine: prepared.engine,
                 why: prepared.why,
                 command: prepared.command,
@@ -187,7 +194,7 @@ impl Visit<'_> {
             let (result, _, _) = self.slice(worker, bound)?;
             self.check(worker, &result)?;
             if self.workload.writes() && progress.slice_bytes.is_none() {
-                progress.slice_bytes = Some(slice_bytes(&result, self.workload, self.slice_ns()));
+                progress.slice_bytes = Some(slice_bytes(&result, self.unit(), self.slice_ns()));
             }
         }
         Ok(None)
@@ -200,13 +207,19 @@ impl Visit<'_> {
         order
     }
 
+    /// A block of every thread, on every member of the stack that has most of them.
+    fn unit(&self) -> u64 {
+        let members = self.ready.iter().map(|ready| ready.targets.len() as u64).max().unwrap_or(1);
+        members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
+    }
+
     /// How much is written in a slice's time is not known yet: where it is limited, the first slice is a small part
     /// of what may be.
     fn warm_up_bound(&self, progress: &Progress) -> Bound {
         match (progress.slice_bytes, *self.allowance) {
             (Some(bytes), _) => Bound::Bytes { bytes },
             (None, Some(left)) if self.workload.writes() => {
-                let unit = unit_of(self.workload);
+                let unit = self.unit();
                 Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
             }
             (None, _) => Bound::Time { ns: self.slice_ns() },
@@ -347,7 +360,8 @@ impl Visit<'_> {
     fn gate(&mut self, worker: usize) -> Result<Gate> {
         let ready = &self.ready[worker];
         let mut worst = Gate::NOTHING_OWED;
-        let mut asked = vec![(ready.place.clone(), vec![ready.target.path.clone()])];
+        let mut asked =
+            vec![(ready.place.clone(), ready.targets.iter().map(|target| target.path.clone()).collect())];
         if ready.place != crate::step::HOST && self.places.has(crate::step::HOST) {
             asked.push((crate::step::HOST.to_owned(), ready.owed.clone()));
         }
@@ -451,16 +465,10 @@ fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
 }
 
 /// What the baseline moves in one slice's time, in whole blocks for every thread.
-fn slice_bytes(result: &SliceResult, workload: &Workload, slice_ns: u64) -> u64 {
+fn slice_bytes(result: &SliceResult, unit: u64, slice_ns: u64) -> u64 {
     let bytes = (result.read.bytes + result.write.bytes) as f64;
-    let unit = unit_of(workload);
     let wanted = bytes * slice_ns as f64 / result.window_ns.max(1) as f64;
     ((wanted / unit as f64).ceil().max(1.0) as u64) * unit
-}
-
-/// A block of every thread.
-fn unit_of(workload: &Workload) -> u64 {
-    workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum()
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.

@@ -368,11 +368,13 @@ impl Session<'_> {
     fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
-            let Medium::Device { path } = &stack.medium else { continue };
             let intent = survey::intent(self.scenario, stack);
-            if intent == Intent::Write && !self.admitted.knows(path)? {
-                let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
-                self.admitted.add(path, inspection.identity);
+            for member in stack.medium.members() {
+                let Medium::Device { path } = member else { continue };
+                if intent == Intent::Write && !self.admitted.knows(path)? {
+                    let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
+                    self.admitted.add(path, inspection.identity);
+                }
             }
         }
         Ok(())
@@ -400,34 +402,38 @@ impl Session<'_> {
     /// needed, and what fails there fails early.
     fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
         let run_id = self.run_id();
-        for index in 0..self.scenario.stacks.len() {
-            let Medium::Remote { host, path, .. } = self.scenario.stacks[index].medium.clone() else {
-                continue;
-            };
-            let name = ssh_place(&host);
-            if !places.has(&name) {
-                self.observer.tell(Event::Reaching { place: name.clone() });
-                let op = Op::RemoteAgent(RemoteAgent { host: host.clone() });
-                // Numbers of plans begin at 0; this one is no plan's.
-                let id = StepId::MAX - index as StepId;
-                self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
-                if let Err(error) = places.reach_ssh(&host, &run_id) {
-                    if is_unreachable(&error) {
-                        // Nothing was copied to a host that never answered: nothing is to be undone there.
-                        self.executor.forget_last()?;
-                    }
-                    return Err(error);
+        for (index, stack) in self.scenario.stacks.iter().enumerate() {
+            for (member, medium) in stack.medium.members().iter().enumerate() {
+                let Medium::Remote { host, path, size } = medium else { continue };
+                let name = ssh_place(host);
+                if !places.has(&name) {
+                    self.reach_remote(places, host, index, &run_id)?;
                 }
-                self.record_place(places, &name, Vec::new())?;
-            }
-            let place = places.get(&name)?;
-            let found = survey::remote(place, &path, self.scenario, &self.scenario.stacks[index])?;
-            self.survey.found[index] = limited(found.0, &self.scenario.stacks[index])?;
-            for text in found.1 {
-                self.warn("target", &name, text)?;
+                let (found, warnings) = survey::remote(places.get(&name)?, path, self.scenario, stack)?;
+                self.survey.found[index][member] = limited(found, *size, stack)?;
+                for text in warnings {
+                    self.warn("target", &name, text)?;
+                }
             }
         }
         Ok(())
+    }
+
+    fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
+        let name = ssh_place(host);
+        self.observer.tell(Event::Reaching { place: name.clone() });
+        let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned() });
+        // Numbers of plans begin at 0; this one is no plan's.
+        let id = StepId::MAX - index as StepId;
+        self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
+        if let Err(error) = places.reach_ssh(host, run_id) {
+            if is_unreachable(&error) {
+                // Nothing was copied to a host that never answered: nothing is to be undone there.
+                self.executor.forget_last()?;
+            }
+            return Err(error);
+        }
+        self.record_place(places, &name, Vec::new())
     }
 
     fn record_place(&mut self, places: &mut Places, name: &str, commands: Vec<Vec<String>>) -> Result<()> {
@@ -453,8 +459,8 @@ impl Session<'_> {
             Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
             _ => None,
         };
-        let mut devices: Vec<PathBuf> =
-            self.scenario.stacks.iter().filter_map(|stack| of(&stack.medium)).collect();
+        let media = self.scenario.stacks.iter().flat_map(|stack| stack.medium.members());
+        let mut devices: Vec<PathBuf> = media.filter_map(of).collect();
         devices.dedup();
         devices
     }
@@ -466,21 +472,25 @@ impl Session<'_> {
         for (index, exposed) in &up.targets {
             let executor = &self.executor;
             let resolve = |path: &PathRef| executor.path_of(path);
-            let path = places.get(&exposed.place)?.locate(exposed, &resolve)?;
-            if !matches!(exposed.path, PathRef::Path(_)) {
-                made.entry(exposed.place.clone()).or_default().push(path.clone());
+            let mut targets = Vec::new();
+            for target in &exposed.paths {
+                let path = places.get(&exposed.place)?.locate(target, &resolve)?;
+                if !matches!(target, PathRef::Path(_)) {
+                    made.entry(exposed.place.clone()).or_default().push(path.clone());
+                }
+                targets.push(TargetSpec {
+                    path,
+                    bytes: Some(region),
+                    writable: exposed.writable && self.scenario.writes(),
+                    hold: exposed.hold,
+                });
             }
             ready.push(Ready {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),
                 place: exposed.place.clone(),
                 engine: exposed.engine,
-                target: TargetSpec {
-                    path,
-                    bytes: Some(region),
-                    writable: exposed.writable && self.scenario.writes(),
-                    hold: exposed.hold,
-                },
+                targets,
                 owed: self.devices_in(HOST),
             });
         }
@@ -495,7 +505,7 @@ impl Session<'_> {
     }
 
     fn needs_host(&self) -> bool {
-        self.scenario.stacks.iter().any(|stack| !matches!(stack.medium, Medium::Remote { .. }))
+        self.scenario.stacks.iter().any(|stack| stack.medium.host().is_none())
     }
 
     fn perform(&mut self, step: &Step) -> Result<()> {
@@ -539,17 +549,17 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 }
 
 /// `size=` of something on another host: so much of it is used.
-fn limited(found: Found, stack: &Stack) -> Result<Found> {
-    match &stack.medium {
-        Medium::Remote { size: Some(size), .. } if *size > found.bytes => Err(Failed::input(format!(
+fn limited(found: Found, size: Option<u64>, stack: &Stack) -> Result<Found> {
+    match size {
+        Some(size) if size > found.bytes => Err(Failed::input(format!(
             "{}: size={} is more than it has, {}",
             stack.text,
-            crate::units::show_bytes(*size),
+            crate::units::show_bytes(size),
             crate::units::show_bytes(found.bytes)
         ))
         .into()),
-        Medium::Remote { size: Some(size), .. } => Ok(Found { bytes: *size, ..found }),
-        _ => Ok(found),
+        Some(size) => Ok(Found { bytes: size, ..found }),
+        None => Ok(found),
     }
 }
 

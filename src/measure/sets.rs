@@ -1,9 +1,10 @@
 //! Which stacks can be up together. Claims decide: stacks that would disturb each other on one
 //! file get equal siblings of it; on one device they are measured in visits, one set after another.
+//! Stacks on several media count for each of them: all that hang together by files in common are divided
+//! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
 
 use crate::layer::{Claim, by_name, catalog};
 use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
-use std::collections::BTreeMap;
 
 /// Stacks that are up at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,14 +18,33 @@ pub struct Set {
 pub struct Layout {
     /// One set: everything is measured in rounds. Several: in visits.
     pub sets: Vec<Set>,
-    /// For each stack, its number among the siblings of its file; `None`: it shares the file.
-    pub sibling: Vec<Option<usize>>,
+    /// For each stack, which of the equal files it is on; `None`: it shares its files.
+    pub sibling: Vec<Option<Sibling>>,
+}
+
+/// A stack's place among those that have equal files in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sibling {
+    /// The file that it is on in the first visit, from 0.
+    pub number: usize,
+    /// How many equal files there are.
+    pub of: usize,
 }
 
 impl Layout {
     /// How many siblings there are of the most divided file.
     pub fn siblings(&self) -> usize {
-        self.sibling.iter().flatten().max().map_or(1, |most| most + 1)
+        self.sibling.iter().flatten().map(|sibling| sibling.of).max().unwrap_or(1)
+    }
+
+    /// Which of the equal files a stack is on in a visit.
+    pub fn sibling_in(&self, stack: usize, visit: u32) -> Option<usize> {
+        self.sibling[stack].map(|sibling| (sibling.number + visit as usize) % sibling.of)
+    }
+
+    /// All that it is on, one visit after the other.
+    pub fn siblings_of(&self, stack: usize) -> Vec<Option<usize>> {
+        self.sibling[stack].map_or_else(|| vec![None], |sibling| (0..sibling.of).map(Some).collect())
     }
 }
 
@@ -51,28 +71,38 @@ pub fn layout(scenario: &Scenario) -> Layout {
 }
 
 /// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
-fn siblings(stacks: &[Stack], writes: bool) -> Vec<Option<usize>> {
-    let mut next: BTreeMap<String, usize> = BTreeMap::new();
-    let divided: Vec<bool> = stacks
-        .iter()
-        .map(|stack| is_made_file(&stack.medium) && stacks.iter().any(|other| conflict(stack, other, writes)))
-        .collect();
-    let media_divided = |stack: &Stack| {
-        stacks.iter().zip(&divided).any(|(other, divided)| *divided && other.medium == stack.medium)
+fn siblings(stacks: &[Stack], writes: bool) -> Vec<Option<Sibling>> {
+    let groups = groups(stacks);
+    let sibling = |stack: usize| {
+        let group: Vec<usize> = (0..stacks.len()).filter(|other| groups[*other] == groups[stack]).collect();
+        let together: Vec<&Stack> = group.iter().map(|stack| &stacks[*stack]).collect();
+        let number = group.iter().position(|other| *other == stack)?;
+        is_divided(&together, writes).then_some(Sibling { number, of: group.len() })
     };
-    stacks
-        .iter()
-        .map(|stack| {
-            media_divided(stack).then(|| {
-                let number = next.entry(format!("{:?}", stack.medium)).or_insert(0);
-                *number += 1;
-                *number - 1
-            })
-        })
-        .collect()
+    (0..stacks.len()).map(sibling).collect()
 }
 
-fn sets(stacks: &[Stack], sibling: &[Option<usize>], writes: bool, baseline: usize) -> Vec<Set> {
+/// A number for each stack, the same for those that hang together by files or devices in common.
+fn groups(stacks: &[Stack]) -> Vec<usize> {
+    let mut groups: Vec<usize> = (0..stacks.len()).collect();
+    for (at, stack) in stacks.iter().enumerate() {
+        for other in 0..at {
+            if stack.medium.overlaps(&stacks[other].medium) {
+                let (from, to) = (groups[at], groups[other]);
+                groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+            }
+        }
+    }
+    groups
+}
+
+/// Whether a group is on equal files: some of it would disturb each other, and all of its files are ours to make.
+fn is_divided(group: &[&Stack], writes: bool) -> bool {
+    group.iter().all(|stack| stack.medium.members().iter().all(is_made_file))
+        && group.iter().any(|stack| group.iter().any(|other| conflict(stack, other, writes)))
+}
+
+fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], writes: bool, baseline: usize) -> Vec<Set> {
     let mut order: Vec<usize> = (0..stacks.len()).collect();
     order.sort_by_key(|index| *index != baseline);
     let mut sets: Vec<Set> = Vec::new();
@@ -95,12 +125,13 @@ fn is_made_file(medium: &Medium) -> bool {
     matches!(medium, Medium::File { size: Some(_), .. })
 }
 
-/// Whether two stacks on the same medium would disturb each other.
+/// Whether two stacks on the same medium, or with a member in common, would disturb each other.
 fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
-    if std::ptr::eq(a, b) || a.medium != b.medium {
+    if std::ptr::eq(a, b) || !a.medium.overlaps(&b.medium) {
         return false;
     }
-    let shared = if a.own || b.own { 0 } else { shared_prefix(&a.layers, &b.layers) };
+    let one_prefix = a.medium == b.medium && !a.own && !b.own;
+    let shared = if one_prefix { shared_prefix(&a.layers, &b.layers) } else { 0 };
     let (above_a, above_b) = (real(&a.layers[shared..]), real(&b.layers[shared..]));
     if above_a.is_empty() && above_b.is_empty() {
         // The same target but for layers of known cost: two workers on one region take turns.
@@ -139,11 +170,19 @@ mod tests {
     use crate::scenario::{MeasureSpec, Workload};
     use iotax_load::{Job, Rw};
 
-    fn stack(layers: &[(&str, &str, &str)], file: bool) -> Stack {
-        let medium = match file {
-            true => Medium::File { path: "/srv/x.img".into(), size: Some(1 << 30), keep: false },
-            false => Medium::Device { path: "/dev/vdx".into() },
-        };
+    fn file(name: &str) -> Medium {
+        Medium::File { path: format!("/srv/{name}.img").into(), size: Some(1 << 30), keep: false }
+    }
+
+    fn device(name: &str) -> Medium {
+        Medium::Device { path: format!("/dev/{name}").into() }
+    }
+
+    fn each(members: &[Medium]) -> Medium {
+        Medium::Many { members: members.to_vec() }
+    }
+
+    fn on(medium: Medium, layers: &[(&str, &str, &str)]) -> Stack {
         let layers = layers
             .iter()
             .map(|(name, key, value)| LayerSpec {
@@ -157,6 +196,15 @@ mod tests {
             })
             .collect();
         Stack { name: "s".into(), text: "s".into(), medium, layers, own: false }
+    }
+
+    fn stack(layers: &[(&str, &str, &str)], is_file: bool) -> Stack {
+        on(if is_file { file("x") } else { device("vdx") }, layers)
+    }
+
+    /// Each stack's file in the first visit, of how many.
+    fn numbers(layout: &Layout) -> Vec<Option<(usize, usize)>> {
+        layout.sibling.iter().map(|sibling| sibling.map(|sibling| (sibling.number, sibling.of))).collect()
     }
 
     fn scenario(stacks: Vec<Stack>, rw: Rw) -> Scenario {
@@ -191,7 +239,7 @@ mod tests {
         let stacks = vec![stack(&[], true), stack(&[LOOP], true)];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
         assert_eq!(layout.sets.len(), 1);
-        assert_eq!(layout.sibling, vec![Some(0), Some(1)]);
+        assert_eq!(numbers(&layout), [Some((0, 2)), Some((1, 2))]);
         assert_eq!(layout.siblings(), 2);
     }
 
@@ -206,7 +254,7 @@ mod tests {
     fn a_caching_layer_shares_with_nobody() {
         let cached = ("loop", "direct-io", "false");
         let layout = layout(&scenario(vec![stack(&[], true), stack(&[cached], true)], Rw::RandRead));
-        assert_eq!(layout.sibling, vec![Some(0), Some(1)]);
+        assert_eq!(numbers(&layout), [Some((0, 2)), Some((1, 2))]);
     }
 
     #[test]
@@ -214,7 +262,7 @@ mod tests {
         let ext4 = ("fs", "type", "ext4");
         let stacks = vec![stack(&[], true), stack(&[LOOP, FS], true), stack(&[LOOP, ext4], true)];
         let layout = layout(&scenario(stacks, Rw::RandRead));
-        assert_eq!(layout.sibling, vec![Some(0), Some(1), Some(2)]);
+        assert_eq!(numbers(&layout), [Some((0, 3)), Some((1, 3)), Some((2, 3))]);
     }
 
     #[test]
@@ -223,5 +271,55 @@ mod tests {
         let stacks = vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
         assert_eq!(layout.sibling, vec![None, None]);
+    }
+
+    #[test]
+    fn several_share_their_files_with_readers_of_one() {
+        let all = each(&[file("a"), file("b")]);
+        let stacks = vec![on(all.clone(), &[]), on(file("a"), &[]), on(file("b"), &[LOOP])];
+        let reading = layout(&scenario(stacks, Rw::RandRead));
+        assert_eq!((reading.sets.len(), numbers(&reading)), (1, vec![None; 3]));
+        // Bare workers on one file take turns even where they write.
+        let delay = ("delay", "us", "10");
+        let stacks = vec![on(all.clone(), &[]), on(file("a"), &[]), on(all, &[delay])];
+        let writing = layout(&scenario(stacks, Rw::RandWrite));
+        assert_eq!((writing.sets.len(), numbers(&writing)), (1, vec![None; 3]));
+    }
+
+    #[test]
+    fn a_conflict_on_one_member_divides_all_that_hang_together() {
+        let stacks = vec![
+            on(each(&[file("a"), file("b")]), &[]),
+            on(file("a"), &[LOOP]),
+            on(file("b"), &[]),
+            on(file("c"), &[]),
+        ];
+        let layout = layout(&scenario(stacks, Rw::RandWrite));
+        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2, 3] }]);
+        assert_eq!(numbers(&layout), [Some((0, 3)), Some((1, 3)), Some((2, 3)), None]);
+        for visit in 0..3 {
+            let mut taken: Vec<_> = (0..3).map(|stack| layout.sibling_in(stack, visit)).collect();
+            taken.sort();
+            assert_eq!(taken, [Some(0), Some(1), Some(2)], "no two on one file in visit {visit}");
+        }
+        assert_eq!(layout.sibling_in(3, 1), None);
+    }
+
+    #[test]
+    fn a_member_that_cannot_have_siblings_makes_it_visits() {
+        let mixed = each(&[file("a"), device("vdb")]);
+        for other in [on(file("a"), &[LOOP]), on(device("vdb"), &[LOOP])] {
+            let layout = layout(&scenario(vec![on(mixed.clone(), &[]), other], Rw::RandWrite));
+            assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
+            assert_eq!(layout.sibling, vec![None, None]);
+        }
+    }
+
+    #[test]
+    fn a_caching_layer_on_one_member_shares_with_nobody() {
+        let cached = ("loop", "direct-io", "false");
+        let stacks = vec![on(each(&[file("a"), file("b")]), &[]), on(file("b"), &[cached])];
+        let layout = layout(&scenario(stacks, Rw::RandRead));
+        assert_eq!(numbers(&layout), [Some((0, 2)), Some((1, 2))]);
     }
 }

@@ -17,8 +17,8 @@ use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{by_name, guest};
 use crate::scenario::{Consent, Engine, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A thousand random blocks of a slow disk.
@@ -27,10 +27,12 @@ const INSPECT_LIMIT: Duration = Duration::from_secs(60);
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The bottom of each stack.
-    pub found: Vec<Found>,
+    /// The bottom of each stack, member by member.
+    pub found: Vec<Vec<Found>>,
     /// What a reader must know.
     pub warnings: Vec<String>,
+    /// Files that are made, looked at once though several stacks have them in turn.
+    made: BTreeMap<PathBuf, Found>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<Identity>,
 }
@@ -62,7 +64,7 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     let mut ids = BTreeSet::new();
     for stack in &scenario.stacks {
-        if matches!(stack.medium, Medium::Remote { .. }) {
+        if stack.medium.host().is_some() {
             // What it takes over there, the agent tells.
             ids.insert("ssh");
             continue;
@@ -84,24 +86,9 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     refuse_fio_in_guests(scenario)?;
     let mut survey = Survey::default();
     for (index, stack) in scenario.stacks.iter().enumerate() {
-        let found = match &stack.medium {
-            Medium::File { path, size, .. } => {
-                file(&sibling_path(path, layout.sibling[index]), *size, scenario, stack, &mut survey)?
-            }
-            Medium::Device { path } => existing(path, scenario, stack, &mut survey)?,
-            // Its size is asked of the agent there, when it is reached.
-            Medium::Remote { path, .. } => {
-                Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true }
-            }
-            Medium::Many { members } => {
-                return Err(Failed::input(format!(
-                    "{}: nothing here joins {} devices into one",
-                    stack.text,
-                    members.len()
-                ))
-                .into());
-            }
-        };
+        let look = |member| bottom(member, &layout.siblings_of(index), scenario, stack, &mut survey);
+        let found = stack.medium.members().iter().map(look).collect::<Result<Vec<_>>>()?;
+        refuse_aliases(stack)?;
         survey.found.push(found);
     }
     survey.warnings.dedup();
@@ -109,10 +96,76 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     Ok(survey)
 }
 
+/// One medium, or one of several; of a divided file all siblings.
+fn bottom(
+    member: &Medium,
+    siblings: &[Option<usize>],
+    scenario: &Scenario,
+    stack: &Stack,
+    survey: &mut Survey,
+) -> Result<Found> {
+    match member {
+        Medium::File { path, size, .. } => {
+            let look = |sibling: &Option<usize>| {
+                let own = sibling_path(path, *sibling);
+                refuse_double_use(&own, path, scenario, stack)?;
+                file(&own, *size, scenario, stack, survey)
+            };
+            let found = siblings.iter().map(look).collect::<Result<Vec<_>>>()?;
+            found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
+        }
+        Medium::Device { path } => existing(path, false, scenario, stack, survey),
+        // Its size is asked of the agent there, when it is reached.
+        Medium::Remote { path, .. } => {
+            Ok(Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true })
+        }
+        Medium::Many { .. } => {
+            Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
+        }
+    }
+}
+
+/// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that `x.img` needs.
+fn refuse_double_use(sibling: &Path, of: &Path, scenario: &Scenario, stack: &Stack) -> Result<()> {
+    let named = |medium: &Medium| matches!(medium, Medium::File { path, .. } if path == sibling);
+    let mut media = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
+    if sibling == of || !media.any(named) {
+        return Ok(());
+    }
+    Err(Failed::input(format!(
+        "{}: {} is needed as an equal file of {}, and it is under test itself; hint: give it another name",
+        stack.text,
+        sibling.display(),
+        of.display()
+    ))
+    .into())
+}
+
+/// Two names of one device would load it twice and call it two. The worker finds what is not seen by name.
+fn refuse_aliases(stack: &Stack) -> Result<()> {
+    let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
+    for member in stack.medium.members() {
+        let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
+        let Ok(real) = path.canonicalize() else { continue };
+        if let Some((_, twin)) = seen.iter().find(|(other, _)| *other == real) {
+            return Err(Failed::input(format!(
+                "{}: {} and {} are the same, {}; hint: name each member once",
+                stack.text,
+                twin.display(),
+                path.display(),
+                real.display()
+            ))
+            .into());
+        }
+        seen.push((real, path));
+    }
+    Ok(())
+}
+
 impl Survey {
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
-        if scenario.stacks.iter().any(|stack| matches!(stack.medium, Medium::Remote { .. })) {
+        if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
             return; // The devices over there are not known yet.
         }
         let names_none = |consent: &&Consent| {
@@ -160,7 +213,10 @@ fn file(
     stack: &Stack,
     survey: &mut Survey,
 ) -> Result<Found> {
-    let Some(bytes) = size else { return existing(path, scenario, stack, survey) };
+    let Some(bytes) = size else { return existing(path, true, scenario, stack, survey) };
+    if let Some(found) = survey.made.get(path) {
+        return Ok(found.clone());
+    }
     if std::fs::symlink_metadata(path).is_ok() {
         let (found, _) = admitted(path, Intent::Write, scenario, stack)?;
         let ours = found.marker.as_ref().map(|marker| marker.bytes);
@@ -177,24 +233,28 @@ fn file(
     } else {
         marker::check_room(path, bytes)?;
     }
-    Ok(Found { bytes, block: false, exists: false })
+    let found = Found { bytes, block: false, exists: false };
+    survey.made.insert(path.to_owned(), found.clone());
+    Ok(found)
 }
 
 /// Somebody's device or file: read, or written by explicit consent.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-fn existing(path: &Path, scenario: &Scenario, stack: &Stack, survey: &mut Survey) -> Result<Found> {
+fn existing(
+    path: &Path,
+    could_be_made: bool,
+    scenario: &Scenario,
+    stack: &Stack,
+    survey: &mut Survey,
+) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
         return Err(Failed::input(format!(
             "{}: {} does not exist; hint: name a path that does{}",
             stack.text,
             path.display(),
-            if matches!(stack.medium, Medium::File { .. }) {
-                ", or add size=4GiB to have the file made"
-            } else {
-                ""
-            }
+            if could_be_made { ", or add size=4GiB to have the file made" } else { "" }
         ))
         .into());
     }

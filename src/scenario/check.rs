@@ -113,7 +113,8 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
     parts.scenario()
 }
 
-/// Every prefix of a stack, the bare medium first.
+/// Every prefix of a stack, the bare medium first; of several media that a layer joins, `each([..])` of them: what
+/// the joined stack could give at best.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     let prefix =
         |length: usize| Cell { medium: stack.medium.clone(), layers: stack.layers[..length].to_vec() };
@@ -245,6 +246,7 @@ impl Parts {
         let workloads = self.workloads()?;
         self.check_measure()?;
         self.note_twins();
+        self.note_depth();
         Ok(Scenario {
             source: self.source,
             name: self.name,
@@ -262,7 +264,7 @@ impl Parts {
     /// A path is one file, however many stacks stand on it: one size, and kept when any of them says so.
     fn settle_files(&mut self) -> Result<(), InputError> {
         let mut files: BTreeMap<PathBuf, (Option<u64>, bool)> = BTreeMap::new();
-        for (path, size, keep) in self.stacks.iter().filter_map(|stack| file_of(&stack.medium)) {
+        for (path, size, keep) in media(&self.stacks).filter_map(file_of) {
             let known = files.entry(path.clone()).or_insert((size, keep));
             known.1 |= keep;
             if known.0 != size {
@@ -270,8 +272,8 @@ impl Parts {
                 return Err(self.error(Fault::hint(why, "write the same size= wherever it is named")));
             }
         }
-        for stack in &mut self.stacks {
-            if let Medium::File { path, keep, .. } = &mut stack.medium {
+        for medium in self.stacks.iter_mut().flat_map(|stack| stack.medium.members_mut()) {
+            if let Medium::File { path, keep, .. } = medium {
                 *keep = files.get(path).is_some_and(|(_, kept)| *kept);
             }
         }
@@ -354,6 +356,22 @@ impl Parts {
         Ok(())
     }
 
+    /// A reader of a ratio must know that one side has more in flight.
+    fn note_depth(&mut self) {
+        let mut names: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for stack in &self.stacks {
+            if let Some(members) = stack.loaded_at_once() {
+                names.entry(members).or_default().push(format!("\"{}\"", stack.name));
+            }
+        }
+        self.notes.extend(names.into_iter().map(|(members, names)| {
+            format!(
+                "{}: every job runs on all {members} members at once, so {members} times the depth is in flight; the figures are those of all members together",
+                names.join(", ")
+            )
+        }));
+    }
+
     fn note_twins(&mut self) {
         for (i, stack) in self.stacks.iter().enumerate() {
             if let Some(twin) = self.stacks[..i].iter().find(|twin| twin.text == stack.text) {
@@ -366,8 +384,13 @@ impl Parts {
     }
 }
 
+/// Every medium at the bottom of a stack, the members of several one by one.
+fn media(stacks: &[Stack]) -> impl Iterator<Item = &Medium> {
+    stacks.iter().flat_map(|stack| stack.medium.members())
+}
+
 fn targets(stacks: &[Stack]) -> Targets {
-    let sizes: Vec<Option<u64>> = stacks.iter().map(|stack| declared_size(&stack.medium)).collect();
+    let sizes: Vec<Option<u64>> = media(stacks).map(declared_size).collect();
     Targets {
         smallest: sizes.iter().flatten().min().copied(),
         all_declared: sizes.iter().all(Option::is_some),

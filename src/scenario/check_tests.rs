@@ -50,7 +50,66 @@ fn names_are_short_and_unique() {
         names(&["ssh:host1:/dev/nvme0n1", "ssh:vm7:/dev/vda", "ssh:vm7:/dev/vdb"]),
         names(&[FILE, FILE, "file:/srv/x.img,size=4GiB | null"]),
         names(&["file:/srv/x.img | loop(direct-io=[true,false]) | fs(xfs)"]),
+        names(&["each([/dev/sda,/dev/sdb])", "/dev/sda", "each([/dev/sda,/dev/sdb]) | delay(5)"]),
+        names(&["each([/dev/sda,/dev/sdb])", "each([/dev/sda,/dev/sdc])"]),
     ]);
+}
+
+const EACH: &str = "each([file:/srv/a.img,size=1GiB,file:/srv/b.img,size=2GiB,keep=true])";
+
+#[test]
+fn all_members_at_once() {
+    let request = Request { words: vec![("size".into(), "50%".into())], ..Request::default() };
+    let delayed = format!("{EACH} | delay(50)");
+    let scenario = with(&[EACH, "file:/srv/b.img,size=2GiB", &delayed], &request).unwrap();
+    assert_eq!(scenario.workloads[0].jobs[0].size, Some(512 << 20), "half of the smallest member");
+    assert_eq!(scenario.stacks[1].medium, scenario.stacks[0].medium.members()[1], "kept, as one says");
+    insta::assert_json_snapshot!(scenario);
+}
+
+#[test]
+fn one_member_is_that_medium() {
+    let scenario = stacks(&["each([/dev/sda])", "each([ssh:vm7:/dev/vda, ssh:vm7:/dev/vdb])"]).unwrap();
+    assert_eq!(scenario.stacks[0].medium, Medium::Device { path: "/dev/sda".into() });
+    assert_eq!((scenario.stacks[0].text.as_str(), scenario.stacks[0].loaded_at_once()), ("/dev/sda", None));
+    let several = &scenario.stacks[1];
+    assert_eq!((several.loaded_at_once(), several.medium.host()), (Some(2), Some("vm7")));
+    let again = stacks(&[&several.text]).unwrap();
+    assert_eq!(again.stacks[0].medium, several.medium);
+}
+
+#[test]
+fn a_member_of_another_size_is_refused() {
+    let error = stacks(&[EACH, "file:/srv/a.img,size=2GiB"]).unwrap_err().to_string();
+    assert!(error.contains("/srv/a.img is given two sizes"), "{error}");
+}
+
+#[test]
+fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
+    let medium = stacks(&["each([/dev/sda,/dev/sdb,/dev/sdc])"]).unwrap().stacks.remove(0).medium;
+    // No layer of this version joins; every one that is not the load generator's own would.
+    let layer = |name: &str| LayerSpec {
+        name: name.to_owned(),
+        options: BTreeMap::new(),
+        place: None,
+        origin: String::new(),
+    };
+    let layers = vec![layer("mdraid"), layer("null")];
+    let whole = Cell { medium, layers }.named("md".into(), false);
+    assert_eq!(whole.text, "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid | null");
+    let prefixes = expand_bill(&whole);
+    let texts: Vec<&str> = prefixes.iter().map(|stack| stack.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "each([/dev/sda,/dev/sdb,/dev/sdc])",
+            "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid",
+            "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid | null"
+        ]
+    );
+    let loaded: Vec<_> = prefixes.iter().map(Stack::loaded_at_once).collect();
+    assert_eq!(loaded, [Some(3), None, None]);
+    assert_eq!(prefixes[0].name, "each of 3");
 }
 
 #[test]
@@ -130,8 +189,18 @@ const BAD: &[&str] = &[
     "[/dev/sda,/dev/sdb",
     "[]",
     "[/dev/sda,/dev/sdb] @storage | loop",
-    "each([/dev/sda,/dev/sdb])",
+    "[/dev/sda,/dev/sdb] | delay(5)",
     "each(/dev/sda)",
+    "each([])",
+    "each([/dev/sda,/dev/sdb])x",
+    "each([/dev/sda,/dev/sdb]) @storage",
+    "each([/dev/sda,/dev/sdb]) | loop",
+    "each([/dev/sda,/dev/sdb]) | delay(5) | vm",
+    "each([/dev/sda,/dev/sdb]) | mdraid(level=5)",
+    "each([/dev/sda,/dev/sda])",
+    "each([file:/srv/x.img,size=1GiB,file:/srv/x.img,size=2GiB])",
+    "each([/dev/sda,ssh:vm7:/dev/vda])",
+    "each([ssh:vm6:/dev/vda,ssh:vm7:/dev/vda])",
     "/dev/sda | loop(",
     "/dev/sda | loop)",
     "/dev/sda | loop(direct-io=maybe)",
@@ -348,7 +417,7 @@ proptest! {
 
     #[test]
     fn names_of_any_stacks_are_unique(picks in proptest::collection::vec((0usize..5, 0usize..5), 1..8)) {
-        let media = [FILE, "file:/srv/y.img,size=1GiB", "/dev/sda", "/dev/sdb", "ssh:vm7:/dev/vda"];
+        let media = [FILE, "each([/dev/sda,/dev/sdb])", "each([/dev/sda,/dev/sdc])", "/dev/sdb", "ssh:vm7:/dev/vda"];
         let layers = ["", " | null", " | delay(5)", " | null | delay(5)", " | delay(us=[5,6])"];
         let texts: Vec<String> = picks.iter().map(|(m, l)| format!("{}{}", media[*m], layers[*l])).collect();
         let scenario = from_arguments(&texts, &Request::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;

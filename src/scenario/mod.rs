@@ -19,7 +19,7 @@ pub use error::InputError;
 use iotax_load::{EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A checked scenario: every name resolves, every unit is known, every layer exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,11 +97,54 @@ pub enum Medium {
         /// Bytes used when the path is a file to be created; `None`: it must exist.
         size: Option<u64>,
     },
-    /// `[a,b,c]`: several media for a layer that joins them.
+    /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
+    /// of them at once.
     Many {
-        /// At least one.
+        /// At least one, all in one place.
         members: Vec<Medium>,
     },
+}
+
+impl Medium {
+    /// The media that it is made of: of one, itself.
+    pub fn members(&self) -> &[Medium] {
+        match self {
+            Medium::Many { members } => members,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    fn members_mut(&mut self) -> &mut [Medium] {
+        match self {
+            Medium::Many { members } => members,
+            one => std::slice::from_mut(one),
+        }
+    }
+
+    /// The host over ssh that it is on; `None`: this one.
+    pub fn host(&self) -> Option<&str> {
+        match self.members().first()? {
+            Medium::Remote { host, .. } => Some(host),
+            _ => None,
+        }
+    }
+
+    /// Whether the two have a file or device in common.
+    pub fn overlaps(&self, other: &Medium) -> bool {
+        self.members().iter().any(|one| other.members().iter().any(|theirs| one.is_at(theirs)))
+    }
+
+    /// Whether both are at one path of one place, whatever their options.
+    fn is_at(&self, other: &Medium) -> bool {
+        self.path().is_some() && (self.host(), self.path()) == (other.host(), other.path())
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
+            Medium::Many { .. } => None,
+        }
+    }
 }
 
 /// A layer with its checked options as words, ready for the layer's own `build`.

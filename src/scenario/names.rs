@@ -59,17 +59,20 @@ fn numbered(names: Vec<String>) -> Vec<String> {
 
 /// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
 fn short(cell: &Cell) -> String {
-    cell.layers.last().map_or_else(|| medium_short(&cell.medium), layer_short)
+    cell.layers.last().map_or_else(|| medium_short(cell), layer_short)
 }
 
-fn medium_short(medium: &Medium) -> String {
-    match medium {
+fn medium_short(cell: &Cell) -> String {
+    match &cell.medium {
         Medium::File { .. } => "file".to_owned(),
         Medium::Device { path } => {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
         }
         Medium::Remote { host, .. } => format!("ssh:{host}"),
-        Medium::Many { members } => format!("{} media", members.len()),
+        Medium::Many { members } => match cell.loaded_at_once() {
+            Some(_) => format!("each of {}", members.len()),
+            None => format!("{} media", members.len()),
+        },
     }
 }
 
@@ -126,5 +129,5 @@ pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
 
 fn chain(cell: &Cell) -> String {
     let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
-    std::iter::once(medium_short(&cell.medium)).chain(layers).collect::<Vec<_>>().join(" | ")
+    std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

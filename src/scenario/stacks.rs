@@ -87,21 +87,19 @@ fn base_medium(base: &BaseExpr, devices: &Devices, first: Option<&LayerExpr>) ->
             }
         }
         BaseExpr::Each(members) => {
-            for member in members {
-                medium_of(member, devices)?;
-            }
-            let fault = Fault::hint(
-                "this version cannot load several media at once",
-                "compare them as stacks of their own",
-            );
-            Err(TextFault::new(whole(members), fault))
+            let media =
+                members.iter().map(|member| medium_of(member, devices)).collect::<Checked<Vec<_>>>()?;
+            distinct(members, &media)?;
+            in_one_place(members, &media)?;
+            Ok(<[Medium; 1]>::try_from(media)
+                .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
         }
     }
 }
 
 fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     for (i, medium) in media.iter().enumerate() {
-        if media[..i].contains(medium) {
+        if media[..i].iter().any(|other| other.overlaps(medium)) {
             let fault = Fault::new(format!("\"{}\" is listed twice", members[i].body));
             return Err(TextFault::new(members[i].span.clone(), fault));
         }
@@ -109,17 +107,38 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
+/// One worker loads all members, so that their slices begin and end together: it is in one place.
+fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+    let place = |medium: &Medium| {
+        medium.host().map_or_else(|| "on this host".to_owned(), |host| format!("on ssh:{host}"))
+    };
+    let elsewhere = |medium: &Medium| medium.host() != media[0].host();
+    let Some(at) = media.iter().position(elsewhere) else { return Ok(()) };
+    let (expr, first) = (&members[at], &members[0]);
+    let why = format!(
+        "\"{}\" is {}, and \"{}\" {}: they cannot be loaded at once",
+        expr.body,
+        place(&media[at]),
+        first.body,
+        place(&media[0])
+    );
+    let hint = "name members of one place, and compare places as stacks of their own";
+    Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
+}
+
 /// No layer of this version joins media; an unknown one is the better thing to say first.
 fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
+    let all_at_once = "name one medium, or write each([..]) to load all of them at once";
     let Some(layer) = first else {
-        let fault = Fault::hint(format!("{count} media without a layer that joins them"), "name one medium");
+        let fault = Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
         return TextFault::new(whole(members), fault);
     };
     match known_layer(layer) {
         Err(fault) => fault,
         Ok(help) => {
             let why = format!("\"{}\" takes one device below it, got {count}", help.name);
-            TextFault::new(layer.span.clone(), Fault::hint(why, "name one medium"))
+            let hint = if help.anywhere { all_at_once } else { "name one medium" };
+            TextFault::new(layer.span.clone(), Fault::hint(why, hint))
         }
     }
 }
@@ -319,6 +338,13 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
         unknown_place(place)
     } else if help.anywhere {
         return Ok(());
+    } else if matches!(cell.medium, Medium::Many { .. }) {
+        Fault::hint(
+            format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
+            format!(
+                "name one medium below \"{name}\"; a layer that joins several is written on [a,b], and this version has none"
+            ),
+        )
     } else if matches!(cell.medium, Medium::Remote { .. }) {
         Fault::hint(
             format!("\"{name}\" cannot be set up over ssh in this version"),
@@ -466,6 +492,23 @@ impl Medium {
     }
 }
 
+/// How many media are loaded at once: several without a layer that joins them into one. All prefixes of a stack
+/// below the layer that joins are such, the bare one first.
+fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
+    let works_on_each = |layer: &LayerSpec| catalog::find(&layer.name).is_some_and(|help| help.anywhere);
+    match medium {
+        Medium::Many { members } if layers.iter().all(works_on_each) => Some(members.len()),
+        _ => None,
+    }
+}
+
+impl Stack {
+    /// Members of an `each([..])`, on all of which every job runs at the same time; `None`: the load has one target.
+    pub fn loaded_at_once(&self) -> Option<usize> {
+        loaded_at_once(&self.medium, &self.layers)
+    }
+}
+
 /// Bytes in the largest unit that keeps them whole.
 fn exact_size(bytes: u64) -> String {
     let unit = [("TiB", 1u64 << 40), ("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
@@ -504,7 +547,16 @@ impl Cell {
     /// The canonical one-line form: it parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
-        std::iter::once(self.medium.text()).chain(layers).collect::<Vec<_>>().join(" | ")
+        let medium = match self.loaded_at_once() {
+            Some(_) => format!("each({})", self.medium.text()),
+            None => self.medium.text(),
+        };
+        std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// As [`Stack::loaded_at_once`].
+    pub(super) fn loaded_at_once(&self) -> Option<usize> {
+        loaded_at_once(&self.medium, &self.layers)
     }
 
     /// A stack with this name.

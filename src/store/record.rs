@@ -91,7 +91,10 @@ pub struct WorkerUp {
     pub place: String,
     /// Path that is read and written there.
     pub target: String,
-    /// Bytes of it in use.
+    /// The other members of an `each([..])`, on which the same load runs at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
+    /// Bytes in use of each of them.
     pub bytes: u64,
     /// `null`, `sync`, `uring` or `fio 3.33`.
     pub engine: String,

@@ -3,6 +3,7 @@
 mod architecture;
 mod bad_input;
 mod crash;
+mod each;
 mod page;
 mod place;
 mod rig;

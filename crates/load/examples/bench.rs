@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn worker(path: &Path, engine: Option<EngineName>, iodepth: u32, hold: Hold) -> Result<Worker, LoadError> {
     let target = TargetSpec { path: path.into(), bytes: None, writable: false, hold };
     let job = Job { iodepth, direct: false, ..Job::default() };
-    Worker::prepare(&target, &[job], engine)
+    Worker::prepare(&[target], &[job], engine)
 }
 
 fn slice(window_ms: u64) -> SliceSpec {

@@ -52,22 +52,23 @@ impl Crew {
     /// Starts a thread for each set-up and waits until all are ready.
     ///
     /// # Errors
-    /// The first failure of a thread to prepare itself.
-    pub(crate) fn start(kind: &Kind, setups: Vec<Setup>) -> io::Result<Crew> {
+    /// The first failure of a thread to prepare itself, behind the thread's number.
+    pub(crate) fn start(kind: &Kind, setups: Vec<Setup>) -> Result<Crew, (usize, io::Error)> {
         Crew::start_with(kind.start, setups, PATIENCE_NS)
     }
 
-    fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> io::Result<Crew> {
+    fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> Result<Crew, (usize, io::Error)> {
         let (sender, replies) = channel();
         let mut crew = Crew { members: Vec::new(), replies, patience_ns, broken: None };
         for (index, setup) in setups.into_iter().enumerate() {
-            let member = Member::start(index, start, setup, sender.clone())?;
-            crew.members.push(member);
+            let member = Member::start(index, start, setup, sender.clone());
+            crew.members.push(member.map_err(|error| (index, error))?);
         }
         drop(sender);
-        for reply in crew.gather(crew.members.len()).map_err(io::Error::other)? {
+        let replies = crew.gather(crew.members.len()).map_err(|why| (0, io::Error::other(why)))?;
+        for (index, reply) in replies.into_iter().enumerate() {
             if let Reply::Ready(ready) = reply {
-                ready?;
+                ready.map_err(|error| (index, error))?;
             }
         }
         Ok(crew)
@@ -101,17 +102,21 @@ impl Crew {
         Ok(results)
     }
 
-    /// fsync by the first thread.
+    /// fsync by each of the first `threads` threads at once.
     ///
     /// # Errors
-    /// When the thread died or is stuck; what fsync says is in the result.
-    pub(crate) fn flush(&mut self) -> Result<FlushResult, LoadError> {
+    /// When a thread died or is stuck; what fsync says is in the results.
+    pub(crate) fn flush(&mut self, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
         self.check()?;
-        self.tell(0, Order::Flush);
-        match self.gather(1).map_err(LoadError::Thread)?.pop() {
-            Some(Reply::Flushed(result)) => Ok(result),
-            _ => Err(self.give_up("a thread answered another order".into())),
+        (0..threads).for_each(|index| self.tell(index, Order::Flush));
+        let mut results = Vec::with_capacity(threads);
+        for reply in self.gather(threads).map_err(LoadError::Thread)? {
+            match reply {
+                Reply::Flushed(result) => results.push(result),
+                _ => return Err(self.give_up("a thread answered another order".into())),
+            }
         }
+        Ok(results)
     }
 
     fn check(&self) -> Result<(), LoadError> {
@@ -342,6 +347,7 @@ mod tests {
     fn a_thread_that_cannot_prepare_itself_says_why() {
         let start: Start = |_| Err(io::Error::other("no memory for it"));
         let failed = Crew::start_with(start, vec![setup(), setup()], PATIENCE_NS);
-        assert_eq!(failed.err().unwrap().to_string(), "no memory for it");
+        let (thread, error) = failed.err().unwrap();
+        assert_eq!((thread, error.to_string()), (0, "no memory for it".into()));
     }
 }

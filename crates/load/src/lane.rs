@@ -116,7 +116,8 @@ pub(crate) struct LaneResult {
 /// How an fsync went.
 #[derive(Debug)]
 pub(crate) struct FlushResult {
-    pub(crate) took_ns: io::Result<u64>,
+    pub(crate) begin_ns: u64,
+    pub(crate) end_ns: io::Result<u64>,
     pub(crate) cpu: Cpu,
 }
 
@@ -387,10 +388,8 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         let begin_ns = clock::now();
         self.beat_ns.store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
         let flushed = self.file.sync_all();
-        FlushResult {
-            took_ns: flushed.map(|()| clock::now() - begin_ns),
-            cpu: Cpu::of_thread().since(before),
-        }
+        let end_ns = flushed.map(|()| clock::now());
+        FlushResult { begin_ns, end_ns, cpu: Cpu::of_thread().since(before) }
     }
 }
 

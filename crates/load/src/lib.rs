@@ -1,8 +1,8 @@
 //! The load generator: resident workers that issue I/O in slices and record every latency.
 //!
-//! A [`worker::Worker`] is prepared once on a target (file or block device), then runs slices
-//! with rests between them; its threads, memory, queue and file stay as they are. It refuses
-//! targets it was not told to write. All `unsafe` of the generator lives in this crate.
+//! A [`worker::Worker`] is prepared once on a target (file or block device), or on several that get
+//! the same jobs at once, then runs slices with rests between them; its threads, memory, queue and
+//! files stay as they are. It refuses targets it was not told to write. All `unsafe` of the generator lives in this crate.
 
 mod buffer;
 pub mod clock;

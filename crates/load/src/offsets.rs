@@ -25,8 +25,11 @@ pub(crate) enum Cursor {
     Own([u64; 2]),
     /// Of the threads that make up one fio thread's depth: together they go through the region
     /// once, as one thread with that many I/Os in flight would.
-    Shared(Arc<[AtomicU64; 2]>),
+    Shared(Shared),
 }
+
+/// A cursor that several threads move.
+pub(crate) type Shared = Arc<[AtomicU64; 2]>;
 
 impl Cursor {
     fn take(&mut self, direction: usize, blocks: u64) -> u64 {

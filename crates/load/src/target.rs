@@ -5,7 +5,7 @@
 use crate::buffer::{Buffers, Needs};
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Job, LoadError, TargetSpec};
+use crate::{Hold, Job, LoadError, TargetSpec};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -29,6 +29,7 @@ pub(crate) struct Target {
     bytes: u64,
     /// What offsets and sizes with O_DIRECT must be multiples of; `None`: there is no O_DIRECT.
     direct_block: Option<u64>,
+    hold: Hold,
     identity: Identity,
 }
 
@@ -65,13 +66,28 @@ impl Target {
             block_device,
             bytes,
             direct_block: direct_block(&file, &seen, block_device),
+            hold: spec.hold,
             identity: identity(&seen),
         })
     }
 
-    /// Bytes that may be touched.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Completions held back.
+    pub(crate) fn hold(&self) -> Hold {
+        self.hold
+    }
+
+    /// Whether it is the same file, or the same device, under whatever names.
+    pub(crate) fn is_same(&self, other: &Target) -> bool {
+        match (self.block_device, other.block_device) {
+            (true, true) => self.identity.special == other.identity.special,
+            (false, false) => self.identity == other.identity,
+            _ => false,
+        }
     }
 
     /// Whole blocks that the job covers.
@@ -314,9 +330,23 @@ mod tests {
         let file = file_of(100_000);
         let mut spec = spec(file.path());
         spec.bytes = Some(50_000);
-        assert_eq!(Target::inspect(&spec).unwrap().bytes(), 50_000);
+        assert_eq!(Target::inspect(&spec).unwrap().bytes, 50_000);
         spec.bytes = Some(100_001);
         assert!(refusal(Target::inspect(&spec)).contains("has 100000 bytes"));
+    }
+
+    #[test]
+    fn a_file_of_two_names_is_one() {
+        let (file, other) = (file_of(100_000), file_of(100_000));
+        let folder = tempfile::tempdir().unwrap();
+        let (soft, hard) = (folder.path().join("soft"), file.path().with_extension("hard"));
+        std::os::unix::fs::symlink(file.path(), &soft).unwrap();
+        std::fs::hard_link(file.path(), &hard).unwrap();
+        let inspect = |path: &Path| Target::inspect(&spec(path)).unwrap();
+        let target = inspect(file.path());
+        let same = [soft.as_path(), &hard, other.path()].map(|path| inspect(path).is_same(&target));
+        std::fs::remove_file(hard).unwrap();
+        assert_eq!(same, [true, true, false]);
     }
 
     #[test]

@@ -1,19 +1,18 @@
-//! A resident worker: prepare, run a slice, rest, run a slice, end. It refuses jobs that make no
-//! sense or do not fit the target before any thread starts.
+//! A resident worker: prepare, run a slice, rest, run a slice, end. On several targets it runs the
+//! jobs on all of them at once. It refuses jobs that make no sense or do not fit a target before
+//! any thread starts.
 
 use crate::crew::Crew;
 use crate::engine::{self, Trial};
-use crate::lane::{Gate, LaneResult, Setup, SliceOrder, Stop};
-use crate::offsets::{Cursor, Region};
+use crate::lane::{FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop};
+use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
 use crate::source::share_out;
 use crate::target::Target;
 use crate::{Chosen, EngineName, Histogram, Hold, Job};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// What a worker issues I/O to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,10 +39,10 @@ pub enum Bound {
         /// Length of the window.
         ns: u64,
     },
-    /// After so many bytes (all threads and directions together) were issued; nothing is
+    /// After so many bytes (all targets, threads and directions together) were issued; nothing is
     /// discarded, the window runs from the first submission to the last acknowledgement. The
-    /// bytes are shared out evenly among the threads, in whole blocks: what is left over is
-    /// rounded up to one of the smallest blocks.
+    /// bytes are shared out evenly among the threads of all targets, in whole blocks: what is left
+    /// over is rounded up to one of the smallest blocks.
     Bytes {
         /// Bytes to issue.
         bytes: u64,
@@ -59,7 +58,7 @@ pub struct SliceSpec {
     /// At least so many nanoseconds at the start are discarded (time-bound slices only); the
     /// worker takes the larger of this and twice its last time to drain.
     pub min_discard_ns: u64,
-    /// Flush (fsync) after the last acknowledgement and report how long it took.
+    /// Flush (fsync) every target after the last acknowledgement and report how long it took.
     pub flush: bool,
 }
 
@@ -97,7 +96,8 @@ pub struct SliceResult {
     /// ends then.
     pub drain_ns: u64,
     /// The final flush, if one was asked for (by the slice, or by a job with `end_fsync`):
-    /// durable time = window_ns + flush_ns. `None` also when it failed, which is an error.
+    /// durable time = window_ns + flush_ns. Several targets are flushed at once: until the last of
+    /// them is. `None` also when one failed, which is an error.
     pub flush_ns: Option<u64>,
     /// CPU time of the generator's threads in user mode over the whole slice, discarded start,
     /// drain and final flush included.
@@ -106,7 +106,7 @@ pub struct SliceResult {
     pub cpu_system_ns: u64,
     /// I/Os, syncs and flushes that failed or came back short, inside the window or not.
     pub errors: u64,
-    /// The first of them in words.
+    /// The first of them in words; with several targets, behind the path of the one that it is of.
     pub first_error: Option<String>,
 }
 
@@ -155,48 +155,50 @@ const MAX_BS: u64 = 1 << 30;
 /// Longest fixed hold: far above any layer, far below what would look like a dead target.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
 
-/// Threads, memory and queue, resident on one target. Dropping it ends the threads and frees
-/// everything, unless an I/O does not come back: its thread and memory then stay until it does.
+/// Threads, memory and queue, resident on one target or several. Dropping it ends the threads and
+/// frees everything, unless an I/O does not come back: its thread and memory then stay until it does.
 pub struct Worker {
     chosen: Chosen,
     crew: Crew,
+    /// In the order in which the threads go round them: thread i works on target i modulo their number.
+    targets: Vec<Target>,
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
     end_fsync: bool,
-    bytes: u64,
     last_drain_ns: u64,
 }
 
 impl Worker {
-    /// Opens the target, allocates buffers, starts the threads and leaves them waiting. Of the
-    /// target one block a job is read, and a few more where io_uring is tried; nothing is written.
+    /// Opens the targets, allocates buffers, starts the threads and leaves them waiting. Every
+    /// target gets every job: numjobs threads with iodepth I/Os in flight each. Of a target one
+    /// block a job is read, and a few more where io_uring is tried; nothing is written. One engine
+    /// serves all targets.
     ///
     /// # Errors
-    /// [`LoadError::Unfit`] when block size, alignment, region or permission do not fit the
-    /// target; [`LoadError::System`] when it cannot be opened or read, or memory, threads or the
-    /// ring cannot be had.
+    /// [`LoadError::Unfit`] when there is no target, two are the same, or block size, alignment,
+    /// region or permission do not fit one of them; [`LoadError::System`] when one cannot be opened
+    /// or read, or memory, threads or the ring cannot be had.
     pub fn prepare(
-        target: &TargetSpec,
+        targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<EngineName>,
     ) -> Result<Worker, LoadError> {
-        check_hold(target.hold)?;
         check_jobs(jobs)?;
-        let inspected = Target::inspect(target)?;
+        let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
-        let chosen = engine::choose(engine, &trials(jobs, &fitted))
-            .map_err(|error| inspected.system("try an engine on", error))?;
-        check_resources(jobs, chosen.name)?;
-        let setups = setups(&inspected, jobs, &fitted, target.hold, chosen.name)?;
+        let chosen = engine::choose(engine, &fitted)?;
+        check_resources(jobs, inspected.len(), chosen.name)?;
+        let setups = setups(&fitted, chosen.name)?;
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
-        let crew = Crew::start(chosen.name.kind(), setups)
-            .map_err(|error| inspected.system("start load threads on", error))?;
+        let crew = Crew::start(chosen.name.kind(), setups).map_err(|(thread, error)| {
+            inspected[thread % inspected.len()].system("start load threads on", error)
+        })?;
         Ok(Worker {
             chosen,
             crew,
+            targets: inspected,
             block_sizes,
             end_fsync: jobs.iter().any(|job| job.end_fsync && job.rw.writes()),
-            bytes: inspected.bytes(),
             last_drain_ns: 0,
         })
     }
@@ -206,14 +208,9 @@ impl Worker {
         &self.chosen
     }
 
-    /// Load threads.
+    /// Load threads, of all targets together.
     pub fn threads(&self) -> usize {
         self.crew.len()
-    }
-
-    /// Bytes of the target that its jobs may touch.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Runs one slice and leaves the queue empty.
@@ -227,7 +224,12 @@ impl Worker {
         let orders = self.orders(spec.bound, discard_ns)?;
         let lanes = self.crew.slice(orders)?;
         let mut result = SliceResult::default();
-        lanes.iter().for_each(|lane| result.add(lane));
+        for (thread, lane) in lanes.iter().enumerate() {
+            result.add(lane);
+            if let (None, Some(words)) = (&result.first_error, &lane.first_error) {
+                result.first_error = Some(self.said_by(thread, words));
+            }
+        }
         if lanes.iter().any(|lane| lane.aborted) {
             let (errors, first) = (result.errors, result.first_error.unwrap_or_default());
             return Err(LoadError::Failing { errors, first });
@@ -240,6 +242,14 @@ impl Worker {
             self.flush(&mut result)?;
         }
         Ok(result)
+    }
+
+    /// What a thread says; where there are several targets, with the name of its own.
+    fn said_by(&self, thread: usize, words: &str) -> String {
+        match self.targets.as_slice() {
+            [_] => words.to_owned(),
+            several => format!("{}: {words}", several[thread % several.len()].path().display()),
+        }
     }
 
     fn orders(&self, bound: Bound, discard_ns: u64) -> Result<Vec<SliceOrder>, LoadError> {
@@ -277,18 +287,26 @@ impl Worker {
     }
 
     fn flush(&mut self, result: &mut SliceResult) -> Result<(), LoadError> {
-        let flushed = self.crew.flush()?;
-        result.cpu_user_ns += flushed.cpu.user_ns;
-        result.cpu_system_ns += flushed.cpu.system_ns;
-        match flushed.took_ns {
-            Ok(took_ns) => result.flush_ns = Some(took_ns),
-            Err(error) => {
+        let flushed = self.crew.flush(self.targets.len())?;
+        for (thread, one) in flushed.iter().enumerate() {
+            result.cpu_user_ns += one.cpu.user_ns;
+            result.cpu_system_ns += one.cpu.system_ns;
+            if let Err(error) = &one.end_ns {
                 result.errors += 1;
-                result.first_error.get_or_insert_with(|| format!("final fsync: {error}"));
+                let words = || self.said_by(thread, &format!("final fsync: {error}"));
+                result.first_error.get_or_insert_with(words);
             }
         }
+        result.flush_ns = time_of(&flushed);
         Ok(())
     }
+}
+
+/// From the first beginning to the last end; `None` when one failed.
+fn time_of(flushed: &[FlushResult]) -> Option<u64> {
+    let ends = flushed.iter().map(|one| one.end_ns.as_ref().ok().copied()).collect::<Option<Vec<u64>>>()?;
+    let begin_ns = flushed.iter().map(|one| one.begin_ns).min()?;
+    Some(ends.into_iter().max()?.saturating_sub(begin_ns))
 }
 
 impl SliceResult {
@@ -300,9 +318,6 @@ impl SliceResult {
         self.cpu_user_ns += lane.cpu.user_ns;
         self.cpu_system_ns += lane.cpu.system_ns;
         self.errors += lane.errors;
-        if self.first_error.is_none() {
-            self.first_error.clone_from(&lane.first_error);
-        }
     }
 }
 
@@ -324,63 +339,77 @@ fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
     }
 }
 
-/// A job's file and region on the target.
-struct Fitted {
-    file: File,
-    region: Region,
+/// Looks at every target.
+fn inspect(specs: &[TargetSpec]) -> Result<Vec<Target>, LoadError> {
+    if specs.is_empty() {
+        return Err(LoadError::Unfit("there is no target".into()));
+    }
+    specs.iter().try_for_each(|spec| check_hold(spec.hold))?;
+    let targets = specs.iter().map(Target::inspect).collect::<Result<Vec<_>, _>>()?;
+    for (at, target) in targets.iter().enumerate() {
+        if let Some(twin) = targets[..at].iter().find(|twin| twin.is_same(target)) {
+            return Err(LoadError::Unfit(format!(
+                "{} and {} are the same file or device; hint: name each member once",
+                twin.path().display(),
+                target.path().display()
+            )));
+        }
+    }
+    Ok(targets)
 }
 
-fn fit(target: &Target, jobs: &[Job]) -> Result<Vec<Fitted>, LoadError> {
-    let fit_one = |job: &Job| {
+/// A job on each target.
+fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>, LoadError> {
+    let fit_one = |job: &'a Job, target: &'a Target| {
         let region = target.region(job)?;
         let file = target.open(job)?;
         target.probe(job, &file, region)?;
-        Ok(Fitted { file, region })
+        Ok(Trial { job, target, file, region })
     };
-    jobs.iter().map(fit_one).collect()
+    jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
 
-fn trials<'a>(jobs: &'a [Job], fitted: &'a [Fitted]) -> Vec<Trial<'a>> {
-    let trial =
-        |(job, fitted): (&'a Job, &'a Fitted)| Trial { job, file: &fitted.file, region: fitted.region };
-    jobs.iter().zip(fitted).map(trial).collect()
-}
-
-/// One set-up for each thread. Each opens the target anew, as fio's threads do: read-ahead is
-/// kept by the open file.
-fn setups(
-    target: &Target,
-    jobs: &[Job],
-    fitted: &[Fitted],
-    hold: Hold,
-    engine: EngineName,
-) -> Result<Vec<Setup>, LoadError> {
+/// One set-up for each thread. Each opens its target anew, as fio's threads do: read-ahead is
+/// kept by the open file. Targets take turns, so that the first threads are one of each, and
+/// what does not divide evenly among threads differs by no more than a block between targets.
+fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadError> {
     let mut setups = Vec::new();
-    for (job, fitted) in jobs.iter().zip(fitted) {
+    for on_targets in fitted {
+        let job = on_targets[0].job;
         let split = split(job, engine);
         for _ in 0..job.numjobs {
-            let shared = Arc::new([const { AtomicU64::new(0) }; 2]);
+            let shared: Vec<Shared> = on_targets.iter().map(|_| Shared::default()).collect();
             for part in 0..split {
-                let cursor = match split {
-                    1 => Cursor::Own([0; 2]),
-                    _ => Cursor::Shared(shared.clone()),
-                };
-                let pace = |rate| Pace::new(rate, u64::from(part), u64::from(split));
-                setups.push(Setup {
-                    job: job.clone(),
-                    file: target.open(job)?,
-                    region: fitted.region,
-                    cursor,
-                    pace: job.rate_iops.map(pace),
-                    hold,
-                    depth: job.iodepth / split,
-                    stream: setups.len() as u64,
-                    beat_ns: Arc::default(),
-                });
+                for (fitted, shared) in on_targets.iter().zip(&shared) {
+                    let stream = setups.len() as u64;
+                    setups.push(setup(fitted, shared, (part, split), stream)?);
+                }
             }
         }
     }
     Ok(setups)
+}
+
+/// A thread that is the `part`th of those that make up one of fio's on a target.
+fn setup(
+    fitted: &Trial,
+    shared: &Shared,
+    (part, split): (u32, u32),
+    stream: u64,
+) -> Result<Setup, LoadError> {
+    let job = fitted.job;
+    let pace = |rate| Pace::new(rate, u64::from(part), u64::from(split));
+    Ok(Setup {
+        job: job.clone(),
+        file: fitted.target.open(job)?,
+        region: fitted.region,
+        cursor: if split == 1 { Cursor::Own([0; 2]) } else { Cursor::Shared(shared.clone()) },
+        pace: job.rate_iops.map(pace),
+        hold: fitted.target.hold(),
+        depth: job.iodepth / split,
+        stream,
+        beat_ns: Arc::default(),
+    })
 }
 
 fn check_hold(hold: Hold) -> Result<(), LoadError> {
@@ -403,9 +432,9 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
 
 /// What the machine must have for the threads: refused before anything is allocated, since memory
 /// that is promised and not there ends in the kernel killing some process.
-fn check_resources(jobs: &[Job], engine: EngineName) -> Result<(), LoadError> {
+fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
     let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
-    let threads = threads.fold(0, u64::saturating_add);
+    let threads = threads.fold(0, u64::saturating_add).saturating_mul(targets as u64);
     if threads > MAX_THREADS {
         return Err(LoadError::Unfit(format!(
             "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
@@ -414,7 +443,7 @@ fn check_resources(jobs: &[Job], engine: EngineName) -> Result<(), LoadError> {
     let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes());
     let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
     let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
-    let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add);
+    let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
     let memory = rustix::system::sysinfo();
     let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;
     if bytes > half {

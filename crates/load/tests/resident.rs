@@ -40,7 +40,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn prepare(path: &Path, engine: EngineName, job: &Job, hold: Hold) -> Option<Worker> {
     let target = TargetSpec { path: path.into(), bytes: None, writable: true, hold };
-    match Worker::prepare(&target, std::slice::from_ref(job), Some(engine)) {
+    match Worker::prepare(&[target], std::slice::from_ref(job), Some(engine)) {
         Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
             println!("skipped: needs io_uring ({error})");
             None

@@ -34,7 +34,7 @@ fn buffered(rw: Rw) -> Job {
 }
 
 fn worker(path: &Path, jobs: &[Job], engine: EngineName) -> Option<Worker> {
-    match Worker::prepare(&target(path), jobs, Some(engine)) {
+    match Worker::prepare(&[target(path)], jobs, Some(engine)) {
         Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
             println!("skipped: needs io_uring ({error})");
             None
@@ -48,7 +48,7 @@ fn run(path: &Path, jobs: &[Job], engine: EngineName, spec: &SliceSpec) -> Optio
 }
 
 fn refusal(target: &TargetSpec, jobs: &[Job]) -> String {
-    match Worker::prepare(target, jobs, Some(EngineName::Sync)) {
+    match Worker::prepare(std::slice::from_ref(target), jobs, Some(EngineName::Sync)) {
         Err(LoadError::Unfit(words)) => words,
         Err(error) => panic!("another error: {error}"),
         Ok(_) => panic!("not refused"),
@@ -93,7 +93,7 @@ fn the_next_slice_discards_twice_the_last_drain() {
     let mut target = target(file.path());
     target.hold.ns = 30 * MS;
     let jobs = [buffered(Rw::RandRead)];
-    let mut worker = Worker::prepare(&target, &jobs, Some(EngineName::Sync)).unwrap();
+    let mut worker = Worker::prepare(&[target], &jobs, Some(EngineName::Sync)).unwrap();
     let first = worker.slice(&TIMED).unwrap();
     assert!(first.drain_ns > 0);
     let second = worker.slice(&TIMED).unwrap();
@@ -167,7 +167,7 @@ fn o_direct_works_where_the_file_system_has_it() {
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
         let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
-        let mut worker = match Worker::prepare(&target(&path), &[job], Some(engine)) {
+        let mut worker = match Worker::prepare(&[target(&path)], &[job], Some(engine)) {
             Ok(worker) => worker,
             Err(error) => {
                 let words = error.to_string();
@@ -250,7 +250,7 @@ fn a_hold_counts_as_latency_with_every_engine() {
         let mut target = target(file.path());
         target.hold = Hold { ns: 3 * MS, share_ppm: 0 };
         let job = Job { iodepth, ..buffered(Rw::RandRead) };
-        let mut worker = match Worker::prepare(&target, &[job], Some(engine)) {
+        let mut worker = match Worker::prepare(&[target.clone()], &[job], Some(engine)) {
             Ok(worker) => worker,
             Err(error) if error.to_string().contains("io_uring:") => {
                 println!("skipped: needs io_uring ({error})");
@@ -305,6 +305,126 @@ fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
     assert!(result.read.ios > 0 && result.errors == 0, "it can be asked again");
 }
 
+/// Two files and their targets.
+fn two(bytes: u64) -> ([tempfile::NamedTempFile; 2], [TargetSpec; 2]) {
+    let files = [file_of(bytes), file_of(bytes)];
+    let targets = [target(files[0].path()), target(files[1].path())];
+    (files, targets)
+}
+
+/// Prepared on several, or not where io_uring is lacking.
+fn on_all(targets: &[TargetSpec], jobs: &[Job], engine: EngineName) -> Option<Worker> {
+    match Worker::prepare(targets, jobs, Some(engine)) {
+        Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
+            println!("skipped: needs io_uring ({error})");
+            None
+        }
+        worker => Some(worker.unwrap()),
+    }
+}
+
+fn blocks_written(file: &tempfile::NamedTempFile) -> usize {
+    let data = std::fs::read(file.path()).unwrap();
+    data.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).count()
+}
+
+#[test]
+fn every_target_gets_every_job_and_an_equal_part_of_the_bytes() {
+    for (engine, threads) in [(EngineName::Sync, 8), (EngineName::Uring, 4)] {
+        let (files, targets) = two(512 * KIB);
+        let jobs = [Job { iodepth: 2, numjobs: 2, ..buffered(Rw::Write) }];
+        let Some(mut worker) = on_all(&targets, &jobs, engine) else {
+            continue;
+        };
+        assert_eq!(worker.threads(), threads, "{engine}: numjobs on each of two");
+        // 64 blocks on each, by two jobs that both begin at its first block.
+        let result = worker.slice(&SliceSpec { flush: true, ..by_bytes(512 * KIB) }).unwrap();
+        assert_eq!((result.write.ios, result.write.bytes, result.errors), (128, 512 * KIB, 0));
+        assert_eq!(result.write.latency.count(), 128);
+        assert!(result.flush_ns.is_some());
+        assert_eq!(files.each_ref().map(blocks_written), [32, 32], "{engine}");
+    }
+}
+
+#[test]
+fn bytes_that_do_not_divide_differ_by_a_block_between_targets() {
+    let (files, targets) = two(64 * KIB);
+    let mut worker = on_all(&targets, &[buffered(Rw::Write)], EngineName::Sync).unwrap();
+    let result = worker.slice(&by_bytes(28 * KIB)).unwrap();
+    assert_eq!(result.write.bytes, 28 * KIB);
+    assert_eq!(files.each_ref().map(blocks_written), [4, 3]);
+}
+
+#[test]
+fn a_timed_slice_reads_all_targets_in_one_window() {
+    let (files, targets) = two(64 * KIB);
+    let jobs = [Job { iodepth: 2, ..buffered(Rw::RandRead) }];
+    for engine in [EngineName::Sync, EngineName::Uring] {
+        let Some(mut worker) = on_all(&targets, &jobs, engine) else {
+            continue;
+        };
+        let result = worker.slice(&TIMED).unwrap();
+        assert_eq!((result.window_ns, result.errors), (20 * MS, 0));
+        assert_eq!(result.read.latency.count(), result.read.ios);
+        // What each gave shows when one of them gives nothing any more.
+        files[1].as_file().set_len(0).unwrap();
+        let half = worker.slice(&by_bytes(64 * KIB)).unwrap();
+        assert_eq!((half.read.ios, half.errors), (8, 8), "{engine}: half of 16 blocks fails");
+        let first = half.first_error.unwrap();
+        let named = format!("{}: short read: 0 of 4096 bytes", files[1].path().display());
+        assert!(first.starts_with(&named), "{first}");
+        std::fs::write(files[1].path(), vec![0; 64 << 10]).unwrap();
+    }
+}
+
+#[test]
+fn each_target_is_held_back_by_its_own_delay() {
+    let (_files, mut targets) = two(64 * KIB);
+    targets[1].hold.ns = 20 * MS;
+    let mut worker = on_all(&targets, &[buffered(Rw::RandRead)], EngineName::Sync).unwrap();
+    let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
+    // A hold that was released late gives back up to a quarter of the next one.
+    let long = |(bucket, _): &(u32, u64)| iotax_load::histogram::bounds(*bucket as usize).1 >= 15 * MS;
+    let held: u64 = result.read.latency.sparse().filter(long).map(|(_, count)| count).sum();
+    assert!(held >= 10, "{held} of {}", result.read.ios);
+    assert!(result.read.latency.min().unwrap() < 15 * MS, "the other is not held");
+    assert!(result.window_ns >= 10 * 15 * MS);
+}
+
+#[test]
+fn a_regions_end_is_that_of_each_target() {
+    let (files, mut targets) = two(64 * KIB);
+    targets[0].bytes = Some(16 * KIB);
+    let mut worker = on_all(&targets, &[buffered(Rw::Write)], EngineName::Sync).unwrap();
+    worker.slice(&by_bytes(64 * KIB)).unwrap();
+    assert_eq!(files.each_ref().map(blocks_written), [4, 8]);
+}
+
+#[test]
+fn one_member_that_does_not_fit_refuses_all() {
+    let (files, mut targets) = two(64 * KIB);
+    let refused = |targets: &[TargetSpec], job: Job| match Worker::prepare(targets, &[job], None) {
+        Err(LoadError::Unfit(words)) => words,
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("not refused"),
+    };
+    let second = files[1].path().display().to_string();
+    let large = Job { size: Some(64 * KIB), ..buffered(Rw::RandRead) };
+    targets[1].bytes = Some(32 * KIB);
+    let words = refused(&targets, large);
+    assert!(words.contains(&second) && words.contains("beyond the 32768 bytes"), "{words}");
+    targets[1].writable = false;
+    let words = refused(&targets, buffered(Rw::RandWrite));
+    assert!(words.contains(&second) && words.contains("not permitted"), "{words}");
+    let twice = [targets[0].clone(), targets[0].clone()];
+    let words = refused(&twice, buffered(Rw::RandRead));
+    assert!(words.contains("are the same file or device; hint: "), "{words}");
+    assert_eq!(refused(&[], buffered(Rw::RandRead)), "there is no target");
+    let many = Job { numjobs: 2500, ..buffered(Rw::RandRead) };
+    targets[1].bytes = None;
+    assert!(refused(&targets, many).contains("5000 threads"));
+}
+
 #[test]
 fn a_slice_of_no_length_is_refused() {
     let file = file_of(64 * KIB);
@@ -349,7 +469,7 @@ fn nothing_is_written_without_permission() {
 fn more_memory_than_there_is_is_refused() {
     let file = file_of(64 * KIB);
     let job = Job { bs: 64 * KIB, iodepth: 32_768, numjobs: 1000, ..buffered(Rw::RandRead) };
-    let prepared = Worker::prepare(&target(file.path()), &[job], Some(EngineName::Null));
+    let prepared = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Null));
     let words = prepared.err().expect("refused").to_string();
     assert!(words.contains("more than half of this machine's memory"), "{words}");
 }

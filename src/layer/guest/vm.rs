@@ -231,11 +231,12 @@ impl Layer for VirtualMachine {
         let name = context.instance("vm");
         let initrd = context.tag.run_dir.join(format!("{name}.initramfs"));
         let serial = format!("iotax-{name}");
+        let path = below.path(spec)?;
         let guest = guest_spec(spec, below, context, &parts, &name, &initrd, &serial)?;
         let build = BuildInitramfs { path: initrd, modules: parts.kernel.modules.clone() };
         context.add("write the guest's initramfs", Op::BuildInitramfs(build));
         let files = GuestFiles::new(&context.tag.run_dir, &name)?;
-        let spawn = spawn(&guest, &files, below)?;
+        let spawn = spawn(&guest, &files, path)?;
         context.guests.push(GuestPlan {
             place: name.clone(),
             files,
@@ -247,7 +248,7 @@ impl Layer for VirtualMachine {
         });
         context.add("start the guest", Op::Spawn(spawn));
         Ok(Exposed {
-            path: PathRef::Serial(serial),
+            paths: vec![PathRef::Serial(serial)],
             block: true,
             place: name,
             writable: context.writable,
@@ -256,7 +257,7 @@ impl Layer for VirtualMachine {
     }
 }
 
-fn spawn(guest: &GuestSpec, files: &GuestFiles, below: &Exposed) -> Result<Spawn> {
+fn spawn(guest: &GuestSpec, files: &GuestFiles, below: &PathRef) -> Result<Spawn> {
     let mut argv = vec![qemu::PROGRAM.to_owned()];
     for word in qemu::command_line(guest)? {
         argv.push(word.into_string().map_err(|word| anyhow!("{} is not UTF-8", word.to_string_lossy()))?);
@@ -264,7 +265,7 @@ fn spawn(guest: &GuestSpec, files: &GuestFiles, below: &Exposed) -> Result<Spawn
     Ok(Spawn {
         tag: guest_word(&argv)?,
         argv,
-        below: matches!(below.path, PathRef::Yield(_)).then(|| below.path.clone()),
+        below: matches!(below, PathRef::Yield(_)).then(|| below.clone()),
         log: files.stderr.clone(),
         makes: vec![files.qmp.clone(), files.port.clone()],
     })
@@ -285,7 +286,7 @@ fn guest_spec(
     initrd: &Path,
     serial: &str,
 ) -> Result<GuestSpec> {
-    let path = match &below.path {
+    let path = match below.path(spec)? {
         PathRef::Path(path) => path.clone(),
         _ => PathBuf::from(format!("/{BELOW}")),
     };

@@ -1,15 +1,15 @@
 //! What lies at the bottom of a stack: a file of ours, a block device, something on another
-//! host. Whether it may be written is the guard's question, asked before any plan is performed.
+//! host, or several of these. Whether it may be written is the guard's question, asked before any plan is performed.
 
 use super::{Exposed, PlanContext};
 use crate::scenario::Medium;
 use crate::step::op::{FillFile, MakeFile, Op};
 use crate::step::{HOST, PathRef, ssh_place};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
 use std::path::{Path, PathBuf};
 
-/// What the bottom of a stack is on this machine, found out before planning.
+/// What a medium at the bottom of a stack is on this machine, found out before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Bytes of data.
@@ -20,27 +20,51 @@ pub struct Found {
     pub exists: bool,
 }
 
-/// Plans the bottom; `sibling` numbers equal files that serve one stack each.
+/// Plans the bottom, of which `found` tells member by member; `sibling` numbers equal files that serve one
+/// stack each. Several members offer what the smallest of them does.
 ///
 /// # Errors
-/// When the medium is of a kind that no layer here joins.
+/// When there is no member, or nothing is known of one.
 pub fn plan(
     medium: &Medium,
+    found: &[Found],
+    sibling: Option<usize>,
+    context: &mut PlanContext,
+) -> Result<Exposed> {
+    let members = medium.members();
+    ensure!(members.len() == found.len(), "{} was not looked at as a whole", medium.text());
+    let planned =
+        members.iter().zip(found).map(|(member, found)| plan_member(member, found, sibling, context));
+    let mut all = planned.collect::<Result<Vec<_>>>()?.into_iter();
+    let first = all.next().with_context(|| format!("{} has no member", medium.text()))?;
+    Ok(all.fold(first, beside))
+}
+
+/// Plans one medium, or one of several; see [`plan`].
+///
+/// # Errors
+/// When it is a list itself.
+pub fn plan_member(
+    member: &Medium,
     found: &Found,
     sibling: Option<usize>,
     context: &mut PlanContext,
 ) -> Result<Exposed> {
-    match medium {
+    match member {
         Medium::File { path, keep, .. } => Ok(plan_file(&sibling_path(path, sibling), *keep, found, context)),
         Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),
         Medium::Remote { host, path, .. } => {
             Ok(exposed(path.clone(), found, &ssh_place(host), context.writable))
         }
-        Medium::Many { members } => bail!(
-            "nothing here joins {} devices into one; hint: name one device, and compare several as stacks of their own",
-            members.len()
-        ),
+        Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }
+}
+
+fn beside(mut all: Exposed, one: Exposed) -> Exposed {
+    all.paths.extend(one.paths);
+    all.bytes = all.bytes.min(one.bytes);
+    all.block &= one.block;
+    all
 }
 
 fn plan_file(path: &Path, keep: bool, found: &Found, context: &mut PlanContext) -> Exposed {
@@ -56,7 +80,7 @@ fn plan_file(path: &Path, keep: bool, found: &Found, context: &mut PlanContext) 
 
 fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed {
     Exposed {
-        path: PathRef::Path(path),
+        paths: vec![PathRef::Path(path)],
         bytes: found.bytes,
         block: found.block,
         place: place.to_owned(),

@@ -56,13 +56,14 @@ impl Layer for FileSystem {
             show_bytes(LEAST_BYTES),
             show_bytes(below.bytes)
         );
+        let device = below.path(spec)?;
         let name = context.instance("fs");
         let directory = context.tag.run_dir.join(&name);
         let label = label_of(&context.tag.run_id);
-        let make = MakeFilesystem { kind: kind.into(), device: below.path.clone(), label };
+        let make = MakeFilesystem { kind: kind.into(), device: device.clone(), label };
         context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
         context.add("make the mount point", Op::MakeDirectory(MakeDirectory { path: directory.clone() }));
-        let mount = Mount { device: below.path.clone(), directory: directory.clone(), kind: kind.into() };
+        let mount = Mount { device: device.clone(), directory: directory.clone(), kind: kind.into() };
         context.add("mount the file system", Op::Mount(mount));
         let bytes = file_bytes(below.bytes);
         let path = directory.join("iotax.data");
@@ -71,7 +72,7 @@ impl Layer for FileSystem {
         let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.data_seed(&path) };
         context.add("fill the file on it", Op::FillFile(fill));
         Ok(Exposed {
-            path: PathRef::Path(path),
+            paths: vec![PathRef::Path(path)],
             bytes,
             block: false,
             writable: context.writable,

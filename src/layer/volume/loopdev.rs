@@ -30,12 +30,17 @@ impl Layer for Loop {
             below.place
         );
         let attach = AttachLoop {
-            backing: below.path.clone(),
+            backing: below.path(spec)?.clone(),
             bytes: below.bytes,
             direct_io: flag(spec, "direct-io"),
             read_only: !context.writable,
         };
         let step = context.add("attach a loop device", Op::AttachLoop(attach));
-        Ok(Exposed { path: PathRef::Yield(step), block: true, writable: context.writable, ..below.clone() })
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            block: true,
+            writable: context.writable,
+            ..below.clone()
+        })
     }
 }

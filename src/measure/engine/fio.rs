@@ -1,4 +1,5 @@
-//! The installed fio as an engine: one fio run a slice, its JSON+ read into our histograms.
+//! The installed fio as an engine: one fio run a slice, its JSON+ read into our histograms. Several targets are
+//! a section each for every job: `filename=a:b` would spread one job's I/Os over them.
 //!
 //! What is known less well than with our own engine: fio gives its window in whole milliseconds (hence
 //! `shortest_slice_ns`); it does not tell completions outside the window or the time to drain (0 in the
@@ -32,7 +33,7 @@ pub(super) static KIND: Kind = Kind {
     // It knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
-    prepare: |target, jobs, _| Ok(Box::new(Fio::prepare(target, jobs)?)),
+    prepare: |targets, jobs, _| Ok(Box::new(Fio::prepare(targets, jobs)?)),
 };
 
 /// fio starts in a third of a second; a trial that takes longer than this hangs.
@@ -40,36 +41,35 @@ const TRIAL_LIMIT: Duration = Duration::from_secs(20);
 /// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
 const BEFORE_HOST: Duration = Duration::from_secs(20);
 
-/// A target and jobs.
+/// Targets and their jobs.
 pub struct Fio {
     version: String,
     why: String,
     ioengine: &'static str,
+    members: Vec<Member>,
+    slices: u64,
+}
+
+/// A target, and the jobs as they fit it.
+struct Member {
     target: TargetSpec,
     /// As written into the job file.
     filename: Filename,
     jobs: Vec<Job>,
-    slices: u64,
 }
 
 impl Fio {
-    /// Checks fio, the target and the jobs; a trial read shows whether fio can use io_uring here.
+    /// Checks fio, the targets and the jobs; a trial read of each shows whether fio can use io_uring here.
     ///
     /// # Errors
-    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] for jobs that do not fit.
-    pub fn prepare(target: &TargetSpec, jobs: &[Job]) -> Result<Fio, EngineError> {
+    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs that do not fit.
+    pub fn prepare(targets: &[TargetSpec], jobs: &[Job]) -> Result<Fio, EngineError> {
         let version = version()?;
-        let jobs = fitted(target, jobs)?;
-        let filename = Filename::of(&target.path)?;
-        let mut fio = Fio {
-            version,
-            why: String::new(),
-            ioengine: "psync",
-            target: target.clone(),
-            filename,
-            jobs,
-            slices: 0,
-        };
+        if targets.is_empty() {
+            return Err(EngineError::Unfit("no target to run on".into()));
+        }
+        let members = targets.iter().map(|target| Member::of(target, jobs)).collect::<Result<_, _>>()?;
+        let mut fio = Fio { version, why: String::new(), ioengine: "psync", members, slices: 0 };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
         Ok(fio)
     }
@@ -81,7 +81,6 @@ impl Fio {
             let _ = writeln!(text, "{key}={value}");
         };
         line("ioengine", &self.ioengine);
-        line("filename", &self.filename.text);
         // fio must never make or grow a file: only what the guard has seen is touched.
         line("allow_file_create", &0);
         line("thread", &1);
@@ -94,17 +93,23 @@ impl Fio {
             line("runtime", &format_args!("{}ms", ns.div_ceil(1_000_000)));
             line("ramp_time", &format_args!("{}ms", spec.min_discard_ns.div_ceil(1_000_000)));
         }
-        for (number, job) in self.jobs.iter().enumerate() {
-            text += &self.section(number, job, spec);
+        for (number, (member, job)) in self.jobs().enumerate() {
+            text += &self.section(number, member, job, spec);
         }
         text
     }
 
-    fn section(&self, number: usize, job: &Job, spec: &SliceSpec) -> String {
+    /// Every job of every member.
+    fn jobs(&self) -> impl Iterator<Item = (&Member, &Job)> {
+        self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
+    }
+
+    fn section(&self, number: usize, member: &Member, job: &Job, spec: &SliceSpec) -> String {
         let mut text = format!("[job{number}]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
+        line("filename", &member.filename.text);
         line("rw", &job.rw.word());
         line("rwmixread", &job.rwmixread);
         line("bs", &job.bs);
@@ -138,31 +143,32 @@ impl Fio {
         text
     }
 
-    /// Each thread's share of a byte-bound slice, in whole blocks.
+    /// Each thread's share of a byte-bound slice, in whole blocks; the same on every member.
     fn share_of(&self, bytes: u64, job: &Job) -> u64 {
-        let threads: u64 = self.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
+        let threads: u64 = self.jobs().map(|(_, job)| u64::from(job.numjobs)).sum();
         bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
     }
 
     fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
-        if self.jobs.iter().all(|job| job.iodepth == 1) {
+        if self.jobs().all(|(_, job)| job.iodepth == 1) {
             return Ok(("psync", "named by the user; fio's psync at depth 1".into()));
         }
-        match self.trial("io_uring") {
+        let on_all = |ioengine| self.members.iter().try_for_each(|member| self.trial(ioengine, member));
+        match on_all("io_uring") {
             Ok(()) => Ok(("io_uring", "named by the user; fio's io_uring works here".into())),
             Err(_) => {
-                self.trial("libaio")?;
+                on_all("libaio")?;
                 Ok(("libaio", "named by the user; fio's libaio, as its io_uring does not work here".into()))
             }
         }
     }
 
     /// One read of one block, with fio's own protection against writing.
-    fn trial(&self, ioengine: &str) -> Result<(), EngineError> {
-        let (bs, direct) = self.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
+    fn trial(&self, ioengine: &str, member: &Member) -> Result<(), EngineError> {
+        let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
         let text = format!(
             "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
-            self.filename.text,
+            member.filename.text,
             u8::from(direct)
         );
         self.run(&text, true, TRIAL_LIMIT).map(|_| ())
@@ -188,12 +194,34 @@ impl Fio {
         }
     }
 
+    /// All members at once, until the last is flushed.
     fn flush(&self) -> Result<u64, EngineError> {
-        let path = &self.target.path;
-        let file = File::options().write(true).open(path).map_err(|source| system("open", path, source))?;
+        let files = self.members.iter().map(Member::open_to_flush).collect::<Result<Vec<_>, _>>()?;
         let start = Instant::now();
-        file.sync_all().map_err(|source| system("fsync", path, source))?;
-        Ok(start.elapsed().as_nanos() as u64)
+        let flushed: Vec<_> = std::thread::scope(|scope| {
+            let flushes: Vec<_> = files.iter().map(|file| scope.spawn(|| file.sync_all())).collect();
+            let ended = |flush: std::thread::ScopedJoinHandle<_>| {
+                flush.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread stopped")))
+            };
+            flushes.into_iter().map(ended).collect()
+        });
+        let took_ns = start.elapsed().as_nanos() as u64;
+        for (member, flushed) in self.members.iter().zip(flushed) {
+            flushed.map_err(|source| system("fsync", &member.target.path, source))?;
+        }
+        Ok(took_ns)
+    }
+}
+
+impl Member {
+    fn of(target: &TargetSpec, jobs: &[Job]) -> Result<Member, EngineError> {
+        let jobs = fitted(target, jobs)?;
+        Ok(Member { target: target.clone(), filename: Filename::of(&target.path)?, jobs })
+    }
+
+    fn open_to_flush(&self) -> Result<File, EngineError> {
+        let path = &self.target.path;
+        File::options().write(true).open(path).map_err(|source| system("open", path, source))
     }
 }
 
@@ -207,7 +235,7 @@ impl LoadEngine for Fio {
     }
 
     fn command(&self) -> Option<Vec<String>> {
-        let mut words = command_line(!self.target.writable);
+        let mut words = command_line(!self.members.iter().any(|member| member.target.writable));
         // The job comes on standard input: its text is part of the command.
         let spec = SliceSpec { bound: Bound::Time { ns: 1_000_000_000 }, min_discard_ns: 0, flush: false };
         words.push(format!("# standard input of a 1 s slice:\n{}", self.job_file(&spec)));
@@ -218,7 +246,7 @@ impl LoadEngine for Fio {
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
         let limit = limit_of(spec);
-        let writes = self.jobs.iter().any(|job| job.rw.writes());
+        let writes = self.jobs().any(|(_, job)| job.rw.writes());
         let report = self.run(&self.job_file(spec), !writes, limit)?;
         let mut result = convert(&report)?;
         if matches!(spec.bound, Bound::Time { .. }) {
@@ -226,7 +254,7 @@ impl LoadEngine for Fio {
         }
         // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended: what
         // the kernel wrote back in between (tens of milliseconds) is missing from it.
-        if spec.flush || self.jobs.iter().any(|job| job.end_fsync) {
+        if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
             result.flush_ns = Some(self.flush()?);
         }
         Ok(result)
@@ -496,204 +524,5 @@ fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineEr
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use iotax_load::{Hold, Rw};
-    use std::path::PathBuf;
-
-    fn target(path: &Path, writable: bool) -> TargetSpec {
-        TargetSpec { path: path.to_owned(), bytes: None, writable, hold: Hold::default() }
-    }
-
-    fn file_of(bytes: usize, name: &str) -> (tempfile::TempDir, PathBuf) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(name);
-        std::fs::write(&path, vec![0xA5; bytes]).unwrap();
-        (dir, path)
-    }
-
-    fn without_fio() -> bool {
-        if version().is_err() {
-            println!("skipped: needs fio");
-        }
-        version().is_err()
-    }
-
-    fn time(ms: u64) -> SliceSpec {
-        SliceSpec { bound: Bound::Time { ns: ms * 1_000_000 }, min_discard_ns: 30_000_000, flush: false }
-    }
-
-    #[test]
-    fn the_real_fio_reads_a_slice() {
-        if without_fio() {
-            return;
-        }
-        let (_dir, path) = file_of(4 << 20, "with space:and$dollar");
-        let jobs = [Job::default(), Job { iodepth: 8, numjobs: 2, bs: 16384, ..Job::default() }];
-        let mut fio = Fio::prepare(&target(&path, false), &jobs).unwrap();
-        assert!(fio.name().starts_with("fio 3."), "{}", fio.name());
-        let result = fio.slice(&time(200)).unwrap();
-        assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
-        assert!(result.read.ios > 100 && result.read.bytes > result.read.ios * 4096, "{result:?}");
-        // fio counts what is in flight when its ramp ends on one side only: 1 + 8 * 2 at most.
-        assert!(result.read.latency.count().abs_diff(result.read.ios) <= 17, "{result:?}");
-        assert_eq!((result.write.ios, result.errors, result.flush_ns), (0, 0, None));
-        assert!(result.cpu_system_ns > 0 && result.discarded_ns == 30_000_000);
-        let end = result.window_start_ns + result.window_ns;
-        assert!(end <= monotonic_ns() && monotonic_ns() - end < 20_000_000_000);
-        let words = fio.command().unwrap();
-        assert!(words.iter().any(|word| word == "--readonly"), "{words:?}");
-        assert_eq!(std::fs::read(&path).unwrap(), vec![0xA5; 4 << 20], "a reading job changed the file");
-    }
-
-    #[test]
-    fn the_real_fio_writes_within_its_region_and_flushes() {
-        if without_fio() {
-            return;
-        }
-        // A name that fio would split: it writes through a descriptor of ours.
-        let (_dir, path) = file_of(3 << 20, "x:y");
-        let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
-        let job = Job {
-            rw: Rw::RandWrite,
-            iodepth: 4,
-            numjobs: 2,
-            offset: 1 << 20,
-            fdatasync: 16,
-            ..Job::default()
-        };
-        let mut fio = Fio::prepare(&bounded, &[job]).unwrap();
-        let spec = SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true };
-        let result = fio.slice(&spec).unwrap();
-        assert_eq!((result.write.bytes, result.write.latency.count()), (2 << 20, 512));
-        assert!(result.sync_latency.count() >= 16, "{}", result.sync_latency.count());
-        assert!(result.flush_ns.is_some());
-        let after = std::fs::read(&path).unwrap();
-        assert_eq!(after.len(), 3 << 20);
-        let touched = |range: std::ops::Range<usize>| after[range].iter().any(|byte| *byte != 0xA5);
-        assert!(!touched(0..1 << 20) && touched(1 << 20..2 << 20) && !touched(2 << 20..3 << 20));
-    }
-
-    #[test]
-    fn slices_draw_different_offsets() {
-        if without_fio() {
-            return;
-        }
-        let (_dir, path) = file_of(1 << 20, "x");
-        let mut fio = Fio::prepare(&target(&path, false), &[Job::default()]).unwrap();
-        let first = fio.job_file(&time(50));
-        fio.slice(&time(50)).unwrap();
-        assert_ne!(first, fio.job_file(&time(50)));
-    }
-
-    #[test]
-    fn fio_words_come_through_when_it_fails() {
-        if without_fio() {
-            return;
-        }
-        let (_dir, path) = file_of(1 << 20, "x");
-        let mut fio = Fio::prepare(&target(&path, false), &[Job::default()]).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        let error = fio.slice(&time(50)).unwrap_err();
-        assert!(
-            matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")),
-            "{error}"
-        );
-        assert!(!path.exists(), "fio made the file");
-    }
-
-    #[test]
-    fn fio_is_ended_before_the_host_gives_up() {
-        let bytes = SliceSpec { bound: Bound::Bytes { bytes: 1 << 30 }, ..time(0) };
-        for spec in [time(1_000), time(60_000), bytes] {
-            let (limit, host) = (limit_of(&spec), slice_limit(spec.bound));
-            assert!(limit < host && limit > Duration::from_secs(60), "{spec:?}: {limit:?} of {host:?}");
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused_before_fio_runs() {
-        let (_dir, path) = file_of(1 << 20, "x");
-        let refused = |job: Job, target: &TargetSpec| {
-            let error = fitted(target, &[job]).unwrap_err();
-            assert_eq!(error.code(), crate::exit::BAD_INPUT);
-            error.to_string()
-        };
-        let plain = target(&path, false);
-        assert!(
-            refused(Job { size: Some(2 << 20), ..Job::default() }, &plain).contains("wants 2097152 bytes")
-        );
-        assert!(refused(Job { offset: 1 << 20, ..Job::default() }, &plain).contains("has 1048576 bytes"));
-        assert!(refused(Job { rw: Rw::RandRw, ..Job::default() }, &plain).contains("not permitted"));
-        assert!(refused(Job { bs: 0, ..Job::default() }, &plain).contains("at least 1"));
-        let held = TargetSpec { hold: Hold { ns: 5, share_ppm: 0 }, ..plain };
-        assert!(refused(Job::default(), &held).contains("cannot hold"));
-        assert!(
-            refused(Job::default(), &target(Path::new("/nonexistent/x"), false))
-                .contains("cannot open /nonexistent/x")
-        );
-    }
-
-    #[test]
-    fn its_absence_names_the_command() {
-        let error = EngineError::Missing(missing());
-        assert_eq!(error.code(), crate::exit::UNMET_NEED);
-        assert!(error.to_string().contains("apt-get install fio"), "{error}");
-    }
-
-    #[test]
-    fn errors_of_io_are_counted_and_garbage_is_refused() {
-        let side = r#"{"io_bytes":4096,"total_ios":1,"runtime":100,"lat_ns":{"bins":{"1016":1}}}"#;
-        let text = |err: u32| {
-            format!(
-                r#"fio: some warning
-            {{"timestamp_ms":1,"jobs":[{{"read":{side},"write":{side},"sync":{{"lat_ns":{{}}}},"job_runtime":100,"usr_cpu":50.0,"sys_cpu":25.0,"total_err":{err},"first_error":{}}}]}} trailing"#,
-                if err > 0 { 5 } else { 0 }
-            )
-        };
-        let result = convert(&parse(&text(3)).unwrap()).unwrap();
-        assert_eq!(
-            (result.errors, result.window_ns, result.cpu_user_ns, result.cpu_system_ns),
-            (3, 100_000_000, 50_000_000, 25_000_000)
-        );
-        assert!(result.first_error.unwrap().contains("Input/output error"));
-        assert_eq!(result.read.latency.count(), 1);
-        assert_eq!(convert(&parse(&text(0)).unwrap()).unwrap().first_error, None);
-        for garbage in ["", "{", "fio: died", r#"{"jobs":[]}"#, r#"{"timestamp_ms":1,"jobs":[]}"#] {
-            assert!(parse(garbage).is_err(), "{garbage}");
-        }
-        let nameless = text(0).replace("1016", "x");
-        assert!(convert(&parse(&nameless).unwrap()).is_err());
-    }
-
-    #[test]
-    fn a_hanging_fio_is_killed() {
-        let child =
-            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let start = Instant::now();
-        let error = wait_within(child, Duration::from_millis(100)).unwrap_err();
-        assert!(error.to_string().contains("killed after"), "{error}");
-        assert!(start.elapsed() < Duration::from_secs(10));
-    }
-
-    /// fio's bucket of a value: 64 a doubling, named by its middle.
-    fn fio_middle(ns: u64) -> u64 {
-        if ns < 128 {
-            return ns;
-        }
-        let shift = 63 - ns.leading_zeros() as u64 - 6;
-        (ns >> shift << shift) + (1 << shift) / 2
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn a_latency_is_off_by_less_than_the_stated_bound(ns in 1u64..17_000_000_000) {
-            let mut histogram = Histogram::new();
-            histogram.record(fio_middle(ns));
-            let (low, high) = (histogram.min().unwrap() as f64, histogram.max().unwrap() as f64);
-            let truth = ns as f64;
-            proptest::prop_assert!((low - truth).abs() / truth < 0.016, "{} {}", low, truth);
-            proptest::prop_assert!((high - truth).abs() / truth < 0.016, "{} {}", high, truth);
-        }
-    }
-}
+#[path = "fio_tests.rs"]
+mod tests;

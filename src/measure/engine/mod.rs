@@ -1,5 +1,5 @@
 //! The family of load engines: our own workers, and the installed fio. An engine is prepared once on a
-//! target and then runs slices; what it does not know it does not make up.
+//! target, or on several at once, and then runs slices; what it does not know it does not make up.
 
 pub mod fio;
 pub mod native;
@@ -29,8 +29,8 @@ pub trait LoadEngine {
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
 }
 
-/// Makes an engine ready on a target.
-type Prepare = fn(&TargetSpec, &[Job], Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError>;
+/// Makes an engine ready on a target, or on several that get every job at once.
+type Prepare = fn(&[TargetSpec], &[Job], Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError>;
 
 /// A member of the family.
 pub struct Kind {
@@ -104,11 +104,11 @@ impl From<EngineError> for Failed {
 /// # Errors
 /// What does not fit, is missing, or was refused.
 pub fn prepare(
-    target: &TargetSpec,
+    targets: &[TargetSpec],
     jobs: &[Job],
     engine: Option<Engine>,
 ) -> Result<Box<dyn LoadEngine>, EngineError> {
-    (kind_of(engine).prepare)(target, jobs, engine)
+    (kind_of(engine).prepare)(targets, jobs, engine)
 }
 
 /// The member that answers to a word, or to none.

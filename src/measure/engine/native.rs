@@ -15,7 +15,7 @@ pub(super) static KIND: Kind = Kind {
 pub struct Native(Worker);
 
 fn prepare(
-    target: &TargetSpec,
+    targets: &[TargetSpec],
     jobs: &[Job],
     engine: Option<Engine>,
 ) -> Result<Box<dyn LoadEngine>, EngineError> {
@@ -23,7 +23,7 @@ fn prepare(
         Some(Engine::Native(name)) => Some(name),
         Some(Engine::Fio) | None => None,
     };
-    Ok(Box::new(Native(Worker::prepare(target, jobs, named)?)))
+    Ok(Box::new(Native(Worker::prepare(targets, jobs, named)?)))
 }
 
 impl LoadEngine for Native {

@@ -47,7 +47,7 @@ pub trait Handler {
     /// # Errors
     /// What failed.
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    /// The guard's last look, just before a worker that writes is prepared.
+    /// The guard's last look at a target, just before a worker that writes is prepared.
     ///
     /// # Errors
     /// Why the target must not be written.
@@ -73,11 +73,11 @@ pub trait Handler {
     /// Why the job cannot run there.
     fn prepare(
         &mut self,
-        target: &TargetSpec,
+        targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
     ) -> Result<Box<dyn LoadEngine>> {
-        Ok(engine::prepare(target, jobs, engine).map_err(Failed::from)?)
+        Ok(engine::prepare(targets, jobs, engine).map_err(Failed::from)?)
     }
 }
 
@@ -146,8 +146,8 @@ impl Agent<'_> {
             Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
             Request::Clock => Response::Clock { monotonic_ns: monotonic_ns() },
-            Request::Prepare { worker, target, jobs, engine } => {
-                self.prepare(worker, &target, &jobs, engine)?
+            Request::Prepare { worker, targets, jobs, engine } => {
+                self.prepare(worker, &targets, &jobs, engine)?
             }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
@@ -179,7 +179,7 @@ impl Agent<'_> {
     fn prepare(
         &mut self,
         number: u32,
-        target: &TargetSpec,
+        targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
     ) -> Result<Response> {
@@ -187,9 +187,9 @@ impl Agent<'_> {
             return Err(Failed::input(format!("worker {number} exists already")).into());
         }
         if jobs.iter().any(|job| job.rw.writes()) {
-            self.handler.permit(target)?;
+            targets.iter().try_for_each(|target| self.handler.permit(target))?;
         }
-        let worker = self.handler.prepare(target, jobs, engine)?;
+        let worker = self.handler.prepare(targets, jobs, engine)?;
         let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
         Ok(Response::Prepared(prepared))

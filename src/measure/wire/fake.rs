@@ -19,6 +19,8 @@ use std::time::Duration;
 pub(super) struct FakeHandler {
     /// Workers alive.
     pub alive: Arc<AtomicUsize>,
+    /// Targets that were permitted.
+    pub permitted: Arc<AtomicUsize>,
 }
 
 /// A worker that counts itself and reports its window as asked for.
@@ -82,7 +84,11 @@ impl Handler for FakeHandler {
     }
 
     fn permit(&mut self, target: &TargetSpec) -> Result<()> {
-        if target.writable { Ok(()) } else { bail!(Failed::input("no consent for it")) }
+        if !target.writable {
+            bail!(Failed::input("no consent for it"));
+        }
+        self.permitted.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
@@ -99,7 +105,7 @@ impl Handler for FakeHandler {
 
     fn prepare(
         &mut self,
-        _target: &TargetSpec,
+        _targets: &[TargetSpec],
         _jobs: &[Job],
         _engine: Option<Engine>,
     ) -> Result<Box<dyn LoadEngine>> {

@@ -10,7 +10,7 @@ pub const NOISE_LIMIT: usize = 64 << 10;
 /// First bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"IOTX";
 /// Version of the protocol.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 /// Longest JSON of a frame.
 pub const JSON_LIMIT: u32 = 4 << 20;
 /// Longest blob of a frame.
@@ -278,7 +278,7 @@ mod tests {
             read(&mut bytes.as_slice()).unwrap_err()
         };
         assert!(matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX")));
-        assert!(matches!(with(4, 9), FrameError::Version { theirs: 9, ours: 1 }));
+        assert!(matches!(with(4, 9), FrameError::Version { theirs: 9, ours: PROTOCOL }));
         assert!(matches!(with(6, 9), FrameError::Crc));
         assert!(matches!(with(11, 9), FrameError::TooLarge { part: "json", .. }));
         assert!(matches!(with(15, 9), FrameError::TooLarge { part: "blob", .. }));

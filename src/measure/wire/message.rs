@@ -33,8 +33,8 @@ pub enum Request {
     Prepare {
         /// Its number, chosen by the host.
         worker: u32,
-        /// What it works on.
-        target: TargetSpec,
+        /// What it works on: at least one; several get every job at once.
+        targets: Vec<TargetSpec>,
         /// What it issues.
         jobs: Vec<Job>,
         /// By which engine; `None` chooses.

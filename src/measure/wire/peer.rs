@@ -220,19 +220,19 @@ impl Peer {
         Ok(self.call_with_blob(request, limit)?.0)
     }
 
-    /// Prepares a worker.
+    /// Prepares a worker on one target, or on several at once.
     ///
     /// # Errors
     /// As [`Peer::call`].
     pub fn prepare(
         &mut self,
         worker: u32,
-        target: &TargetSpec,
+        targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
         limit: Duration,
     ) -> Result<Prepared, WireError> {
-        let request = Request::Prepare { worker, target: target.clone(), jobs: jobs.to_vec(), engine };
+        let request = Request::Prepare { worker, targets: targets.to_vec(), jobs: jobs.to_vec(), engine };
         match self.call(request, limit)? {
             Response::Prepared(prepared) => Ok(prepared),
             other => Err(self.unexpected("prepare", &other)),
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(peer.hello("r1", QUICK_LIMIT).unwrap().pid, std::process::id());
         for worker in [1, 2, 70] {
             let prepared =
-                peer.prepare(worker, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+                peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
             assert_eq!(prepared.engine, "fake");
         }
         assert_eq!(alive.load(Ordering::SeqCst), 3);
@@ -499,7 +499,7 @@ mod tests {
         let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
         assert!(again.to_string().contains("there is no worker 2"), "{again}");
         let doubled = peer
-            .prepare(1, &target(false), &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT)
+            .prepare(1, &[target(false)], &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT)
             .unwrap_err();
         assert!(doubled.to_string().contains("worker 1 exists already"), "{doubled}");
         peer.bye().unwrap();
@@ -511,7 +511,7 @@ mod tests {
         let handler = FakeHandler::default();
         let alive = handler.alive.clone();
         let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
-        peer.prepare(1, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+        peer.prepare(1, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
         drop(peer);
         let deadline = Instant::now() + Duration::from_secs(5);
         while alive.load(Ordering::SeqCst) > 0 {
@@ -524,9 +524,26 @@ mod tests {
     fn a_writing_job_is_permitted_first() {
         let mut peer = fake_peer();
         let jobs = [Job { rw: Rw::Write, ..Job::default() }];
-        let refused = peer.prepare(1, &target(false), &jobs, None, QUICK_LIMIT).unwrap_err();
+        let refused = peer.prepare(1, &[target(false)], &jobs, None, QUICK_LIMIT).unwrap_err();
         assert_eq!((refused.code, refused.to_string().as_str()), (2, "here: no consent for it"));
-        peer.prepare(1, &target(true), &jobs, None, QUICK_LIMIT).unwrap();
+        peer.prepare(1, &[target(true)], &jobs, None, QUICK_LIMIT).unwrap();
+    }
+
+    #[test]
+    fn one_member_without_consent_refuses_all_before_a_worker_is_made() {
+        let handler = FakeHandler::default();
+        let (alive, permitted) = (handler.alive.clone(), handler.permitted.clone());
+        let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
+        let jobs = [Job { rw: Rw::Write, ..Job::default() }];
+        let asked = |peer: &mut Peer, writable: [bool; 3]| {
+            peer.prepare(1, &writable.map(target), &jobs, None, QUICK_LIMIT).map(drop)
+        };
+        let refused = asked(&mut peer, [true, true, false]).unwrap_err();
+        assert_eq!((refused.code, refused.to_string().as_str()), (2, "here: no consent for it"));
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+        permitted.store(0, Ordering::SeqCst);
+        asked(&mut peer, [true; 3]).unwrap();
+        assert_eq!((permitted.load(Ordering::SeqCst), alive.load(Ordering::SeqCst)), (3, 1));
     }
 
     #[test]
@@ -638,7 +655,8 @@ mod tests {
         let mut other = answer(1, Kind::Response, &Response::Bye);
         other[4] = 7;
         let version = after_preamble(&other);
-        assert!(version.to_string().contains("speaks wire protocol 7, this iotax speaks 1"), "{version}");
+        let words = format!("speaks wire protocol 7, this iotax speaks {PROTOCOL}");
+        assert!(version.to_string().contains(&words), "{version}");
         let wrong_number = after_preamble(&answer(5, Kind::Response, &Response::Bye));
         assert!(wrong_number.to_string().contains("bears number 5, expected was 1"), "{wrong_number}");
         let wrong_kind = after_preamble(&answer(1, Kind::Response, &Response::Bye));
@@ -650,10 +668,13 @@ mod tests {
     #[test]
     fn a_peer_of_another_protocol_is_refused_by_the_agent() {
         let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
-        let hello = Request::Hello { protocol: 2, iotax: "9.9".into(), run_id: "r".into() };
+        let hello = Request::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
         let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
         assert!(
-            refused.to_string().contains("(iotax 9.9) speaks wire protocol 2, this agent 1"),
+            refused.to_string().contains(&format!(
+                "(iotax 9.9) speaks wire protocol {}, this agent {PROTOCOL}",
+                PROTOCOL + 1
+            )),
             "{refused}"
         );
     }

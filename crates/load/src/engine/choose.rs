@@ -1,10 +1,11 @@
-//! Which engine, by what jobs, kernel and target do, and the clause that says why. A named
+//! Which engine, by what jobs, kernel and targets do, and the clause that says why. A named
 //! engine is respected; where it cannot reach a job's depth in one thread, more threads do.
 
 use super::uring::Uring;
 use super::{Chosen, Engine, EngineName, Io, Op};
 use crate::offsets::Region;
-use crate::{Job, clock};
+use crate::target::Target;
+use crate::{Job, LoadError, clock};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -18,19 +19,21 @@ const PROBE_NS: u64 = 10_000_000_000;
 /// The name of the initial pid namespace, fixed by the kernel.
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
-/// One job's view of the target, for trying it.
+/// A job's file and region on a target.
 pub(crate) struct Trial<'a> {
     pub(crate) job: &'a Job,
-    pub(crate) file: &'a File,
+    pub(crate) target: &'a Target,
+    pub(crate) file: File,
     pub(crate) region: Region,
 }
 
-/// Chooses, or explains what was named.
+/// Chooses one engine for all, or explains what was named. `trials` are job by job, of each on
+/// every target.
 ///
 /// # Errors
 /// When a probe read fails or does not come back.
-pub(crate) fn choose(named: Option<EngineName>, trials: &[Trial]) -> io::Result<Chosen> {
-    let jobs: Vec<&Job> = trials.iter().map(|trial| trial.job).collect();
+pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<Trial>]) -> Result<Chosen, LoadError> {
+    let jobs: Vec<&Job> = trials.iter().flatten().map(|trial| trial.job).collect();
     let (name, why) = match named {
         Some(name) => (name, "named by the user".to_string()),
         None if jobs.iter().all(|job| job.iodepth == 1) => {
@@ -58,15 +61,14 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// io_uring, if every job that is deeper than 1 gets on with it.
-fn by_trial(trials: &[Trial]) -> io::Result<(EngineName, String)> {
-    for trial in trials.iter().filter(|trial| trial.job.iodepth > 1) {
-        let against = match try_uring(trial)? {
-            Tried::Inline => continue,
-            Tried::Punted => "io_uring hands this target's reads to worker threads".to_string(),
-            Tried::Refused(error) => format!("io_uring is refused here ({error})"),
-        };
-        return Ok((EngineName::Sync, against));
+/// io_uring, if every job that is deeper than 1 gets on with it on every target.
+fn by_trial(trials: &[Vec<Trial>]) -> Result<(EngineName, String), LoadError> {
+    let several = trials.iter().any(|on_targets| on_targets.len() > 1);
+    for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
+        let tried = try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
+        if let Some(against) = tried.against(trial, several) {
+            return Ok((EngineName::Sync, against));
+        }
     }
     let why = format!("io_uring works here, and {PROBES} probe reads needed no worker thread");
     Ok((EngineName::Uring, why))
@@ -77,6 +79,20 @@ enum Tried {
     Inline,
     Punted,
     Refused(io::Error),
+}
+
+impl Tried {
+    /// What speaks against it; among several targets, with the name of the one.
+    fn against(self, trial: &Trial, named: bool) -> Option<String> {
+        match self {
+            Tried::Inline => None,
+            Tried::Punted if named => {
+                Some(format!("io_uring hands reads of {} to worker threads", trial.target.path().display()))
+            }
+            Tried::Punted => Some("io_uring hands this target's reads to worker threads".to_string()),
+            Tried::Refused(error) => Some(format!("io_uring is refused here ({error})")),
+        }
+    }
 }
 
 /// Tries in a thread of its own: the worker threads that a punting target makes belong to the
@@ -153,20 +169,28 @@ fn punting_threads() -> HashSet<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Hold, TargetSpec};
     use std::path::Path;
 
     fn job(iodepth: u32) -> Job {
         Job { iodepth, direct: false, ..Job::default() }
     }
 
-    fn chosen_on(folder: &Path, named: Option<EngineName>, iodepth: u32) -> Chosen {
+    fn target_in(folder: &Path) -> Target {
         let path = folder.join("file");
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        let file = File::open(&path).unwrap();
-        let region = Region { offset: 0, bs: 4096, blocks: 256 };
+        Target::inspect(&TargetSpec { path, bytes: None, writable: false, hold: Hold::default() }).unwrap()
+    }
+
+    fn chosen_of(targets: &[Target], named: Option<EngineName>, iodepth: u32) -> Chosen {
         let job = job(iodepth);
-        let trial = Trial { job: &job, file: &file, region };
-        choose(named, &[trial]).unwrap()
+        let region = Region { offset: 0, bs: 4096, blocks: 256 };
+        let trial = |target| Trial { job: &job, target, file: target.open(&job).unwrap(), region };
+        choose(named, &[targets.iter().map(trial).collect()]).unwrap()
+    }
+
+    fn chosen_on(folder: &Path, named: Option<EngineName>, iodepth: u32) -> Chosen {
+        chosen_of(&[target_in(folder)], named, iodepth)
     }
 
     #[test]
@@ -200,14 +224,14 @@ mod tests {
         assert_eq!(chosen.name, EngineName::Uring, "{}", chosen.why);
     }
 
-    #[test]
-    fn a_target_that_punts_is_for_sync() {
+    /// A folder whose files io_uring punts: what cannot be read without waiting is.
+    fn punting_folder() -> Option<tempfile::TempDir> {
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
-            return println!("skipped: needs a writable /dev/shm");
+            println!("skipped: needs a writable /dev/shm");
+            return None;
         };
         let path = folder.path().join("asked");
         std::fs::write(&path, [7; 4096]).unwrap();
-        // Asked in another way: what cannot be read without waiting is punted.
         let nowait = rustix::io::preadv2(
             File::open(&path).unwrap(),
             &mut [io::IoSliceMut::new(&mut [0; 4096])],
@@ -215,12 +239,31 @@ mod tests {
             rustix::io::ReadWriteFlags::NOWAIT,
         );
         if nowait != Err(rustix::io::Errno::OPNOTSUPP) {
-            return println!("skipped: needs a /dev/shm that io_uring punts ({nowait:?})");
+            println!("skipped: needs a /dev/shm that io_uring punts ({nowait:?})");
+            return None;
         }
+        Some(folder)
+    }
+
+    #[test]
+    fn a_target_that_punts_is_for_sync() {
+        let Some(folder) = punting_folder() else { return };
         let chosen = chosen_on(folder.path(), None, 8);
         assert_eq!(chosen.name, EngineName::Sync);
         let refused = chosen.why.starts_with("io_uring is refused");
         assert!(refused || chosen.why.contains("worker threads"), "{}", chosen.why);
+    }
+
+    #[test]
+    fn one_member_that_punts_is_for_sync_on_all() {
+        let Some(punting) = punting_folder() else { return };
+        let plain = tempfile::tempdir().unwrap();
+        let targets = [target_in(plain.path()), target_in(punting.path())];
+        let chosen = chosen_of(&targets, None, 8);
+        assert_eq!(chosen.name, EngineName::Sync);
+        let refused = chosen.why.starts_with("io_uring is refused");
+        let told = chosen.why.contains(&format!("reads of {}", targets[1].path().display()));
+        assert!(refused || told, "{}", chosen.why);
     }
 
     #[test]

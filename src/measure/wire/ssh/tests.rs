@@ -2,6 +2,7 @@
 //! this test program itself, told to run the test `agent_main`: what libtest prints first is noise on stdout.
 
 use super::super::fake::{FakeHandler, spec, target};
+use super::super::frame::PROTOCOL;
 use super::super::peer::QUICK_LIMIT;
 use super::super::{FrameError, Request, Response, serve_stdio};
 use super::*;
@@ -183,7 +184,7 @@ fn measures_over_a_real_sshd_and_leaves_nothing() {
         let folder = folder_in_tmp(&id);
         let meta = std::fs::metadata(&folder).unwrap();
         assert_eq!((meta.mode() & 0o777, std::fs::read_dir(&folder).unwrap().count()), (0o700, 1));
-        peer.prepare(1, &target(false), &[Job::default()], None, QUICK_LIMIT).unwrap();
+        peer.prepare(1, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
         assert_eq!(peer.slice(1, &spec(), QUICK_LIMIT).unwrap().read.latency.count(), 100);
         let offset = peer.clock_offset().unwrap();
         assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
@@ -221,7 +222,7 @@ fn a_killed_agent_and_a_dead_sshd_are_noticed_and_cleaned() {
 }
 
 fn hello(id: &str) -> Request {
-    Request::Hello { protocol: super::super::frame::PROTOCOL, iotax: "test".into(), run_id: id.into() }
+    Request::Hello { protocol: PROTOCOL, iotax: "test".into(), run_id: id.into() }
 }
 
 /// Kills our sshd and the processes it made for its sessions, but not their agents.
@@ -254,7 +255,7 @@ fn hosts_that_cannot_serve_say_why() {
     assert!(garbage.last_words.contains("why"), "{garbage}");
     let version = refused(&sshd, "version");
     assert!(
-        matches!(version.fault, WireFault::Frame(FrameError::Version { theirs: 9, ours: 1 })),
+        matches!(version.fault, WireFault::Frame(FrameError::Version { theirs: 9, ours: PROTOCOL })),
         "{version}"
     );
     let arm = refused(&sshd, "arm");

@@ -1,0 +1,118 @@
+//! What is planned for stacks on several media.
+
+use super::*;
+use crate::layer::Layer;
+use crate::layer::volume::Loop;
+use crate::measure::sets::layout;
+use crate::scenario::check::{Request, from_arguments};
+use std::fmt::Write as _;
+
+fn scenario(stacks: &[&str], rw: &str) -> Scenario {
+    let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
+    let words = vec![("rw".to_owned(), rw.to_owned())];
+    from_arguments(&stacks, &Request { words, ..Request::default() }).unwrap()
+}
+
+/// With media of the sizes that are declared, devices of 1 TiB.
+fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
+    use crate::scenario::Medium;
+    let found_of = |medium: &Medium| match medium {
+        Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
+        _ => Found { bytes: 1 << 40, block: true, exists: true },
+    };
+    let found: Vec<Vec<Found>> =
+        scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
+    let layout = layout(scenario);
+    let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+    then(&Ground { scenario, layout: &layout, found: &found, guest_parts: None, tag })
+}
+
+/// Every visit's targets, after the files and steps that make them.
+fn show(ground: &Ground) -> String {
+    let mut text = String::new();
+    let mut steps = |head: &str, steps: &[Step]| {
+        let _ = writeln!(text, "{head}");
+        steps.iter().for_each(|step| {
+            let _ = writeln!(text, "  {}", step.op.operation().describe());
+        });
+    };
+    steps("files under test", &ground.media().unwrap());
+    let mut targets = String::new();
+    for (number, set) in ground.layout.sets.iter().enumerate() {
+        for visit in 0..ground.layout.siblings() as u32 {
+            let plan = ground.set(set, visit).unwrap();
+            steps(&format!("set {number}, visit {visit}"), &plan.steps);
+            for (index, shown) in &plan.targets {
+                let paths: Vec<String> = shown.paths.iter().map(ToString::to_string).collect();
+                let Exposed { bytes, block, place, hold, writable, .. } = shown;
+                let _ = writeln!(
+                    targets,
+                    "set {number}, visit {visit}, {}: {} ({bytes} bytes, block {block}, on {place}, held {} ns, writable {writable})",
+                    ground.scenario.stacks[*index].text,
+                    paths.join(" + "),
+                    hold.ns
+                );
+            }
+        }
+    }
+    text + &targets
+}
+
+const EACH: &str = "each([file:/srv/a.img,size=1GiB,file:/srv/b.img,size=2GiB])";
+
+#[test]
+fn readers_of_several_files_share_them() {
+    let delayed = format!("{EACH} | delay(50)");
+    let scenario = scenario(&[EACH, "file:/srv/b.img,size=2GiB | loop", &delayed], "randread");
+    with_ground(&scenario, |ground| {
+        insta::assert_snapshot!(show(ground));
+        assert_eq!(ground.bounds().unwrap().region, 1 << 30, "of the smallest member");
+    });
+}
+
+#[test]
+fn writers_go_round_equal_files_of_all_members() {
+    let scenario = scenario(&[EACH, "file:/srv/b.img,size=2GiB | loop"], "randwrite");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn writers_of_several_devices_are_visited() {
+    let scenario = scenario(&["each([/dev/sda,/dev/sdb])", "/dev/sdb | loop"], "randwrite");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn a_job_must_fit_the_smallest_member() {
+    let mut scenario = scenario(&["each([/dev/sda,file:/srv/b.img,size=1GiB])"], "randread");
+    scenario.workloads[0].jobs[0].size = Some(2 << 30);
+    let error = with_ground(&scenario, |ground| ground.bounds().unwrap_err().to_string());
+    assert!(error.contains("wants 2 GiB, but the smallest of the compared stacks offers 1 GiB"), "{error}");
+}
+
+/// The check of scenarios comes first; a layer that is planned on several all the same must not take the first.
+#[test]
+fn a_layer_that_joins_nothing_stands_on_one() {
+    let scenario = scenario(&["each([/dev/sda,/dev/sdb])"], "randread");
+    with_ground(&scenario, |ground| {
+        let below = ground.set(&ground.layout.sets[0], 0).unwrap().targets.remove(0).1;
+        let name = "loop".to_owned();
+        let spec = LayerSpec { name, options: BTreeMap::new(), place: None, origin: "here".into() };
+        let error = Loop.plan(&spec, &below, &mut ground.context()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "here: loop stands on one device, and there are 2 below it; hint: name one medium"
+        );
+    });
+}
+
+#[test]
+fn what_was_not_looked_at_is_not_planned() {
+    let scenario = scenario(&[EACH], "randread");
+    with_ground(&scenario, |ground| {
+        let stack = &scenario.stacks[0];
+        let known = &ground.found[0][..1];
+        let error = medium::plan(&stack.medium, known, None, &mut ground.context()).unwrap_err();
+        assert!(error.to_string().contains("was not looked at as a whole"), "{error}");
+    });
+}
