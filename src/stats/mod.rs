@@ -9,6 +9,7 @@ pub mod schedule;
 pub mod sequence;
 pub mod spread;
 pub mod stop;
+pub mod unpaired;
 pub mod verdict;
 pub mod visits;
 

@@ -40,6 +40,8 @@ pub enum Refusal {
         /// Samples beyond it in the poorest batch.
         have: u64,
     },
+    /// Two runs differ by more than their own noise, but not by more than the machine may have drifted.
+    Drift,
     /// There is nothing to judge, in words.
     NotMeasured {
         /// Why.
@@ -72,6 +74,7 @@ impl fmt::Display for Refusal {
             Refusal::ThinTail { have } => {
                 write!(out, "fewer than 10 samples beyond it in a batch (the poorest has {have})")
             }
+            Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }
     }
