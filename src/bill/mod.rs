@@ -1,6 +1,7 @@
 //! From a loaded run to what it found. Takes values and gives values: a partial run is read like a whole one
 //! and says so; what is missing or failed keeps its reason.
 
+pub mod against;
 mod compare;
 pub mod findings;
 mod gather;

@@ -55,6 +55,24 @@ pub(crate) fn bill_of_seed(seed: u64) -> RunData {
     Twin::new(seed, prefixes()).bill().measured()
 }
 
+/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on another kernel.
+pub(crate) fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].latency_ns = loop_latency_ns;
+    let mut run = Twin::new(seed, stacks).bill().measured();
+    run.start.at = "2026-01-08T12:00:00Z".into();
+    run.start.boot_id = "11111111-1111-1111-1111-111111111111".into();
+    run.places[0].facts.kernel = Some("6.12.9".into());
+    run
+}
+
+/// The bill of any seed with the kernel's release among its facts.
+pub(crate) fn a_week_before(seed: u64) -> RunData {
+    let mut run = bill_of_seed(seed);
+    run.places[0].facts.kernel = Some("6.1.0".into());
+    run
+}
+
 fn prefixes() -> Vec<TwinStack> {
     vec![
         stack("file", FILE, 90_000.0),

@@ -4,6 +4,7 @@
 mod agent;
 mod asked;
 mod clean;
+mod compare;
 mod demo;
 mod doctor;
 mod list;
@@ -32,7 +33,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`; 2 bad input; 3 a need of this machine is unmet; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
@@ -47,6 +48,8 @@ enum Command {
     Clean(clean::Args),
     /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
     Report(report::Args),
+    /// Compare two stored runs, of last week and of today: what changed, and whether drift could explain it
+    Compare(compare::Args),
     /// List the stored runs
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
@@ -89,6 +92,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Resume(args) => resume::run(&args, &runs()?),
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
+        Command::Compare(args) => compare::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
         Command::Selfcheck(args) => selfcheck::run(&args),

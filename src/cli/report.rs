@@ -28,6 +28,13 @@ pub struct Output {
     /// terminal, markdown, html, json or csv
     #[arg(long, default_value = "terminal", value_parser = known_format)]
     format: String,
+    #[command(flatten)]
+    to: Destination,
+}
+
+/// Where a text goes.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Destination {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -61,13 +68,31 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
     let text = render(dirs, &output.format, width)?;
-    match output.file() {
-        None => say(&text),
-        Some(path) => write_whole(path, &text),
-    }
+    output.to.write(&text)
 }
 
 impl Output {
+    /// As [`Destination::check`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn check(&self) -> Result<()> {
+        self.to.check()
+    }
+}
+
+impl Destination {
+    /// Prints the text, or writes it to the file that was named.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, text: &str) -> Result<()> {
+        match self.file() {
+            None => say(text),
+            Some(path) => write_whole(path, text),
+        }
+    }
+
     /// `-` is standard output.
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
@@ -160,7 +185,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn to(path: &Path) -> Output {
-        Output { format: "terminal".into(), output: Some(path.to_owned()) }
+        Output { format: "terminal".into(), to: Destination { output: Some(path.to_owned()) } }
     }
 
     #[test]

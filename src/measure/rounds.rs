@@ -84,6 +84,8 @@ pub enum Until {
 pub enum Ended {
     /// As asked.
     Precision,
+    /// A rate limit set in and hides the cost.
+    RateLimited,
     /// The time is used up.
     Budget,
     /// The rounds or the time of this visit are over; the workload goes on in another.
@@ -284,6 +286,7 @@ impl Visit<'_> {
                 match stop::decide(&slices, progress.elapsed_s, &spec) {
                     Decision::Continue { .. } => None,
                     Decision::Stop(stop::StopReason::Precision) => Some(Ended::Precision),
+                    Decision::Stop(stop::StopReason::RateLimited) => Some(Ended::RateLimited),
                     Decision::Stop(stop::StopReason::Budget) => Some(Ended::Budget),
                 }
             }

@@ -298,6 +298,7 @@ impl Session<'_> {
         if !swapping_goes_on {
             let reason = match ended {
                 Ended::Precision => "precision",
+                Ended::RateLimited => "rate_limited",
                 Ended::Budget => "budget",
                 Ended::MaxWritten => "max_written",
                 _ => "time",

@@ -67,7 +67,8 @@ fn section(workload: &WorkloadFindings) -> String {
     out
 }
 
-fn list(title: &str, lines: Vec<String>) -> String {
+/// A list below a title, if there is anything.
+pub(super) fn list(title: &str, lines: Vec<String>) -> String {
     if lines.is_empty() {
         return String::new();
     }

@@ -1,6 +1,7 @@
 //! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Nothing is
 //! computed here but positions and digits; every renderer says the same.
 
+pub mod against;
 mod csv;
 mod html;
 mod json;

@@ -15,7 +15,7 @@ pub const RENDERER: Renderer = Renderer {
 };
 
 /// Narrower than this nothing can be laid out.
-const NARROWEST: usize = 40;
+pub(super) const NARROWEST: usize = 40;
 
 fn render(findings: &[Findings], page: &Page) -> String {
     findings.iter().map(|one| render_one(one, page)).collect::<Vec<_>>().join("\n")
@@ -65,7 +65,8 @@ fn section(workload: &WorkloadFindings, width: usize) -> String {
     out
 }
 
-fn list(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
+/// Lines below a title, if there are any.
+pub(super) fn list(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
     let lines: Vec<String> = lines.map(|line| indented(&line, width)).collect();
     match (lines.is_empty(), title) {
         (true, _) => String::new(),

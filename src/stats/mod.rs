@@ -19,6 +19,7 @@ pub mod spectrum;
 pub mod spread;
 pub mod stop;
 pub mod trial;
+pub mod unpaired;
 pub mod verdict;
 pub mod visits;
 

@@ -71,6 +71,8 @@ pub enum Refusal {
         /// Samples beyond it in the poorest batch.
         have: u64,
     },
+    /// Two runs differ by more than their own noise, but not by more than the machine may have drifted.
+    Drift,
     /// There is nothing to judge, in words.
     NotMeasured {
         /// Why.
@@ -129,6 +131,7 @@ impl fmt::Display for Refusal {
             Refusal::AmongMany { many } => {
                 write!(out, "of {many} comparisons chance finds one as far from zero too often")
             }
+            Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }
     }
@@ -160,6 +163,7 @@ impl Refusal {
             Refusal::LengthMatters { .. } => "length_matters",
             Refusal::AmongMany { .. } => "among_many",
             Refusal::ThinTail { .. } => "thin_tail",
+            Refusal::Drift => "drift",
             Refusal::NotMeasured { .. } => "not_measured",
         }
     }
@@ -181,6 +185,7 @@ impl Refusal {
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
             Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
             Refusal::ThinTail { .. } => Some("measure longer"),
+            Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
             Refusal::IdleBaseline
             | Refusal::IdleStack
             | Refusal::NotARate

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod compare;
 mod crash;
 mod each;
 mod page;

@@ -1,0 +1,389 @@
+//! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against the baseline
+//! of their own run. The second is what a verdict is about wherever it exists.
+
+use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
+use crate::bill::compare::{self, Paired};
+use crate::bill::findings::{Figure, Interval};
+use crate::bill::gather::{RoundTotal, Side};
+use crate::bill::reading::Reading;
+use crate::bill::subject::{self, Quantity};
+use crate::stats::ratio::Total;
+use crate::stats::round::percent_up;
+use crate::stats::unpaired::{self, Level, Outcome};
+use crate::stats::{Refusal, Verdict, visits};
+
+/// Runs whose starts cannot be read are taken to be this far apart.
+const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
+
+/// What divides out within a run takes the machine's drift along; what a ratio wanders beside that was not seen to
+/// grow with the time between runs (docs/decisions/unpaired-runs.md).
+const ADJOINING: f64 = 1.0;
+
+/// Longer than so many times is no advice.
+const BEARABLE: f64 = 50.0;
+
+/// One workload that both runs have.
+pub(super) struct Matched<'a> {
+    /// Of the old run and of the new one.
+    pub(super) sides: [&'a Reading<'a>; 2],
+    /// Indices of the stacks that both have.
+    pub(super) stacks: &'a [[usize; 2]],
+    baseline: Option<[usize; 2]>,
+    separation: f64,
+}
+
+impl<'a> Matched<'a> {
+    pub(super) fn new(
+        sides: [&'a Reading<'a>; 2],
+        stacks: &'a [[usize; 2]],
+        apart_s: Option<f64>,
+    ) -> Matched<'a> {
+        let length = |reading: &Reading| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
+        let shorter = length(sides[0]).min(length(sides[1])).max(1e-3);
+        Matched {
+            sides,
+            stacks,
+            baseline: common_baseline(sides.map(|one| &one.run.start.scenario), stacks),
+            separation: apart_s.unwrap_or(UNKNOWN_APART_S) / shorter,
+        }
+    }
+
+    fn side(&self, run: usize, stack: [usize; 2]) -> &Side {
+        &self.sides[run].sides[stack[run]]
+    }
+
+    /// The stricter of the two runs' zones.
+    fn zone(&self) -> f64 {
+        let zone = |run: usize| self.sides[run].run.start.scenario.measure.equivalence;
+        zone(0).min(zone(1))
+    }
+
+    /// Why a stack has no rounds in one of the runs.
+    fn absence(&self, stack: [usize; 2]) -> Option<Refusal> {
+        let absent = [0, 1].into_iter().find(|run| self.side(*run, stack).rounds.is_empty())?;
+        let reason = match self.sides[absent].absence(stack[absent]) {
+            Figure::Failed { reason } => format!("it failed: {reason}"),
+            Figure::Missing { reason } => reason,
+            Figure::Known { .. } => "not measured".to_owned(),
+        };
+        Some(Refusal::NotMeasured { reason: format!("in the {} run: {reason}", super::WORDS[absent]) })
+    }
+
+    /// Why the figures of a stack are not representative, and whether only one run's are not: then they are
+    /// not comparable either.
+    fn emulated(&self, stack: [usize; 2]) -> Option<(String, bool)> {
+        let of = |run: usize| self.sides[run].emulated(stack[run]);
+        match (of(0), of(1)) {
+            (None, None) => None,
+            (Some(_), Some(reason)) => Some((format!("emulated in both runs: {reason}"), false)),
+            (Some(reason), None) => Some((format!("emulated in the old run only: {reason}"), true)),
+            (None, Some(reason)) => Some((format!("emulated in the new run only: {reason}"), true)),
+        }
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy)]
+enum Of {
+    Rate(Quantity),
+    Latency,
+    Cpu,
+}
+
+impl Of {
+    /// What a round adds up to.
+    fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
+        let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
+        match self {
+            Of::Rate(quantity) => {
+                let sum = if by_bytes { round.bytes } else { round.ios };
+                Ok(Total { sum, items: compare::time(round, quantity)? })
+            }
+            Of::Latency => Ok(round.latency),
+            Of::Cpu => Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios }),
+        }
+    }
+}
+
+/// A level of one run with its plain value, which short runs have too.
+struct Standing {
+    level: Result<Level, Refusal>,
+    log: Option<f64>,
+    unit: &'static str,
+}
+
+fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
+    let add = |a: Total, b: Total| Total { sum: a.sum + b.sum, items: a.items + b.items };
+    totals.into_iter().try_fold(Total::default(), |all, one| Ok(add(all, one?)))
+}
+
+/// Logarithm of the mean per item of all.
+fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
+    let all = sum(totals.map(Ok)).ok()?;
+    (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
+}
+
+fn visit(side: &Side, visit: u32, of: Of, by_bytes: bool) -> Result<Total, Refusal> {
+    sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
+}
+
+/// A stack by itself. Where it was set up in enough visits, they are the unit.
+fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
+    let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
+    ids.dedup();
+    let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
+        true => ("visits", ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
+        false => ("rounds", side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
+    };
+    let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
+    let level = totals.and_then(|totals| match unit {
+        "visits" => Level::of_visits(&totals),
+        _ => Level::of_rounds(&totals),
+    });
+    Standing { level, log, unit }
+}
+
+/// A stack over its baseline within one run.
+fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
+    let paired = compare::pair(a, b);
+    let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
+        Paired::Rounds(ids) => {
+            let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
+            let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
+            ("rounds", both.map(one).collect())
+        }
+        Paired::Visits(ids) => {
+            let one = |(in_a, in_b): &(u32, u32)| {
+                Ok((visit(a, *in_a, of, by_bytes)?, visit(b, *in_b, of, by_bytes)?))
+            };
+            ("visits", ids.iter().map(one).collect())
+        }
+    };
+    let log = totals.as_ref().ok().and_then(|totals| {
+        let side = |pick: fn(&(Total, Total)) -> Total| pooled(totals.iter().map(pick));
+        Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
+    });
+    let level = totals.and_then(|totals| match paired {
+        Paired::Visits(_) => Level::of_paired_visits(&totals),
+        Paired::Rounds(_) => Level::of_paired_rounds(&totals),
+    });
+    Standing { level, log, unit }
+}
+
+/// New over old, or why not.
+struct Found {
+    change: Result<unpaired::Change, Refusal>,
+    value: Option<f64>,
+    unit: &'static str,
+}
+
+impl Found {
+    fn of(old: Standing, new: Standing, separation: f64) -> Found {
+        let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
+        let levels = old.level.and_then(|old| Ok((old, new.level?)));
+        let unit = if [old.unit, new.unit].contains(&"rounds") { "rounds" } else { "visits" };
+        Found { change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)), value, unit }
+    }
+
+    fn refused(reason: Refusal) -> Found {
+        Found { change: Err(reason), value: None, unit: "rounds" }
+    }
+
+    fn figure(&self) -> Figure {
+        let known = |value, n: usize, interval, caution| Figure::Known {
+            value,
+            unit: "1",
+            n: n as u64,
+            of: self.unit,
+            interval,
+            caution,
+        };
+        match (&self.change, self.value) {
+            (Ok(found), _) => {
+                let interval = Interval::Bounds { low: found.low, high: found.high };
+                let caution = found.drift_could_explain().then(|| Refusal::Drift.to_string());
+                known(found.ratio, found.units, interval, caution)
+            }
+            (Err(reason), Some(value)) => {
+                let have = match reason {
+                    Refusal::TooFewRounds { have } | Refusal::TooFewVisits { have } => *have,
+                    _ => 0,
+                };
+                known(value, have, Interval::Missing { missing: reason.to_string() }, None)
+            }
+            (Err(reason), None) => Figure::missing(reason),
+        }
+    }
+}
+
+/// As it stands, and against the baseline of its own run.
+fn found(matched: &Matched, stack: [usize; 2], of: Of) -> (Found, Found) {
+    if let Some(reason) = matched.absence(stack) {
+        return (Found::refused(reason.clone()), Found::refused(reason));
+    }
+    let by_bytes = matched.sides[0].workload.writes();
+    let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
+    let [old, new] = plain;
+    let plain = Found::of(old, new, matched.separation);
+    let none = |reason: &str| Found::refused(Refusal::NotMeasured { reason: reason.into() });
+    let own = match matched.baseline {
+        None => none("the runs have no baseline in common"),
+        Some(baseline) if baseline == stack => none("it is the baseline"),
+        Some(baseline) => match matched.absence(baseline) {
+            Some(reason) => none(&format!("the baseline is missing {reason}")),
+            None => {
+                let [old, new] = [0, 1].map(|run| {
+                    over_baseline(matched.side(run, baseline), matched.side(run, stack), of, by_bytes)
+                });
+                Found::of(old, new, ADJOINING)
+            }
+        },
+    };
+    (plain, own)
+}
+
+fn change(matched: &Matched, stack: [usize; 2], of: Of) -> Change {
+    let (plain, own) = found(matched, stack, of);
+    Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
+}
+
+/// All changes under one workload.
+pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange {
+    let workload = matched.sides[1].workload;
+    WorkloadChange {
+        name: workload.name.clone(),
+        subject: workload.subject(),
+        stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
+    }
+}
+
+fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
+    let known = &matched.sides[1].run.start.scenario.stacks[at[1]];
+    let quantities: &[Quantity] = match matched.sides[1].workload.writes() {
+        true => &[Quantity::Acknowledged, Quantity::Durable],
+        false => &[Quantity::Acknowledged],
+    };
+    let rounds = [0, 1].map(|run| matched.side(run, at).rounds.len() as u64);
+    StackChange {
+        stack: known.name.clone(),
+        text: known.text.clone(),
+        baseline: matched.baseline == Some(at),
+        emulated: matched.emulated(at).map(|(reason, _)| reason),
+        rounds: (rounds[0], rounds[1]),
+        rates: quantities.iter().map(|which| rate(matched, at, *which, limit)).collect(),
+        latency: change(matched, at, Of::Latency),
+        cpu: change(matched, at, Of::Cpu),
+    }
+}
+
+fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) -> RateChange {
+    let (plain, own) = found(matched, at, Of::Rate(which));
+    let (judged, used) = match own.change {
+        Ok(_) => (Basis::AgainstOwnBaseline, &own),
+        Err(_) => (Basis::AsItStands, &plain),
+    };
+    let verdict = match &used.change {
+        Ok(found) => found.verdict(matched.zone()),
+        Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+    };
+    let stacks = &matched.sides[1].run.start.scenario.stacks;
+    let quantity = subject::quantity(matched.sides[1].workload, which);
+    let emulated = label(matched, at, judged);
+    let words = emulated.as_ref().map_or("", |(_, words)| words);
+    RateChange {
+        sentence: format!("{}, new against old: {}{words}", stacks[at[1]].name, verdict.sentence(&quantity)),
+        why: why(matched, judged, &own),
+        drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
+        limit: limit.map(|limit| match emulated {
+            Some((true, _)) => cannot_tell("only one of the runs is emulated"),
+            _ => judge(&used.change, judged, limit),
+        }),
+        change: Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
+        judged,
+        verdict,
+        quantity,
+    }
+}
+
+/// Whether only one run is emulated, and the words for it; a baseline that is used counts too.
+fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'static str)> {
+    let baseline = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline);
+    let all: Vec<(String, bool)> =
+        [Some(at), baseline].into_iter().flatten().filter_map(|stack| matched.emulated(stack)).collect();
+    match (all.is_empty(), all.iter().any(|(_, mixed)| *mixed)) {
+        (true, _) => None,
+        (_, true) => Some((true, " (only one of the runs is emulated: not comparable)")),
+        _ => Some((false, " (emulated: not representative)")),
+    }
+}
+
+fn why(matched: &Matched, judged: Basis, own: &Found) -> String {
+    match (judged, &own.change, matched.baseline) {
+        (Basis::AgainstOwnBaseline, _, Some(baseline)) => {
+            let name = &matched.sides[1].run.start.scenario.stacks[baseline[1]].name;
+            format!("against {name}, the baseline of its own run: what both met there falls out")
+        }
+        (_, Err(reason), _) => {
+            format!("as it stands, with the drift between the runs in the interval: {reason}")
+        }
+        _ => "as it stands".to_owned(),
+    }
+}
+
+fn cannot_tell(reason: &str) -> Limit {
+    Limit { call: Call::CannotTell, sentence: format!("cannot be told: {reason}") }
+}
+
+fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+    let found = match found {
+        Ok(found) => found,
+        Err(reason) => return cannot_tell(&reason.to_string()),
+    };
+    let word = percent_word(limit);
+    let settle = || settle(found, judged, limit);
+    let (call, sentence) = match Outcome::of(found.ratio, found.low, found.high, limit) {
+        Outcome::Fails => (Call::Fails, format!("fails: all of the interval is a loss beyond {word}")),
+        Outcome::Passes => (Call::Passes, format!("passes: no part of the interval is a loss beyond {word}")),
+        Outcome::PerhapsBeyond => (
+            Call::CannotTell,
+            format!(
+                "cannot be told: the estimate is a loss beyond {word}, the interval is not; {}",
+                settle()
+            ),
+        ),
+        Outcome::PerhapsWithin => (
+            Call::CannotTell,
+            format!(
+                "cannot be told: the estimate is within {word}, the interval reaches beyond; {}",
+                settle()
+            ),
+        ),
+    };
+    Limit { call, sentence }
+}
+
+/// What would tell whether the change is beyond the limit.
+fn settle(found: &unpaired::Change, judged: Basis, limit: f64) -> String {
+    let distance = (found.ratio / (1.0 - limit)).ln().abs();
+    match found.longer(distance).filter(|times| *times <= BEARABLE) {
+        Some(times) => format!("to settle it, make both runs about {} times as long", times.ceil().max(2.0)),
+        None => {
+            let drift = percent_up(found.drift.exp_m1());
+            let instead = match judged {
+                Basis::AsItStands => {
+                    "to settle it, give both runs a baseline that stays as it is, or measure old and new in one run"
+                }
+                Basis::AgainstOwnBaseline => {
+                    "to settle it, measure old and new in one run, or repeat both runs in turns"
+                }
+            };
+            format!("longer runs do not help, drift alone may be {drift}; {instead}")
+        }
+    }
+}
+
+/// `5 %` from a fraction.
+pub(super) fn percent_word(fraction: f64) -> String {
+    // A fraction that was read from percents has more digits than were written.
+    format!("{} %", (fraction * 1e8).round() / 1e6)
+}

@@ -1,0 +1,294 @@
+//! Two stored runs against each other: what both measured, what changed, and whether drift could explain it. What
+//! stands in one run only is listed. Refuses the same run twice, runs that measured nothing, and runs with
+//! nothing in common.
+
+mod changes;
+mod differences;
+mod matching;
+#[cfg(test)]
+mod tests;
+
+use super::findings::{Figure, RunIdentity, WarningReport};
+use super::reading::Reading;
+use super::run::RunData;
+use crate::scenario::Scenario;
+use crate::stats::Verdict;
+use changes::Matched;
+use serde::Serialize;
+
+/// Everything that can be said about two runs together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The run before.
+    pub old: RunIdentity,
+    /// The run behind.
+    pub new: RunIdentity,
+    /// Seconds between their starts; `None` when a start cannot be read.
+    pub apart_s: Option<f64>,
+    /// Emulated places of either run, as sentences.
+    pub emulated: Vec<String>,
+    /// Workloads that both runs have.
+    pub workloads: Vec<WorkloadChange>,
+    /// What only one of them has.
+    pub only: Vec<OnlyIn>,
+    /// The largest loss of rate that is accepted, a fraction, if one was named.
+    pub limit: Option<f64>,
+    /// How the limit was met, over all lines, if one was named.
+    pub result: Option<String>,
+    /// What differs between the runs, and what is weak about each.
+    pub warnings: Vec<WarningReport>,
+    /// What the figures do not exclude, as sentences.
+    pub not_excluded: Vec<String>,
+}
+
+impl Against {
+    /// Whether a loss is surely beyond the limit.
+    pub fn fails(&self) -> bool {
+        self.calls().any(|call| call == Call::Fails)
+    }
+
+    fn calls(&self) -> impl Iterator<Item = Call> {
+        self.rates().filter_map(|rate| Some(rate.limit.as_ref()?.call))
+    }
+
+    fn rates(&self) -> impl Iterator<Item = &RateChange> {
+        self.workloads.iter().flat_map(|one| &one.stacks).flat_map(|stack| &stack.rates)
+    }
+}
+
+/// One workload in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadChange {
+    /// Its name in the new run.
+    pub name: String,
+    /// `4k random reads at iodepth 32 x 4`.
+    pub subject: String,
+    /// Stacks that both runs have.
+    pub stacks: Vec<StackChange>,
+}
+
+/// One stack in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StackChange {
+    /// Its name in the new run.
+    pub stack: String,
+    /// Its one-line form in the new run.
+    pub text: String,
+    /// Whether it is the baseline of both runs.
+    pub baseline: bool,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// Whole rounds in the old run and in the new one.
+    pub rounds: (u64, u64),
+    /// Acknowledged; of writes durable too.
+    pub rates: Vec<RateChange>,
+    /// Mean latency, both directions.
+    pub latency: Change,
+    /// CPU time of the place (user and system) an I/O.
+    pub cpu: Change,
+}
+
+/// New over old.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// As it stands: the drift of the machine between the runs is in the interval.
+    pub as_it_stands: Figure,
+    /// Of the ratio of the stack to the baseline of its own run.
+    pub against_own_baseline: Figure,
+}
+
+/// A rate in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateChange {
+    /// `4k random-read IOPS at iodepth 32 x 4`.
+    pub quantity: String,
+    /// Both figures.
+    pub change: Change,
+    /// Which of the two the verdict is about.
+    pub judged: Basis,
+    /// Why that one.
+    pub why: String,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// In words, naming stack and quantity.
+    pub sentence: String,
+    /// Whether the two runs differ by more than their own noise, but not by more than drift may have done.
+    pub drift_could_explain: bool,
+    /// Against the limit, if one was named.
+    pub limit: Option<Limit>,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The ratio of ratios.
+    AgainstOwnBaseline,
+    /// The plain ratio.
+    AsItStands,
+}
+
+/// A line against the limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// The short of it.
+    pub call: Call,
+    /// In words; where it cannot be told, with what would settle it.
+    pub sentence: String,
+}
+
+/// Whether a line keeps the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Surely beyond it.
+    Fails,
+    /// Surely within.
+    Passes,
+    /// Neither.
+    CannotTell,
+}
+
+/// What only one run has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OnlyIn {
+    /// `old` or `new`.
+    pub run: &'static str,
+    /// `workload` or `stack`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// What it is, and what is close to it in the other run.
+    pub detail: String,
+}
+
+impl OnlyIn {
+    /// `only in the old run: stack loop (file:/srv/x.img | loop)`.
+    pub fn said(&self) -> String {
+        format!("only in the {} run: {} {} ({})", self.run, self.what, self.name, self.detail)
+    }
+}
+
+/// Why two runs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    /// One run, twice.
+    #[error(
+        "{0} is given twice: a run is not compared with itself; hint: name two runs, `iotax list` has them"
+    )]
+    SameRun(String),
+    /// No whole round.
+    #[error("the run {0} measured nothing: it has no whole round; hint: `iotax report {0}` says why")]
+    NothingMeasured(String),
+    /// No workload or no stack in common.
+    #[error("the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}")]
+    NothingInCommon {
+        /// `workload` or `stack`.
+        what: &'static str,
+        /// Those of the old run.
+        old: String,
+        /// Those of the new run.
+        new: String,
+        /// How they are told to be the same.
+        hint: &'static str,
+    },
+}
+
+/// Compares two runs; `limit` is the largest loss of rate that is accepted, a fraction.
+///
+/// # Errors
+/// [`Mismatch`], when there is nothing to compare.
+pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Against, Mismatch> {
+    if old.start.id == new.start.id {
+        return Err(Mismatch::SameRun(new.start.id.clone()));
+    }
+    let runs = [old, new];
+    let readings = runs.map(readings);
+    for (run, readings) in runs.iter().zip(&readings) {
+        if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
+            return Err(Mismatch::NothingMeasured(run.start.id.clone()));
+        }
+    }
+    let scenarios = runs.map(|run| &run.start.scenario);
+    let workloads = matching::workloads(scenarios)?;
+    let stacks = matching::stacks(scenarios)?;
+    let apart_s = differences::apart_s(old, new);
+    let matched: Vec<Matched> = workloads
+        .pairs
+        .iter()
+        .map(|[old, new]| Matched::new([&readings[0][*old], &readings[1][*new]], &stacks.pairs, apart_s))
+        .collect();
+    let mut warnings = differences::warnings(runs, &readings, &matched);
+    warnings.extend(stacks.warnings);
+    let mut found = Against {
+        old: super::identity(old),
+        new: super::identity(new),
+        apart_s,
+        emulated: emulated(runs),
+        workloads: matched.iter().map(|one| changes::workload(one, limit)).collect(),
+        only: workloads.only.into_iter().chain(stacks.only).collect(),
+        limit,
+        result: None,
+        warnings,
+        not_excluded: Vec::new(),
+    };
+    found.result = limit.map(|limit| result(&found, limit));
+    found.not_excluded = not_excluded(&found);
+    Ok(found)
+}
+
+fn readings(run: &RunData) -> Vec<Reading<'_>> {
+    run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect()
+}
+
+fn emulated(runs: [&RunData; 2]) -> Vec<String> {
+    let of = |(word, run): (&str, &RunData)| {
+        super::emulated(run).into_iter().map(move |line| format!("{word} run: {line}")).collect::<Vec<_>>()
+    };
+    WORDS.into_iter().zip(runs).flat_map(of).collect()
+}
+
+/// The runs by their order.
+const WORDS: [&str; 2] = ["old", "new"];
+
+fn names<T>(items: &[T], name: impl Fn(&T) -> &str) -> String {
+    let names: Vec<&str> = items.iter().map(name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn result(found: &Against, limit: f64) -> String {
+    let count = |call: Call| found.calls().filter(|other| *other == call).count();
+    let (fails, passes, open) = (count(Call::Fails), count(Call::Passes), count(Call::CannotTell));
+    let limit = changes::percent_word(limit);
+    let lines = fails + passes + open;
+    format!(
+        "--fail-above {limit}: {}; of {lines} verdicts {fails} fail, {passes} pass, {open} cannot be told",
+        if fails > 0 { "fails" } else { "does not fail" }
+    )
+}
+
+fn not_excluded(found: &Against) -> Vec<String> {
+    let mut lines = vec![
+        "what another boot, attach or placement does, beyond what the runs themselves show of it".to_owned(),
+        "a change of the machine that came between the runs and is not in the list of differences: it looks like one of what is compared".to_owned(),
+    ];
+    if found.rates().any(|rate| rate.judged == Basis::AgainstOwnBaseline) {
+        lines.push(
+            "a change that met the baseline too, such as another kernel's: it falls out of what is judged against the baseline, and shows in the baseline's own line".into(),
+        );
+    }
+    lines.push("what else ran on the machine: CPU time is that of the whole place".into());
+    let count = found.rates().count();
+    if count > 1 {
+        lines.push(format!(
+            "chance over all {count} comparisons together: each interval holds by itself in 95 of 100 pairs of runs"
+        ));
+    }
+    lines
+}
+
+/// The baseline's index if both runs have one and the same.
+fn common_baseline(scenarios: [&Scenario; 2], stacks: &[[usize; 2]]) -> Option<[usize; 2]> {
+    let baselines = scenarios.map(|scenario| scenario.baseline);
+    stacks.contains(&baselines).then_some(baselines)
+}

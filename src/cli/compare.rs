@@ -1,0 +1,59 @@
+//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1 when a rate is
+//! surely worse by more than was allowed, so that a pipeline can ask.
+
+use super::{columns, report};
+use crate::bill::against::{Mismatch, against};
+use crate::exit::{DONE, FINDING, Failed};
+use crate::report::Page;
+use crate::report::against::{ALL, by_name};
+use crate::{store, units};
+use anyhow::Result;
+use std::path::Path;
+
+/// Arguments of `compare`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The run before: its id, its folder, or `last`
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// The run behind it
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// Exit with code 1 when a rate is surely worse by more than this: its whole 95 % interval is beyond
+    #[arg(long, value_name = "PERCENT", value_parser = units::parse_percent)]
+    fail_above: Option<f64>,
+    /// terminal, markdown or json
+    #[arg(long, default_value = "terminal", value_parser = known_format)]
+    format: String,
+    #[command(flatten)]
+    to: report::Destination,
+}
+
+fn known_format(word: &str) -> Result<String, String> {
+    let names: Vec<&str> = ALL.iter().map(|renderer| renderer.name).collect();
+    match by_name(word) {
+        Some(renderer) => Ok(renderer.name.to_owned()),
+        None => Err(format!("known are {}", names.join(", "))),
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input: a run does not exist or cannot be read, or the two have nothing to compare.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let load = |name: &str| -> Result<_> {
+        let folder = store::find(runs, name).map_err(Failed::from)?;
+        Ok(store::load(&folder).map_err(Failed::from)?)
+    };
+    let (old, new) = (load(&args.old)?, load(&args.new)?);
+    let found = against(&old, &new, args.fail_above).map_err(refused)?;
+    let renderer =
+        by_name(&args.format).ok_or_else(|| Failed::input(format!("unknown format \"{}\"", args.format)))?;
+    args.to.write(&(renderer.render)(&found, &Page { width: columns() }))?;
+    Ok(if found.fails() { FINDING } else { DONE })
+}
+
+fn refused(mismatch: Mismatch) -> Failed {
+    Failed::input(mismatch.to_string())
+}

@@ -1,0 +1,33 @@
+//! A comparison for a wiki, an issue or a merge request: the same tables with all their columns.
+
+use super::super::markdown::list;
+use super::super::table::escaped;
+use super::{Page, Renderer, sheet};
+use crate::bill::against::{Against, WorkloadChange};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer { name: "markdown", help: "tables for a wiki or an issue", render };
+
+fn render(against: &Against, _page: &Page) -> String {
+    let mut out = format!("# iotax compare {} {}\n\n", escaped(&against.old.id), escaped(&against.new.id));
+    if let Some(result) = &against.result {
+        out += &format!("**{}**\n\n", escaped(result));
+    }
+    for line in &against.emulated {
+        out += &format!("**Emulated: {}**\n\n", escaped(line));
+    }
+    let [old, new] = sheet::runs(against);
+    out += &list("", vec![old, new, sheet::apart(against)]);
+    against.workloads.iter().for_each(|workload| out += &section(workload));
+    out += &list("Not compared", against.only.iter().map(|one| one.said()).collect());
+    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()).collect());
+    out + &list("Not excluded", against.not_excluded.clone())
+}
+
+fn section(workload: &WorkloadChange) -> String {
+    let mut out = format!("## {}\n\n", escaped(&workload.subject));
+    out += &list("", sheet::verdicts(workload));
+    out += &format!("{}\n{}\n\n", sheet::stacks(workload).markdown(), escaped(sheet::LEGEND));
+    out += &list("", sheet::bases(workload));
+    out + &list("", sheet::remarks(workload))
+}

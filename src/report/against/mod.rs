@@ -1,0 +1,30 @@
+//! The family of renderers for two runs against each other: the same numbers, tables and words as a report has.
+//! Nothing is computed here but positions and digits.
+
+mod json;
+mod markdown;
+mod sheet;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use super::Page;
+use crate::bill::against::Against;
+
+/// A form of comparison.
+pub struct Renderer {
+    /// `--format NAME`.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Makes the text.
+    pub render: fn(&Against, &Page) -> String,
+}
+
+/// All of them.
+pub const ALL: &[&Renderer] = &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
+
+/// The renderer of that name.
+pub fn by_name(name: &str) -> Option<&'static Renderer> {
+    ALL.iter().copied().find(|renderer| renderer.name == name)
+}

@@ -1,0 +1,37 @@
+//! A comparison in the terminal: fits 80 columns, uses more where there are more. Sentences and table by workload.
+
+use super::super::table::wrapped;
+use super::super::terminal::{NARROWEST, list};
+use super::{Page, Renderer, sheet};
+use crate::bill::against::{Against, WorkloadChange};
+
+/// Its entry.
+pub const RENDERER: Renderer =
+    Renderer { name: "terminal", help: "tables and sentences for a terminal of any width", render };
+
+fn render(against: &Against, page: &Page) -> String {
+    let width = page.width.max(NARROWEST);
+    let mut out: String = sheet::runs(against).iter().map(|line| wrapped(line, width, "  ")).collect();
+    out += &wrapped(&sheet::apart(against), width, "  ");
+    for line in &against.emulated {
+        out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
+    }
+    against.workloads.iter().for_each(|workload| out += &section(workload, width));
+    out += &format!("\n{}", wrapped(sheet::LEGEND, width, "  "));
+    out += &list("Not compared", against.only.iter().map(|one| one.said()), width);
+    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()), width);
+    out += &list("Not excluded", against.not_excluded.iter().cloned(), width);
+    if let Some(result) = &against.result {
+        out += &format!("\n{}", wrapped(result, width, "  "));
+    }
+    out
+}
+
+fn section(workload: &WorkloadChange, width: usize) -> String {
+    let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
+    out += &format!("\n{}", sheet::stacks(workload).text(width));
+    out += &list("", sheet::verdicts(workload).into_iter(), width);
+    out += &list("", sheet::bases(workload).into_iter(), width);
+    out += &list("", sheet::remarks(workload).into_iter(), width);
+    out
+}

@@ -1,0 +1,494 @@
+//! Two runs at different times: nothing pairs their rounds, so the machine's drift between them does not cancel
+//! and is a part of the interval. How far a level drifts is read from how it wanders inside its own run, taken
+//! as 1/f noise. METHOD.md derives it; docs/decisions/unpaired-runs.md has what was measured.
+
+use super::ratio::{Total, ratio_of_totals, residuals};
+use super::spread::{Spread, mean};
+use super::visits::LEAST;
+use super::{Refusal, Verdict, t975};
+
+/// Degrees of freedom of a drift that was read from one run: those of the variance of a Brownian path about its
+/// own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
+const DRIFT_FREEDOM: f64 = 2.5;
+
+/// From this separation on the growth is as good as its asymptote (to one in a million), which does not lose digits.
+const FAR: f64 = 1_000.0;
+
+/// A variance and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Of the logarithm.
+    pub variance: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+}
+
+/// Where a quantity stood in one run: a rate, a mean latency, or the ratio of two stacks' rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Natural logarithm of the quantity.
+    pub log: f64,
+    /// What the run's own noise leaves open: the squared standard error.
+    pub error: Part,
+    /// What another run of the same length right behind this one would be off by, with nothing changed.
+    pub drift: Part,
+    /// Rounds or visits behind it.
+    pub units: usize,
+}
+
+impl Level {
+    /// The mean per item of whole rounds in order of time: I/Os over seconds, nanoseconds over I/Os.
+    ///
+    /// # Errors
+    /// [`Refusal`] below 16 rounds, when nothing completed, or for a value below zero.
+    pub fn of_rounds(rounds: &[Total]) -> Result<Level, Refusal> {
+        let (log, residuals) = alone(rounds)?;
+        of_rounds(log, &residuals)
+    }
+
+    /// The same of visits, whose set-ups differ: another run is another draw of them.
+    ///
+    /// # Errors
+    /// [`Refusal`] below 4 visits, when nothing completed, or for a value below zero.
+    pub fn of_visits(visits: &[Total]) -> Result<Level, Refusal> {
+        let (log, residuals) = alone(visits)?;
+        of_visits(log, &residuals)
+    }
+
+    /// The ratio of a stack's mean per item to its baseline's, paired by rounds `(baseline, stack)` of one run. What
+    /// met both alike has left the residuals; what is left may still wander.
+    ///
+    /// # Errors
+    /// As [`Level::of_rounds`]; each side is named.
+    pub fn of_paired_rounds(rounds: &[(Total, Total)]) -> Result<Level, Refusal> {
+        let (log, residuals) = paired(rounds)?;
+        of_rounds(log, &residuals)
+    }
+
+    /// The same, paired by visits.
+    ///
+    /// # Errors
+    /// As [`Level::of_visits`]; each side is named.
+    pub fn of_paired_visits(visits: &[(Total, Total)]) -> Result<Level, Refusal> {
+        let (log, residuals) = paired(visits)?;
+        of_visits(log, &residuals)
+    }
+}
+
+/// Logarithm of the mean per item, and the relative residual of each unit.
+fn alone(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
+    let pairs: Vec<(f64, f64)> = units.iter().map(|total| (total.items, total.sum)).collect();
+    let mean = ratio_of_totals(&pairs).map_err(|refusal| match refusal {
+        Refusal::IdleBaseline => Refusal::IdleStack,
+        other => other,
+    })?;
+    Ok((mean.ln(), residuals(&pairs, mean)))
+}
+
+fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
+    let (a, b): (Vec<Total>, Vec<Total>) = units.iter().copied().unzip();
+    let (log_a, off_a) = alone(&a).map_err(|refusal| match refusal {
+        Refusal::IdleStack => Refusal::IdleBaseline,
+        other => other,
+    })?;
+    let (log_b, off_b) = alone(&b)?;
+    Ok((log_b - log_a, off_b.iter().zip(&off_a).map(|(b, a)| b - a).collect()))
+}
+
+fn of_rounds(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
+    let spread = Spread::of(residuals)?;
+    let means: Vec<f64> = residuals.chunks_exact(spread.batch).map(mean).collect();
+    Ok(Level {
+        log,
+        error: Part { variance: spread.variance / spread.n as f64, freedom: (spread.batches - 1) as f64 },
+        drift: Part { variance: flicker(&means), freedom: DRIFT_FREEDOM },
+        units: spread.n,
+    })
+}
+
+fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
+    let k = residuals.len();
+    if k < LEAST {
+        return Err(Refusal::TooFewVisits { have: k });
+    }
+    let variance = residuals.iter().map(|e| e * e).sum::<f64>() / (k - 1) as f64;
+    let freedom = (k - 1) as f64;
+    Ok(Level {
+        log,
+        error: Part { variance: variance / k as f64, freedom },
+        drift: Part { variance, freedom },
+        units: k,
+    })
+}
+
+/// The variance of 1/f noise in batch means: by how much two adjacent stretches of any one length differ (half of
+/// the mean square: the Allan variance, which for 1/f noise is the same at every length, hence also at the run's own).
+///
+/// Independent noise adds as much to the variance `s2` of the batch means as to `a`, half the mean square of
+/// neighbours' differences; 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much (Barnes, "Tables of bias
+/// functions", NBS Technical Note 375, 1969: B1). So `s2 - a` is free of the independent part. One standard
+/// deviation that chance gives it among independent batches is added (von Neumann 1941), since "none seen" in
+/// 16 batches is not "none there".
+fn flicker(means: &[f64]) -> f64 {
+    let m = means.len() as f64;
+    let centre = mean(means);
+    let s2 = means.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (m - 1.0);
+    let a = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (2.0 * (m - 1.0));
+    let chance = s2 * ((m - 2.0) / (m * m - 1.0)).sqrt();
+    let excess = m * m.ln() / (2.0 * (m - 1.0) * std::f64::consts::LN_2) - 1.0;
+    (s2 - a + chance).max(0.0) / excess
+}
+
+/// How much larger the mean square difference of two stretches is when their starts are `separation` lengths
+/// apart than when they adjoin (1), for 1/f noise: it goes on growing with the logarithm (B2 of the same tables).
+pub fn growth(separation: f64) -> f64 {
+    let r = separation.max(1.0);
+    if r >= FAR {
+        return (2.0 * r.ln() + 3.0) / (4.0 * std::f64::consts::LN_2);
+    }
+    let term = |x: f64| if x > 0.0 { x * x * x.ln() } else { 0.0 };
+    (term(r + 1.0) + term(r - 1.0) - 2.0 * term(r)) / (4.0 * std::f64::consts::LN_2)
+}
+
+/// New over old with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// New over old.
+    pub ratio: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// Half-width of the logarithm by the runs' own noise alone, as if they were paired.
+    pub noise: f64,
+    /// Half-width of the logarithm by drift alone, as if both runs were endless.
+    pub drift: f64,
+    /// Rounds or visits of the shorter run.
+    pub units: usize,
+}
+
+/// Compares two runs whose starts lie `separation` times their length apart: Student's t on the difference of
+/// the logarithms, with the variances of noise and drift of both, and Welch's degrees of freedom.
+pub fn change(old: &Level, new: &Level, separation: f64) -> Change {
+    let grown = |part: Part| Part { variance: part.variance * growth(separation), ..part };
+    let noise = [old.error, new.error];
+    let drift = [grown(old.drift), grown(new.drift)];
+    let log = new.log - old.log;
+    let half_width = half_width(&[noise, drift].concat());
+    Change {
+        ratio: log.exp(),
+        low: (log - half_width).exp(),
+        high: (log + half_width).exp(),
+        noise: self::half_width(&noise),
+        drift: self::half_width(&drift),
+        units: old.units.min(new.units),
+    }
+}
+
+impl Change {
+    /// The runs differ by more than their own noise, but not by more than drift may have done.
+    pub fn drift_could_explain(&self) -> bool {
+        let log = self.ratio.ln().abs();
+        log > self.noise && self.low <= 1.0 && 1.0 <= self.high
+    }
+
+    /// Of rates, where more is better.
+    pub fn verdict(&self, zone: f64) -> Verdict {
+        match Verdict::of_interval(self.ratio, self.low, self.high, zone) {
+            Verdict::Unresolved { half_width, .. } if self.drift_could_explain() => {
+                Verdict::Unresolved { half_width, reason: Refusal::Drift }
+            }
+            other => other,
+        }
+    }
+
+    /// How many times as long both runs must be for the interval to end `distance` (of the logarithm) away from its
+    /// estimate; `None` when no length does, since drift does not shrink with it.
+    pub fn longer(&self, distance: f64) -> Option<f64> {
+        let left = distance * distance - self.drift * self.drift;
+        (left > 0.0).then(|| (self.noise * self.noise / left).max(1.0))
+    }
+}
+
+/// Student's t times the root of the variances' sum, degrees of freedom by Welch and Satterthwaite.
+fn half_width(parts: &[Part]) -> f64 {
+    let variance: f64 = parts.iter().map(|part| part.variance).sum();
+    let weights: f64 = parts.iter().map(|part| part.variance * part.variance / part.freedom).sum();
+    if weights > 0.0 { t975((variance * variance / weights) as usize) * variance.sqrt() } else { 0.0 }
+}
+
+/// A change of a rate against the largest loss that is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The whole interval lies beyond the limit.
+    Fails,
+    /// No part of it does.
+    Passes,
+    /// The estimate lies beyond, the interval reaches back.
+    PerhapsBeyond,
+    /// The estimate is within, the interval reaches beyond.
+    PerhapsWithin,
+}
+
+impl Outcome {
+    /// Of the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
+    pub fn of(ratio: f64, low: f64, high: f64, limit: f64) -> Outcome {
+        let least = 1.0 - limit;
+        match () {
+            () if high < least => Outcome::Fails,
+            () if low >= least => Outcome::Passes,
+            () if ratio < least => Outcome::PerhapsBeyond,
+            () => Outcome::PerhapsWithin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::traps::Noise;
+    use proptest::prelude::*;
+
+    const RUNS: u64 = 250;
+    const ROUNDS: usize = 96;
+
+    /// A level of noise, round by round; lengths of memory are in runs.
+    #[derive(Clone, Copy, Debug)]
+    enum Kind {
+        White,
+        Ar(f64),
+        Flicker,
+        Walk,
+    }
+
+    /// A part of the level that forgets: how much of it stays from round to round, its step, its state.
+    struct Memory {
+        stays: f64,
+        step: f64,
+        state: f64,
+    }
+
+    impl Memory {
+        /// Of 3 % at any time, forgotten after so many rounds.
+        fn of(rounds: f64, noise: &mut Noise) -> Memory {
+            let stays = (-1.0 / rounds).exp();
+            Memory { stays, step: 0.03 * (1.0 - stays * stays).sqrt(), state: 0.03 * noise.normal() }
+        }
+    }
+
+    impl Kind {
+        fn memories(self, noise: &mut Noise) -> Vec<Memory> {
+            match self {
+                Kind::White => Vec::new(),
+                Kind::Ar(runs) => vec![Memory::of(runs * ROUNDS as f64, noise)],
+                // Equal parts of every scale are 1/f.
+                Kind::Flicker => (0..9).map(|power| Memory::of(3f64.powi(power), noise)).collect(),
+                Kind::Walk => vec![Memory { stays: 1.0, step: 0.005, state: 0.0 }],
+            }
+        }
+
+        /// Rates around 1 with 3 % of independent noise beside the level's.
+        fn series(self, noise: &mut Noise, rounds: usize) -> Vec<f64> {
+            let mut memories = self.memories(noise);
+            let mut next = || {
+                for memory in &mut memories {
+                    memory.state = memory.stays * memory.state + memory.step * noise.normal();
+                }
+                let level: f64 = memories.iter().map(|memory| memory.state).sum();
+                (level + 0.03 * noise.normal()).exp()
+            };
+            (0..rounds).map(|_| next()).collect()
+        }
+    }
+
+    fn totals(rates: &[f64]) -> Vec<Total> {
+        rates.iter().map(|rate| Total { sum: *rate, items: 1.0 }).collect()
+    }
+
+    /// Coverage of 1 by the whole interval and by the runs' own noise, and the mean half-width; nothing changes
+    /// between two runs that start `separation` lengths apart.
+    fn coverage(kind: Kind, separation: usize) -> (f64, f64, f64) {
+        let (mut ours, mut naive, mut width) = (0, 0, 0.0);
+        for run in 0..RUNS {
+            let mut noise = Noise::new(4_000 + run);
+            let series = kind.series(&mut noise, ROUNDS * (separation + 1));
+            let at = |from: usize| Level::of_rounds(&totals(&series[from..from + ROUNDS])).unwrap();
+            let found = change(&at(0), &at(ROUNDS * separation), separation as f64);
+            ours += u64::from(found.low <= 1.0 && 1.0 <= found.high);
+            naive += u64::from(found.ratio.ln().abs() <= found.noise);
+            width += (found.high / found.low).ln() / 2.0 / RUNS as f64;
+        }
+        (ours as f64 / RUNS as f64, naive as f64 / RUNS as f64, width)
+    }
+
+    #[test]
+    fn nothing_changed_is_covered_whatever_the_noise_remembers() {
+        let cases = [
+            (Kind::White, 1),
+            (Kind::Ar(0.05), 1),
+            (Kind::Ar(0.3), 4),
+            (Kind::Ar(1.0), 4),
+            (Kind::Flicker, 1),
+            (Kind::Flicker, 8),
+        ];
+        for (kind, separation) in cases {
+            let (ours, _, width) = coverage(kind, separation);
+            assert!(ours >= 0.92, "{kind:?} {separation}: covers {ours}, +- {width}");
+        }
+        // A walk has no level to come back to; only runs that adjoin can be told.
+        let (walk, _, width) = coverage(Kind::Walk, 1);
+        assert!(walk >= 0.86, "a random walk is covered in {walk}, +- {width}");
+    }
+
+    #[test]
+    fn the_runs_own_noise_alone_is_far_too_narrow() {
+        for (kind, separation) in [(Kind::Ar(0.3), 4), (Kind::Flicker, 8)] {
+            let (_, naive, _) = coverage(kind, separation);
+            assert!(naive <= 0.6, "{kind:?}: {naive}");
+        }
+    }
+
+    #[test]
+    fn without_drift_the_price_is_bounded() {
+        // Independent rounds of 3 %: the least that an interval of this many can have.
+        let least = 1.96 * 0.03 * (2.0 / ROUNDS as f64).sqrt();
+        let (_, _, width) = coverage(Kind::White, 1);
+        assert!(width < 4.5 * least, "{width} against {least}");
+    }
+
+    #[test]
+    fn drift_that_both_stacks_meet_leaves_the_ratio_of_ratios() {
+        let (mut covered, mut width, mut apart) = (0, 0.0, 0.0);
+        for run in 0..RUNS {
+            let mut noise = Noise::new(9_000 + run);
+            let series = Kind::Flicker.series(&mut noise, ROUNDS * 9);
+            let mut level = |from: usize, truth: f64| {
+                let rounds: Vec<(Total, Total)> = series[from..from + ROUNDS]
+                    .iter()
+                    .map(|rate| {
+                        let own = 1.0 + 0.01 * noise.normal();
+                        (Total { sum: *rate, items: 1.0 }, Total { sum: truth * rate * own, items: 1.0 })
+                    })
+                    .collect();
+                let stacks: Vec<Total> = rounds.iter().map(|round| round.1).collect();
+                (Level::of_paired_rounds(&rounds).unwrap(), Level::of_rounds(&stacks).unwrap())
+            };
+            let (old, new) = (level(0, 0.9), level(8 * ROUNDS, 0.85));
+            let found = change(&old.0, &new.0, 8.0);
+            let alone = change(&old.1, &new.1, 8.0);
+            let truth = 0.85 / 0.9;
+            covered += u64::from(found.low <= truth && truth <= found.high);
+            width += (found.high / found.low).ln() / 2.0 / RUNS as f64;
+            apart += (alone.high / alone.low).ln() / 2.0 / RUNS as f64;
+        }
+        assert!(covered as f64 >= 0.93 * RUNS as f64, "{covered}");
+        assert!(width < 0.02 && apart > 5.0 * width, "{width} {apart}");
+    }
+
+    #[test]
+    fn growth_is_that_of_the_tables() {
+        // Barnes 1969, B2 at mu = 0: 1 where the two adjoin; both forms meet.
+        assert!((growth(1.0) - 1.0).abs() < 1e-12);
+        assert!((growth(0.0) - 1.0).abs() < 1e-12, "runs cannot overlap");
+        let two = (9.0 * 3f64.ln() - 8.0 * 2f64.ln()) / (4.0 * 2f64.ln());
+        assert!((growth(2.0) - two).abs() < 1e-12);
+        assert!((growth(999.999) / growth(1_000.0) - 1.0).abs() < 1e-5);
+        assert!((growth(60_480.0) - 9.03).abs() < 0.01, "a week of runs of ten seconds");
+    }
+
+    #[test]
+    fn worked_by_hand() {
+        // See-sawing rounds: s2 = 0.01 * 16/15, a = 4 * 0.01 / 2; the excess is below zero even with chance.
+        let rates: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.1 } else { 0.9 }).collect();
+        let old = Level::of_rounds(&totals(&rates)).unwrap();
+        assert!(old.log.abs() < 1e-12 && old.drift.variance == 0.0);
+        assert!((old.error.variance - 0.01 / 15.0).abs() < 1e-12);
+        let new = Level { log: 0.5f64.ln(), ..old };
+        let found = change(&old, &new, 5.0);
+        let expected = t975(30) * (0.02f64 / 15.0).sqrt();
+        assert!((found.noise - expected).abs() < 1e-12 && found.drift == 0.0, "{found:?}");
+        assert!((found.high.ln() - 0.5f64.ln() - expected).abs() < 1e-12);
+        // A step of 0.2 in the middle: s2 = 0.01 * 16/15, a = 0.04 / 30.
+        let step: Vec<f64> = (0..16).map(|i| if i < 8 { 1.1 } else { 0.9 }).collect();
+        let stepped = Level::of_rounds(&totals(&step)).unwrap();
+        let (s2, a) = (0.16 / 15.0, 0.04 / 30.0);
+        let excess = 16.0 * 4.0 / 30.0 - 1.0;
+        let by_hand = (s2 - a + s2 * (14.0f64 / 255.0).sqrt()) / excess;
+        assert!((stepped.drift.variance - by_hand).abs() < 1e-12, "{stepped:?}");
+    }
+
+    #[test]
+    fn visits_are_their_own_drift() {
+        let level = Level::of_visits(&totals(&[1.1, 0.9, 1.1, 0.9])).unwrap();
+        assert!((level.drift.variance - 0.04 / 3.0).abs() < 1e-12);
+        assert!((level.error.variance - 0.01 / 3.0).abs() < 1e-12);
+        assert_eq!((level.units, level.drift.freedom), (4, 3.0));
+        assert_eq!(Level::of_visits(&totals(&[1.0; 3])), Err(Refusal::TooFewVisits { have: 3 }));
+    }
+
+    #[test]
+    fn too_little_and_nothing_are_refused() {
+        assert_eq!(Level::of_rounds(&totals(&[1.0; 15])), Err(Refusal::TooFewRounds { have: 15 }));
+        assert_eq!(Level::of_rounds(&[]), Err(Refusal::TooFewRounds { have: 0 }));
+        assert_eq!(Level::of_rounds(&totals(&[0.0; 20])), Err(Refusal::IdleStack));
+        assert_eq!(Level::of_rounds(&[Total::default(); 20]), Err(Refusal::IdleStack));
+        let one = Total { sum: 1.0, items: 1.0 };
+        let idle = Total { sum: 0.0, items: 1.0 };
+        assert_eq!(Level::of_paired_rounds(&[(idle, one); 20]), Err(Refusal::IdleBaseline));
+        assert_eq!(Level::of_paired_rounds(&[(one, idle); 20]), Err(Refusal::IdleStack));
+    }
+
+    #[test]
+    fn drift_is_named_where_it_could_explain() {
+        let found = |ratio: f64, noise: f64, half: f64| Change {
+            ratio,
+            low: ratio * (-half).exp(),
+            high: ratio * half.exp(),
+            noise,
+            drift: half,
+            units: 40,
+        };
+        let drifted = found(0.93, 0.03, 0.12);
+        assert!(drifted.drift_could_explain());
+        assert!(matches!(drifted.verdict(0.02), Verdict::Unresolved { reason: Refusal::Drift, .. }));
+        let noisy = found(0.99, 0.03, 0.12);
+        assert!(!noisy.drift_could_explain());
+        assert!(matches!(noisy.verdict(0.02), Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. }));
+        assert!(matches!(found(0.8, 0.03, 0.12).verdict(0.02), Verdict::Costs { .. }));
+        assert!(matches!(found(0.999, 0.001, 0.01).verdict(0.02), Verdict::NoDifference { .. }));
+        let shorter = Change { drift: 0.02, ..found(0.93, 0.04, 0.05) };
+        assert!((shorter.longer(0.03).unwrap() - 0.0016 / 0.0005).abs() < 1e-9);
+        assert_eq!(shorter.longer(0.02), None, "no length overcomes drift");
+        assert_eq!(shorter.longer(1.0), Some(1.0));
+    }
+
+    #[test]
+    fn outcomes() {
+        assert_eq!(Outcome::of(0.90, 0.86, 0.949, 0.05), Outcome::Fails);
+        assert_eq!(Outcome::of(0.96, 0.95, 0.97, 0.05), Outcome::Passes);
+        assert_eq!(Outcome::of(0.94, 0.92, 0.96, 0.05), Outcome::PerhapsBeyond);
+        assert_eq!(Outcome::of(0.96, 0.94, 0.98, 0.05), Outcome::PerhapsWithin);
+        assert_eq!(Outcome::of(0.99, 0.98, 0.999, 0.0), Outcome::Fails, "no loss at all is accepted");
+    }
+
+    proptest! {
+        #[test]
+        fn swapping_the_runs_inverts_the_change(
+            old in prop::collection::vec(0.1..10f64, 16..80),
+            new in prop::collection::vec(0.1..10f64, 16..80),
+            separation in 0.0..1e6f64,
+        ) {
+            let (old, new) = (Level::of_rounds(&totals(&old)).unwrap(), Level::of_rounds(&totals(&new)).unwrap());
+            let (one, other) = (change(&old, &new, separation), change(&new, &old, separation));
+            prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-9);
+            prop_assert!((one.low * other.high - 1.0).abs() < 1e-9);
+            prop_assert!(one.low <= one.ratio && one.ratio <= one.high);
+            prop_assert!(one.noise >= 0.0 && one.drift >= 0.0);
+        }
+
+        #[test]
+        fn growth_never_shrinks(a in 1.0..1e7f64, b in 1.0..1e7f64) {
+            prop_assert!(growth(a.min(b)) <= growth(a.max(b)) * (1.0 + 1e-6));
+        }
+    }
+}
