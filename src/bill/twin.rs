@@ -188,8 +188,12 @@ impl Twin {
 
     fn measured(mut self) -> RunData {
         let named = |job: &Job| format!("4k-{}-qd{}", job.rw.word(), job.iodepth);
-        let workloads =
-            self.jobs.iter().map(|job| Workload { name: named(job), jobs: vec![job.clone()], engine: None });
+        let workloads = self.jobs.iter().map(|job| Workload {
+            name: named(job),
+            jobs: vec![job.clone()],
+            engine: None,
+            sweep: None,
+        });
         self.data.start.scenario.workloads = workloads.collect();
         self.data.start.scenario.bill = self.bill;
         for (at, workload) in self.data.start.scenario.workloads.clone().iter().enumerate() {

@@ -39,9 +39,30 @@ fn t975_computed(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).map_or(1.959_964, |t| t.inverse_cdf(0.975))
 }
 
+/// The `p` quantile (0.5 < p < 1) of Student's t with `freedom` degrees of freedom (at least 1). For k intervals that
+/// shall hold all at once with 95 % (Bonferroni), p is 1 - 0.025 / k.
+pub fn t_quantile(p: f64, freedom: usize) -> f64 {
+    // As above; the quantile of a probability of 1 would be endless.
+    let p = p.clamp(0.5, 1.0 - f64::EPSILON);
+    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::t975;
+    use super::{t_quantile, t975};
+
+    #[test]
+    fn any_t_quantile_agrees_with_printed_tables() {
+        for (p, freedom, printed) in
+            [(0.95, 10, 1.812), (0.99, 15, 2.602), (0.995, 20, 2.845), (0.9995, 30, 3.646)]
+        {
+            assert!((t_quantile(p, freedom) - printed).abs() < 6e-4, "{p} {freedom}");
+        }
+        for freedom in [1, 15, 63, 200] {
+            assert!((t_quantile(0.975, freedom) - t975(freedom)).abs() < 1e-6);
+        }
+        assert!(t_quantile(0.5, 7).abs() < 1e-9 && t_quantile(1.0, 7).is_finite());
+    }
 
     #[test]
     fn t_quantiles_agree_with_printed_tables() {

@@ -59,6 +59,11 @@ fn batch_length(n: usize) -> usize {
     1 << (n / BATCHES).max(1).ilog2()
 }
 
+/// Degrees of freedom of an interval over so many values, at least 16: its batches less one.
+pub fn freedom(n: usize) -> usize {
+    (n / batch_length(n)).saturating_sub(1).max(1)
+}
+
 /// Mean of a slice that is not empty.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -78,6 +83,7 @@ mod tests {
             let spread = Spread::of(&vec![0.0; n]).unwrap();
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
+            assert_eq!(freedom(n), spread.batches - 1);
         }
         assert_eq!(Spread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }
