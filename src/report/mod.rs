@@ -7,6 +7,7 @@ mod json;
 mod markdown;
 mod number;
 mod sheet;
+mod sweep;
 mod table;
 mod terminal;
 #[cfg(test)]
