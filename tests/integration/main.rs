@@ -6,4 +6,5 @@ mod crash;
 mod page;
 mod place;
 mod rig;
+mod sweep;
 mod whole;
