@@ -42,8 +42,8 @@ const TOP: f64 = 14.0;
 /// Shares of the width between which points lie; labels stand left of it.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 96.0;
-/// Width in pixels on the narrowest phone: labels that do not collide there do so nowhere.
-const NARROW: f64 = 300.0;
+/// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must collide on neither.
+const WIDTHS: [f64; 2] = [300.0, 1030.0];
 /// Pixels of a letter and of a line of text.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 13.0;
@@ -137,7 +137,9 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let (from, to) = ((low / step).floor() * step, (high / step).ceil() * step);
     let count = ((to - from) / step).round() as i32;
     let ticks = (0..=count).map(|tick| from + f64::from(tick) * step);
-    let x = Log::of(dots().map(|dot| dot.x), 1.0 + 1e-9);
+    let tight = Log::of(dots().map(|dot| dot.x), 1.0);
+    // Points that step aside at the first value must not reach the labels.
+    let x = Log::of(dots().map(|dot| dot.x), (tight.high / tight.low).max(2.0).powf(0.05));
     let mut values: Vec<(f64, String)> = dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     values.dedup();
@@ -279,10 +281,12 @@ impl Frame {
         corners.into_iter().map(place).collect()
     }
 
-    /// The room that a point itself takes.
+    /// The room that a point itself takes, with its ring.
     fn blot(&self, dot: &Dot) -> Label {
         let (share, y) = (self.x.share(dot.x.value), self.y.at(dot.y.value) + LINE / 3.0);
-        Label { text: "o".into(), share, dx: -LETTER / 2.0, y, anchor: "start", knee: false }
+        let text = if dot.knee { "ooo" } else { "o" };
+        let dx = -LETTER / 2.0 * text.len() as f64;
+        Label { text: text.into(), share, dx, y, anchor: "start", knee: false }
     }
 }
 
@@ -296,21 +300,27 @@ struct Label {
 }
 
 impl Label {
-    /// Left and right on the narrowest page.
-    fn extent(&self) -> (f64, f64) {
-        let (x, width) =
-            (NARROW * across(self.share) / 100.0 + self.dx, LETTER * self.text.chars().count() as f64);
+    /// Left and right in a drawing of that many pixels.
+    fn extent(&self, pixels: f64) -> (f64, f64) {
+        let x = pixels * across(self.share) / 100.0 + self.dx;
+        let width = LETTER * self.text.chars().count() as f64;
         if self.anchor == "end" { (x - width, x) } else { (x, x + width) }
     }
 
     fn is_inside(&self) -> bool {
-        let (left, right) = self.extent();
-        left >= NARROW * LEFT / 100.0 && right <= NARROW && self.y >= LINE && self.y <= HEIGHT
+        let fits = |pixels: f64| {
+            let (left, right) = self.extent(pixels);
+            left >= pixels * LEFT / 100.0 && right <= pixels
+        };
+        WIDTHS.into_iter().all(fits) && self.y >= LINE && self.y <= HEIGHT
     }
 
     fn hits(&self, other: &Label) -> bool {
-        let (a, b) = (self.extent(), other.extent());
-        a.0 < b.1 && b.0 < a.1 && (self.y - other.y).abs() < LINE
+        let meets = |pixels: f64| {
+            let (a, b) = (self.extent(pixels), other.extent(pixels));
+            a.0 < b.1 && b.0 < a.1
+        };
+        (self.y - other.y).abs() < LINE && WIDTHS.into_iter().any(meets)
     }
 }
 
