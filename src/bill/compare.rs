@@ -182,11 +182,16 @@ fn drift(found: &Ratio) -> Option<String> {
     (found.gate().correlation > found.gate().bound).then(|| text.to_owned())
 }
 
+/// An absolute figure with its interval, which a drift weakens.
+pub fn of_level(found: &Ratio, unit: &'static str) -> Figure {
+    of_ratio(found, unit).cautioned(drift(found))
+}
+
 /// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
 /// rounds the value is there, its interval is not.
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
-        (Ok(found), _) => of_ratio(&found, unit).cautioned(drift(&found)),
+        (Ok(found), _) => of_level(&found, unit),
         (Err(reason), Ok(value)) => Figure::Known {
             value,
             unit,

@@ -1,6 +1,8 @@
 //! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
 //! it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
+use super::sweep::SweepFindings;
+use crate::scenario::SweepPoint;
 use crate::stats::Verdict;
 use serde::Serialize;
 
@@ -122,6 +124,9 @@ pub struct Findings {
     pub emulated: Vec<String>,
     /// In the order of the scenario.
     pub workloads: Vec<WorkloadFindings>,
+    /// Workloads that are points of one sweep, side by side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepFindings>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// Recorded while measuring, and found while reading.
@@ -167,6 +172,9 @@ pub struct WorkloadFindings {
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
+    /// Of a sweep, which point it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPoint>,
     /// Why measuring ended; `None`: it did not end in order.
     pub ended: Option<String>,
     /// Seconds of load, all stacks together.

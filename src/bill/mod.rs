@@ -3,13 +3,16 @@
 
 pub mod against;
 mod compare;
+pub mod course;
 pub mod findings;
 mod gather;
+pub mod knee;
 mod lines;
 mod reading;
 mod rows;
 pub mod run;
 mod subject;
+pub mod sweep;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -43,6 +46,7 @@ pub fn findings(run: &RunData) -> Findings {
         not_excluded: not_excluded(&readings, &workloads),
         warnings: warnings(run, &readings),
         places: run.places.iter().map(place).collect(),
+        sweeps: sweep::sweeps(&readings, &workloads),
         workloads,
     }
 }
@@ -86,6 +90,7 @@ fn of_workload(reading: &Reading) -> WorkloadFindings {
     WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
+        sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
@@ -198,7 +203,9 @@ fn effect(verdict: &Verdict) -> Option<f64> {
 }
 
 fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<String> {
-    let mut lines: Vec<String> = readings.iter().filter_map(stalls).collect();
+    let sweep = |reading: &Reading| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
+    let groups = readings.chunk_by(|a, b| sweep(a).is_some() && sweep(a) == sweep(b));
+    let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|workload| &workload.comparisons).collect();
     if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. })) {
         lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
@@ -220,11 +227,14 @@ fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Str
     lines
 }
 
-fn stalls(reading: &Reading) -> Option<String> {
-    let shortest = reading.sides.iter().map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
-    let seconds = shortest.min_by(f64::total_cmp)? / 3.0;
-    let every = rounded_up(seconds, 1);
-    Some(format!("{}: stalls of a stack that are rarer than one in {every} s", reading.workload.name))
+/// Of one workload, or of all points of a sweep together.
+fn stalls(readings: &[Reading]) -> Option<String> {
+    let sides = readings.iter().flat_map(|reading| &reading.sides);
+    let shortest = sides.map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
+    let every = rounded_up(shortest.min_by(f64::total_cmp)? / 3.0, 1);
+    let workload = readings.first()?.workload;
+    let name = workload.sweep.as_ref().map_or(&workload.name, |sweep| &sweep.sweep);
+    Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
 fn warnings(run: &RunData, readings: &[Reading]) -> Vec<WarningReport> {

@@ -1,6 +1,6 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
-use crate::scenario::{Workload, block_size_word};
+use crate::scenario::{Workload, block_size_word, rate_words};
 use iotax_load::{Job, Rw};
 
 /// From this block size on, people speak of throughput.
@@ -33,7 +33,8 @@ fn one(job: &Job, figure: &str) -> String {
     let unit = if job.bs >= THROUGHPUT_FROM { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
-    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}", block_size_word(job.bs), kind(job))
+    let rate = rate_words(job);
+    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}", block_size_word(job.bs), kind(job))
 }
 
 fn kind(job: &Job) -> String {
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     fn workload(jobs: Vec<Job>) -> Workload {
-        Workload { name: "w".into(), jobs, engine: None }
+        Workload { name: "w".into(), jobs, engine: None, sweep: None }
     }
 
     #[test]
@@ -80,6 +81,8 @@ mod tests {
             said(vec![write.clone()]),
             "1M sequential-write throughput (acknowledged, burst) at iodepth 1"
         );
+        let paced = Job { rate_iops: Some(900), ..Job::default() };
+        assert_eq!(said(vec![paced]), "4k random-read IOPS at iodepth 1, rate_iops 900");
         assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
         assert_eq!(
             said(vec![read, write.clone()]),

@@ -3,7 +3,8 @@
 
 use super::run::RunData;
 use crate::host::facts::Facts;
-use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack, Workload};
+use crate::scenario::sweep::SWEPT;
+use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
 use crate::stats::schedule::Schedule;
 use crate::stats::traps::Noise;
 use crate::store::record::{
@@ -21,12 +22,17 @@ pub(crate) struct TwinStack {
     latency_ns: f64,
     /// Rounds after which its worker dies.
     lives: u32,
+    /// I/Os that it works on at once: its latency is flat below and rises with the load above.
+    servers: Option<f64>,
 }
 
 /// A run that never was.
 pub(crate) struct Twin {
     stacks: Vec<TwinStack>,
     jobs: Vec<Job>,
+    /// Words over which the jobs are swept.
+    swept: &'static [&'static str],
+    slice_ns: f64,
     rounds: u32,
     /// Each stack is up alone, in so many visits.
     apart: Option<u32>,
@@ -42,7 +48,7 @@ const SLICE_NS: f64 = 1e8;
 const FILE: &str = "file:/srv/iotax.img,size=4GiB";
 
 fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
-    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX }
+    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX, servers: None }
 }
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -154,6 +160,56 @@ pub(crate) fn visits() -> RunData {
     twin.measured()
 }
 
+/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the guest more the
+/// deeper, with its knee at 4.
+pub(crate) fn sweep() -> RunData {
+    sweep_of_seed(20)
+}
+
+/// The same of any seed.
+pub(crate) fn sweep_of_seed(seed: u64) -> RunData {
+    let depths = [1, 2, 4, 8, 16, 32].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Writes over the block size.
+pub(crate) fn block_sizes() -> RunData {
+    let job = |bs| Job { rw: Rw::RandWrite, bs, iodepth: 4, ..Job::default() };
+    let mut twin = saturating(24, 8.0).over(&["bs"], [4096, 16_384, 65_536].map(job).to_vec());
+    twin.rounds = 20;
+    twin.measured()
+}
+
+/// Over iodepth, with so many servers that even the deepest point is no knee.
+pub(crate) fn rising_sweep() -> RunData {
+    let depths = [1, 2, 4, 8].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(21, 1000.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Over iodepth with two block sizes.
+pub(crate) fn grid() -> RunData {
+    let depths = [1, 4, 8, 16, 32];
+    let jobs = [4096, 65_536].map(|bs| depths.map(|iodepth| Job { iodepth, bs, ..Job::default() }));
+    saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
+}
+
+/// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
+pub(crate) fn rates() -> RunData {
+    let rates = [10_000, 20_000, 32_000, 64_000, 120_000];
+    let job = |rate| Job { rate_iops: Some(rate), iodepth: 512, ..Job::default() };
+    saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
+}
+
+/// A file, a loop device of the same shape and a guest that saturates at half the load.
+fn saturating(seed: u64, servers: f64) -> Twin {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let file = with(stack("file", FILE, 90_000.0), servers);
+    let layer = with(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0), servers);
+    let guest =
+        with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
+    Twin { slice_ns: 1e7, ..Twin::new(seed, vec![file, layer, guest]) }
+}
+
 fn facts(hostname: &str) -> Facts {
     #[allow(clippy::needless_update)] // other facts are the host module's business
     Facts { hostname: Some(hostname.to_owned()), ..Facts::default() }
@@ -181,6 +237,8 @@ impl Twin {
         let mut twin = Twin {
             stacks,
             jobs: Vec::new(),
+            swept: &[],
+            slice_ns: SLICE_NS,
             rounds: 48,
             apart: None,
             bill: false,
@@ -204,11 +262,14 @@ impl Twin {
         self
     }
 
+    fn over(mut self, swept: &'static [&'static str], jobs: Vec<Job>) -> Twin {
+        self.swept = swept;
+        self.jobs = jobs;
+        self
+    }
+
     fn measured(mut self) -> RunData {
-        let named = |job: &Job| format!("4k-{}-qd{}", job.rw.word(), job.iodepth);
-        let workloads =
-            self.jobs.iter().map(|job| Workload { name: named(job), jobs: vec![job.clone()], engine: None });
-        self.data.start.scenario.workloads = workloads.collect();
+        self.data.start.scenario.workloads = self.jobs.iter().map(|job| self.workload(job)).collect();
         self.data.start.scenario.bill = self.bill;
         for (at, workload) in self.data.start.scenario.workloads.clone().iter().enumerate() {
             self.workers(workload);
@@ -221,6 +282,21 @@ impl Twin {
         let histograms = self.histograms;
         self.data.histograms = Box::new(move |offset| histograms.get(&offset).cloned());
         self.data
+    }
+
+    fn workload(&self, job: &Job) -> Workload {
+        let at: Vec<Coordinate> = SWEPT
+            .iter()
+            .filter(|def| self.swept.contains(&def.word))
+            .filter_map(|def| Some(Coordinate { word: def.word.into(), value: (def.of)(job)? }))
+            .collect();
+        let place: String = at.iter().map(|at| format!(" {}={}", at.word, at.shown())).collect();
+        let name = match at.is_empty() {
+            true => format!("4k-{}-qd{}", job.rw.word(), job.iodepth),
+            false => format!("twin{place}"),
+        };
+        let sweep = (!at.is_empty()).then(|| SweepPoint { sweep: "twin".into(), at });
+        Workload { name, jobs: vec![job.clone()], engine: None, sweep }
     }
 
     fn workers(&mut self, workload: &Workload) {
@@ -264,13 +340,16 @@ impl Twin {
         // Noise that all stacks share and that remembers: 0.9 from slice to slice.
         self.level = 0.9 * self.level + 0.03 * self.noise.normal();
         let median = self.stacks[stack].latency_ns * self.level.exp() * (1.0 + 0.01 * self.noise.normal());
-        let queued = median * f64::from(job.iodepth).powf(0.6);
+        let load = f64::from(job.iodepth * job.numjobs);
+        let queued = queued(median, self.stacks[stack].servers, job);
+        let capacity = self.stacks[stack].servers.map_or(f64::INFINITY, |servers| servers * 1e9 / median);
+        let pace = job.rate_iops.map_or(f64::INFINITY, |rate| capacity.min(rate as f64));
         let ios = if job.rw.writes() {
             4096.0
         } else {
-            (SLICE_NS / (queued * 1.12) * f64::from(job.iodepth)).floor()
+            (self.slice_ns * (load / (queued * 1.12)).min(pace / 1e9)).floor()
         };
-        let window_ns = if job.rw.writes() { ios * queued * 1.12 / f64::from(job.iodepth) } else { SLICE_NS };
+        let window_ns = if job.rw.writes() { ios * queued * 1.12 / load } else { self.slice_ns };
         let offset = self.histogram(queued, ios);
         self.data.slices.push(Slice {
             set: 0,
@@ -313,6 +392,19 @@ impl Twin {
         let offset = self.histograms.len() as u64 * 64;
         self.histograms.insert(offset, histogram);
         offset
+    }
+}
+
+/// Latency under load. With servers it is flat until they are all busy, and bends so that throughput over
+/// latency is greatest where there are as many I/Os as servers; twice the block takes a quarter more.
+fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
+    let load = f64::from(job.iodepth * job.numjobs);
+    let Some(servers) = servers else { return median * load.powf(0.6) };
+    let median = median * (job.bs as f64 / 4096.0).powf(0.32);
+    match job.rate_iops {
+        None => median * (1.0 + (load / servers).powi(4)).powf(0.25),
+        // An open loop as of one queue: near the capacity, latency grows without end.
+        Some(rate) => median / (1.0 - (rate as f64 * median / 1e9 / servers).min(0.98)),
     }
 }
 

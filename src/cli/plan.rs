@@ -8,7 +8,8 @@ use crate::layer::guest::{self, Requested};
 use crate::measure::plan::Ground;
 use crate::measure::sets::layout;
 use crate::measure::survey;
-use crate::scenario::Scenario;
+use crate::report::wrapped;
+use crate::scenario::{Scenario, Workload};
 use crate::step::{RunTag, Step};
 use anyhow::{Error, Result};
 use std::io::IsTerminal;
@@ -77,6 +78,7 @@ fn show(
         text += "  take all of it down in reverse order\n";
     }
     text += &times(scenario, &layout);
+    text += &sweeps(scenario);
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     Ok(text)
 }
@@ -93,6 +95,43 @@ fn steps(steps: &[Step], colour: bool) -> String {
     if steps.is_empty() { "  nothing to be made\n".to_owned() } else { steps.iter().map(line).collect() }
 }
 
+/// The points of each sweep in the order of measuring, and how long they take at most.
+fn sweeps(scenario: &Scenario) -> String {
+    let name = |workload: &Workload| workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
+    let mut text = String::new();
+    for points in scenario.workloads.chunk_by(|a, b| name(a).is_some() && name(a) == name(b)) {
+        let Some(sweep) = name(&points[0]) else { continue };
+        let most_s = points.len() as f64 * scenario.measure.budget_ns as f64 / 1e9;
+        text += &format!(
+            "sweep {sweep}: {}: {} points, at most {} of measuring\n",
+            points[0].sweep_subject(),
+            points.len(),
+            long_time(most_s)
+        );
+        let listed: Vec<String> = points.iter().map(coordinates).collect();
+        text += &format!("  {}", wrapped(&listed.join(", "), PLAN_WIDTH, "  "));
+    }
+    text
+}
+
+/// Lists of points are wrapped here.
+const PLAN_WIDTH: usize = 100;
+
+/// `iodepth=4 bs=64k`
+fn coordinates(point: &Workload) -> String {
+    let at = point.sweep.iter().flat_map(|sweep| &sweep.at);
+    at.map(|at| format!("{}={}", at.word, at.shown())).collect::<Vec<_>>().join("\u{a0}")
+}
+
+/// `90 s`, `12 min`, `5.3 h`: nobody plans a day in seconds.
+fn long_time(seconds: f64) -> String {
+    match seconds {
+        s if s < 180.0 => format!("{s:.0} s"),
+        s if s < 3.0 * 3600.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
 fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
     let measure = &scenario.measure;
     let (least, most) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
@@ -106,5 +145,36 @@ fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
         Some(bytes) => format!("no drive is written more than {}\n", crate::units::show_bytes(bytes)),
         None => String::new(),
     };
-    format!("measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s: {how}\n{written}")
+    let in_all = long_time(most * workloads as f64);
+    format!(
+        "measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s, at most {in_all} in all: {how}\n{written}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::check::{Request, from_stacks};
+
+    #[test]
+    fn a_plan_shows_the_points_of_each_sweep_and_their_time() {
+        let words = [("rw", "randread"), ("iodepth", "1,4"), ("bs", "[4k,64k,1M]")];
+        let words = words.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        let measure = vec![("budget".to_owned(), "1min".to_owned())];
+        let request = Request { words, measure, ..Request::default() };
+        let scenario = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap();
+        assert_eq!(
+            sweeps(&scenario),
+            "sweep randread-over-iodepth-bs: random reads over iodepth and bs: 6 points, at most 6 min of measuring\n  \
+             iodepth=1 bs=4k, iodepth=4 bs=4k, iodepth=1 bs=64k, iodepth=4 bs=64k, iodepth=1 bs=1M,\n  \
+             iodepth=4 bs=1M\n"
+        );
+        let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
+        assert_eq!(sweeps(&plain), "");
+    }
+
+    #[test]
+    fn times_are_said_in_what_people_plan_in() {
+        assert_eq!([30.0, 600.0, 86_400.0].map(long_time), ["30 s", "10 min", "24.0 h"]);
+    }
 }

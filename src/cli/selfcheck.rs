@@ -52,19 +52,38 @@ pub fn run(args: &Args) -> Result<u8> {
     let outcomes = repeat(&plan.cells, stats.reps, stats.seed, &done);
     let lines = plan.lines(&outcomes, stats.reps);
     for line in &lines {
-        say(&format!("{:50} {:22} {:8.4} {:8.4} {:?} {} {}\n", line.figure, line.of, line.value, line.error, line.bound, line.n, line.holds))?;
+        say(&format!(
+            "{:50} {:22} {:8.4} {:8.4} {:?} {} {}\n",
+            line.figure, line.of, line.value, line.error, line.bound, line.n, line.holds
+        ))?;
     }
     for (cell, outs) in plan.cells.iter().zip(&outcomes) {
         let n = outs.len() as f64;
-        let t = outs.iter().map(|o| o.took_s).sum::<f64>()/n;
-        let hw = outs.iter().filter_map(|o| o.comparisons[0].half_width).sum::<f64>()/n;
-        let bias = outs.iter().filter_map(|o| o.comparisons[0].error).sum::<f64>()/n;
+        let t = outs.iter().map(|o| o.took_s).sum::<f64>() / n;
+        let hw = outs.iter().filter_map(|o| o.comparisons[0].half_width).sum::<f64>() / n;
+        let bias = outs.iter().filter_map(|o| o.comparisons[0].error).sum::<f64>() / n;
         let mut refusals: std::collections::BTreeMap<&str, usize> = Default::default();
-        outs.iter().filter_map(|o| o.comparisons[0].refused).for_each(|w| *refusals.entry(w).or_default() += 1);
-        say(&format!("# {:22} {:?} t {:.1} hw {:.4} bias {:+.5} costs {:.3} gains {:.3} none {:.3} {:?}\n", cell.source.name(), cell.costs.get(1), t, hw, bias,
-          outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::Costs).count() as f64/n,
-          outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::Gains).count() as f64/n,
-          outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::None).count() as f64/n, refusals))?;
+        outs.iter()
+            .filter_map(|o| o.comparisons[0].refused)
+            .for_each(|w| *refusals.entry(w).or_default() += 1);
+        say(&format!(
+            "# {:22} {:?} t {:.1} hw {:.4} bias {:+.5} costs {:.3} gains {:.3} none {:.3} {:?}\n",
+            cell.source.name(),
+            cell.costs.get(1),
+            t,
+            hw,
+            bias,
+            outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::Costs).count()
+                as f64
+                / n,
+            outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::Gains).count()
+                as f64
+                / n,
+            outs.iter().filter(|o| o.comparisons[0].said == crate::selfcheck::cell::Said::None).count()
+                as f64
+                / n,
+            refusals
+        ))?;
     }
     Ok(if lines.iter().all(|line: &Line| line.holds) { DONE } else { FINDING })
 }

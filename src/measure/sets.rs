@@ -208,7 +208,12 @@ mod tests {
     }
 
     fn scenario(stacks: Vec<Stack>, rw: Rw) -> Scenario {
-        let workload = Workload { name: "w".into(), jobs: vec![Job { rw, ..Job::default() }], engine: None };
+        let workload = Workload {
+            name: "w".into(),
+            jobs: vec![Job { rw, ..Job::default() }],
+            engine: None,
+            sweep: None,
+        };
         Scenario {
             source: "test".into(),
             name: None,

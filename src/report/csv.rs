@@ -4,6 +4,9 @@
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::findings::{Figure, Interval, Row, WorkloadFindings};
+use crate::bill::knee::Place;
+use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
+use std::collections::HashMap;
 
 /// Its entry.
 pub const RENDERER: Renderer =
@@ -13,13 +16,17 @@ const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",
     "note", "emulated",
 ];
+/// Behind these: the sweep, and the value of each word that is swept.
+const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
 
 fn render(findings: &[Findings], _page: &Page) -> String {
-    let mut lines = Lines { run: "", writer: ::csv::Writer::from_writer(Vec::new()) };
+    let place = PLACE.map(String::from);
+    let mut lines = Lines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
     lines.record(&HEAD.map(String::from));
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.workload(workload));
+        one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
     }
     // Writing to memory cannot fail, and all of it came from strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -27,17 +34,57 @@ fn render(findings: &[Findings], _page: &Page) -> String {
 
 struct Lines<'a> {
     run: &'a str,
+    /// The columns of [`PLACE`].
+    place: [String; PLACE.len()],
     writer: ::csv::Writer<Vec<u8>>,
 }
 
 impl Lines<'_> {
     fn record(&mut self, fields: &[String; HEAD.len()]) {
         // Every record has the same number of fields and goes to memory.
-        let _ = self.writer.write_record(fields);
+        let _ = self.writer.write_record(fields.iter().chain(&self.place));
+    }
+
+    /// Each point's power and simultaneous ratios, and the knee of each stack along each curve.
+    fn sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
+        let places: HashMap<&str, [String; PLACE.len()]> =
+            workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
+        for curve in &sweep.curves {
+            for stack in &curve.stacks {
+                for point in &stack.points {
+                    self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
+                    let emulated = stack.emulated.as_deref();
+                    self.figure([&point.workload, &stack.stack, "", "power"], &point.power, emulated);
+                    point.costs.iter().for_each(|cost| self.at_once(&point.workload, stack, cost));
+                }
+                // Of the whole curve: the word along the axis has no one value.
+                let axis = PLACE.iter().position(|word| *word == sweep.axis);
+                axis.into_iter().for_each(|axis| self.place[axis].clear());
+                let metric = format!("knee over {}", sweep.axis);
+                self.figure(["", &stack.stack, "", &metric], &knee(sweep, stack), stack.emulated.as_deref());
+            }
+        }
+    }
+
+    fn at_once(&mut self, workload: &str, stack: &StackCurve, cost: &Cost) {
+        let metric = format!("ratio for all points at once {}", cost.quantity);
+        let figure = match (&cost.ratio, &cost.simultaneous) {
+            (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
+                value: *value,
+                unit,
+                n: *n,
+                of,
+                interval: interval.clone(),
+                caution: caution.clone(),
+            },
+            (other, _) => other.clone(),
+        };
+        self.figure([workload, &stack.stack, "", metric.trim_end()], &figure, stack.emulated.as_deref());
     }
 
     fn workload(&mut self, workload: &WorkloadFindings) {
         let name = &workload.name;
+        self.place = place_of(workload);
         for row in &workload.rows {
             self.row(name, row);
         }
@@ -88,6 +135,38 @@ impl Lines<'_> {
         self.record(&[
             run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
         ]);
+    }
+}
+
+fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
+    let Some(sweep) = &workload.sweep else { return Default::default() };
+    PLACE.map(|column| match sweep.at.iter().find(|at| at.word == column) {
+        Some(at) => at.value.to_string(),
+        None if column == "sweep" => sweep.sweep.clone(),
+        None => String::new(),
+    })
+}
+
+/// The knee as a figure: its bounds are those of the points that are not told apart from it.
+fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
+    match &stack.knee.place {
+        Place::Inside { at, not_told_apart, .. } => {
+            let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
+            let interval = Interval::Bounds {
+                low: all().fold(f64::INFINITY, f64::min),
+                high: all().fold(0.0, f64::max),
+            };
+            let n = stack.points.len() as u64;
+            Figure::Known {
+                value: at.value as f64,
+                unit: sweep.unit,
+                n,
+                of: "points",
+                interval,
+                caution: None,
+            }
+        }
+        Place::Edge { .. } | Place::None { .. } => Figure::missing(&stack.knee.sentence),
     }
 }
 

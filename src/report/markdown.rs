@@ -1,10 +1,10 @@
 //! Markdown for a wiki or an issue: the same tables with all their columns.
 
-use super::sheet;
 use super::table::escaped;
-use super::{Page, Renderer};
+use super::{Page, Renderer, sheet, sweep};
 use crate::bill::Findings;
 use crate::bill::findings::{PlaceReport, WorkloadFindings};
+use crate::bill::sweep::SweepFindings;
 
 /// Its entry.
 pub const RENDERER: Renderer =
@@ -25,6 +25,7 @@ fn render_one(findings: &Findings) -> String {
         (None, Some(reason)) => out += &format!("No headline: {}.\n\n", escaped(reason)),
         (None, None) => {}
     }
+    findings.sweeps.iter().for_each(|one| out += &swept(one));
     findings.workloads.iter().for_each(|workload| out += &section(workload));
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
@@ -65,6 +66,20 @@ fn section(workload: &WorkloadFindings) -> String {
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));
     out
+}
+
+/// The whole sweep; its points follow one by one, as workloads.
+fn swept(one: &SweepFindings) -> String {
+    let mut out = format!("## Sweep: {}\n\n", escaped(&sweep::title(one)));
+    out += &list("", one.note.map(str::to_owned).into_iter().collect());
+    for curve in &one.curves {
+        out += &list("", sweep::sentences(curve).map(str::to_owned).collect());
+        for stack in &curve.stacks {
+            let name = escaped(&sweep::name(one, curve, stack));
+            out += &format!("{name}:\n\n{}\n", sweep::points(one, stack).markdown());
+        }
+    }
+    out + &format!("{}.\n\n", escaped(sweep::LEGEND))
 }
 
 /// A list below a title, if there is anything.

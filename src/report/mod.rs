@@ -8,6 +8,7 @@ mod json;
 mod markdown;
 mod number;
 mod sheet;
+mod sweep;
 mod table;
 mod terminal;
 #[cfg(test)]

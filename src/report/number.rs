@@ -77,7 +77,11 @@ fn scale(size: f64, unit: &str) -> (f64, &'static str, &'static str, i32) {
         "1/s" if size >= 1e6 => (1e6, "M", "", 3),
         "1/s" if size >= 1e4 => (1e3, "k", "", 3),
         "1/s" => (1.0, "", "", 1),
+        "1/s/ms" if size >= 1e6 => (1e6, "M", "/ms", 3),
+        "1/s/ms" if size >= 1e4 => (1e3, "k", "/ms", 3),
+        "1/s/ms" => (1.0, "", "/ms", 1),
         "B/s" => ((1 << 20) as f64, "", "MiB/s", 2),
+        "B/s/ms" => ((1 << 20) as f64, "", "MiB/s/ms", 2),
         "ns" if size >= 1e9 => (1e9, "", "s", 3),
         "ns" if size >= 1e6 => (1e6, "", "ms", 3),
         "ns" if size >= 1e3 => (1e3, "", "us", 2),
@@ -131,6 +135,7 @@ mod tests {
         assert_eq!(cell(71_234.0, 412.0, "1/s"), "71.23k +- 0.42k");
         assert_eq!(cell(812.0, 31.0, "1/s"), "812 +- 31");
         assert_eq!(cell(2_345_678.0, 12_345.0, "1/s"), "2.346M +- 0.013M");
+        assert_eq!(cell(123_456.0, 990.0, "1/s/ms"), "123.46k +- 0.99k /ms");
         assert_eq!(cell(91_234.0, 360.0, "ns"), "91.23 +- 0.36 us");
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 /// A column: a head, cells, and how much it matters (0 stays always).
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    pub(super) head: &'static str,
+    pub(super) head: String,
     pub(super) rank: u8,
     pub(super) cells: Vec<String>,
 }
@@ -22,8 +22,8 @@ const GAP: usize = 2;
 const NAME_FIFTHS: usize = 2;
 
 impl Table {
-    pub(super) fn push(&mut self, head: &'static str, rank: u8, cells: Vec<String>) {
-        self.columns.push(Column { head, rank, cells });
+    pub(super) fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
+        self.columns.push(Column { head: head.to_owned(), rank, cells });
     }
 
     /// At most `width` columns wide; the first column is left-aligned, the others right.
@@ -35,7 +35,7 @@ impl Table {
         }
         while total_width(&shown) > width && drop_least(&mut shown) {}
         let rows = shown.first().map_or(0, |column| column.cells.len());
-        let head = shown.iter().map(|column| column.head.to_owned()).collect();
+        let head = shown.iter().map(|column| column.head.clone()).collect();
         let lines = std::iter::once(head)
             .chain((0..rows).map(|row| shown.iter().map(|column| column.cells[row].clone()).collect()));
         lines.map(|cells: Vec<String>| line(&shown, &cells)).collect()
@@ -45,7 +45,7 @@ impl Table {
     pub(super) fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
-        let mut out = row(self.columns.iter().map(|column| column.head.to_owned()).collect());
+        let mut out = row(self.columns.iter().map(|column| escaped(&column.head)).collect());
         out += &row(self
             .columns
             .iter()

@@ -1,10 +1,10 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
-use super::sheet;
 use super::table::wrapped;
-use super::{Page, Renderer};
+use super::{Page, Renderer, sheet, sweep};
 use crate::bill::Findings;
 use crate::bill::findings::{RunIdentity, WorkloadFindings};
+use crate::bill::sweep::{Curve, SweepFindings};
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
@@ -34,6 +34,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         }
         (None, None) => {}
     }
+    findings.sweeps.iter().for_each(|one| out += &swept(one, width));
     findings.workloads.iter().for_each(|workload| out += &section(workload, width));
     let legend = "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
     out += &format!("\n{}", wrapped(legend, width, "  "));
@@ -62,6 +63,23 @@ fn section(workload: &WorkloadFindings, width: usize) -> String {
         out += &sheet::bill(bill).text(width);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
+    out
+}
+
+/// The whole sweep; its points follow one by one, as workloads.
+fn swept(one: &SweepFindings, width: usize) -> String {
+    let mut out = format!("\n{}", wrapped(&format!("Sweep: {}", sweep::title(one)), width, "  "));
+    out += &list("", one.note.map(str::to_owned).into_iter(), width);
+    one.curves.iter().for_each(|curve| out += &along(one, curve, width));
+    out + &list("", std::iter::once(sweep::LEGEND.to_owned()), width)
+}
+
+fn along(one: &SweepFindings, curve: &Curve, width: usize) -> String {
+    let mut out = list("", sweep::sentences(curve).map(str::to_owned), width);
+    for stack in &curve.stacks {
+        out += &format!("\n{}", indented(&sweep::name(one, curve, stack), width));
+        out += &sweep::points(one, stack).text(width);
+    }
     out
 }
 

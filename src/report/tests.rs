@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 7] = [
+const FIXTURES: [Fixture; 10] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -15,6 +15,9 @@ const FIXTURES: [Fixture; 7] = [
     ("partial", twin::partial),
     ("writes", twin::writes),
     ("visits", twin::visits),
+    ("sweep", twin::sweep),
+    ("grid", twin::grid),
+    ("rates", twin::rates),
 ];
 
 /// Findings of all fixtures, made once.
@@ -108,6 +111,48 @@ fn json() {
         if name == "partial" || name == "failed" {
             insta::assert_snapshot!(format!("{name}_json"), text);
         }
+    }
+}
+
+#[test]
+fn a_knee_is_a_figure_of_the_spreadsheet_and_points_have_their_place() {
+    let text = render(&findings(&twin::grid()), "csv", 80);
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let column = |name: &str| head.iter().position(|head| head == name).unwrap();
+    let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+    let about = |metric: &str, stack: &str, bs: &str| -> Vec<&::csv::StringRecord> {
+        let wanted = [("metric", metric), ("stack", stack), ("bs", bs), ("sweep", "twin")];
+        rows.iter().filter(|row| wanted.iter().all(|(name, value)| &row[column(name)] == *value)).collect()
+    };
+    let knee = about("knee over iodepth", "vm(vcpus=1)", "65536");
+    assert_eq!(knee.len(), 1);
+    assert_eq!(
+        [&knee[0][column("value")], &knee[0][column("of")], &knee[0][column("iodepth")]],
+        ["4", "points", ""]
+    );
+    for metric in ["power", "iops", "ratio for all points at once"] {
+        let depths: Vec<&str> =
+            about(metric, "loop", "4096").iter().map(|row| &row[column("iodepth")]).collect();
+        assert_eq!(depths, ["1", "4", "8", "16", "32"], "{metric}");
+    }
+}
+
+#[test]
+fn all_that_a_sweep_concludes_is_in_every_text_and_on_the_page() {
+    for make in [twin::sweep, twin::grid, twin::rates, twin::rising_sweep, twin::block_sizes] {
+        let found = findings(&make());
+        let [terminal, markdown, json] =
+            ["terminal", "markdown", "json"].map(|name| render(&found, name, 400));
+        let page = render(&found, "html", 80);
+        for curve in &found.sweeps[0].curves {
+            for sentence in curve.stacks.iter().flat_map(|stack| stack.sentences()) {
+                assert!(terminal.contains(sentence) && json.contains(sentence), "{sentence}");
+                assert!(markdown.contains(&super::table::escaped(sentence)), "{sentence}");
+                assert!(page.contains(&super::html::escaped_signed(sentence)), "{sentence}");
+            }
+        }
+        assert!(page.contains("points one by one</summary>"));
     }
 }
 

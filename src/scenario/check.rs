@@ -1,14 +1,15 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
-use super::draft::{Draft, Targets, draft_from_words};
+use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, column_of, excerpt};
 use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, toml,
+    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, sweep,
+    toml,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -195,6 +196,16 @@ impl Parts {
         }
     }
 
+    /// Takes the workloads of one job, which may be the points of one sweep: its name stays its own.
+    pub(super) fn add(&mut self, mut drafts: Vec<Draft>) {
+        let sweeps = self.drafts.iter().filter_map(|draft| draft.sweep.as_ref());
+        let taken: BTreeSet<String> = sweeps.map(|sweep| sweep.sweep.clone()).collect();
+        for sweep in drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()) {
+            sweep.sweep = free_name(&sweep.sweep, &taken);
+        }
+        self.drafts.extend(drafts);
+    }
+
     /// The command line goes before the file.
     fn apply(&mut self, request: &Request) -> Result<(), InputError> {
         let origin = Origin::command_line();
@@ -228,7 +239,7 @@ impl Parts {
             self.drafts = file.drafts;
             self.notes.extend(file.notes);
         } else if !request.words.is_empty() {
-            self.drafts = vec![draft_from_words(&request.words)?];
+            self.add(drafts_from_words(&request.words)?);
         }
         let Some(word) = &request.engine else {
             return Ok(());
@@ -323,7 +334,7 @@ impl Parts {
 
     fn workloads(&mut self) -> Result<Vec<Workload>, InputError> {
         if self.drafts.is_empty() {
-            self.drafts = vec![Draft::of_words(&JobWords::default(), self.engine)?];
+            self.drafts = sweep::drafts(&JobWords::default(), None, self.engine)?;
         }
         let targets = targets(&self.stacks);
         let mut taken = BTreeSet::new();

@@ -2,7 +2,8 @@
 //! fit the targets, or the engine, is refused here.
 
 use super::error::{Fault, InputError, Origin};
-use super::values::{Dialect, Extent};
+use super::sweep::{self, SweepPoint};
+use super::values::Extent;
 use super::words::{JobWords, unknown_word};
 use super::{Engine, Workload, block_size_word};
 use crate::units;
@@ -137,16 +138,11 @@ pub struct Draft {
     pub jobs: Vec<JobDraft>,
     /// Named, or chosen by what the target does.
     pub engine: Option<Engine>,
+    /// Of a sweep, which point it is.
+    pub sweep: Option<SweepPoint>,
 }
 
 impl Draft {
-    /// One job with a name made of its words.
-    pub fn of_words(words: &JobWords, engine: Option<Engine>) -> Result<Self, InputError> {
-        let mut draft = words.draft(Dialect::Ours)?;
-        draft.job.name = name_of(&draft.job);
-        Ok(Draft { name: draft.job.name.clone(), jobs: vec![draft], engine })
-    }
-
     /// The workload on these targets.
     ///
     /// # Errors
@@ -154,15 +150,15 @@ impl Draft {
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Workload { name: self.name.clone(), jobs, engine: self.engine })
+        Ok(Workload { name: self.name.clone(), jobs, engine: self.engine, sweep: self.sweep.clone() })
     }
 }
 
-/// The draft of `--rw randread --bs 4k --iodepth 32`.
+/// The draft of `--rw randread --bs 4k --iodepth 32`, or those of a sweep: `--iodepth 1,4,16`.
 ///
 /// # Errors
 /// An unknown word, or a value that it does not take.
-pub(super) fn draft_from_words(words: &[(String, String)]) -> Result<Draft, InputError> {
+pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<Draft>, InputError> {
     let origin = Origin::command_line();
     let mut job = JobWords::default();
     for (key, value) in words {
@@ -170,20 +166,38 @@ pub(super) fn draft_from_words(words: &[(String, String)]) -> Result<Draft, Inpu
             return Err(origin.error(key, unknown_word(key)));
         }
     }
-    Draft::of_words(&job, None)
+    sweep::drafts(&job, None, None)
 }
 
 /// `4k-randread-qd32`, `4k-randrw70-qd1-x4`.
 pub fn name_of(job: &Job) -> String {
+    name_without(job, &[])
+}
+
+/// The same without the parts of these words.
+pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
+    let parts = name_parts(job).into_iter().filter(|(word, part)| !words.contains(word) && !part.is_empty());
+    parts.map(|(_, part)| part).collect::<Vec<_>>().join("-")
+}
+
+/// The parts of a name, each with the word that it tells.
+fn name_parts(job: &Job) -> [(&'static str, String); 6] {
     let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
-    let jobs = if job.numjobs > 1 { format!("-x{}", job.numjobs) } else { String::new() };
+    let jobs = if job.numjobs > 1 { format!("x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
         (0, 0) => String::new(),
-        (0, every) => format!("-fdatasync{every}"),
-        (every, _) => format!("-fsync{every}"),
+        (0, every) => format!("fdatasync{every}"),
+        (every, _) => format!("fsync{every}"),
     };
-    let rate = job.rate_iops.map(|rate| format!("-rate{rate}")).unwrap_or_default();
-    format!("{}-{}{mix}-qd{}{jobs}{sync}{rate}", block_size_word(job.bs), job.rw.word(), job.iodepth)
+    let rate = job.rate_iops.map(|rate| format!("rate{rate}")).unwrap_or_default();
+    [
+        ("bs", block_size_word(job.bs)),
+        ("rw", format!("{}{mix}", job.rw.word())),
+        ("iodepth", format!("qd{}", job.iodepth)),
+        ("numjobs", jobs),
+        ("fsync", sync),
+        ("rate_iops", rate),
+    ]
 }
 
 #[cfg(test)]
@@ -193,24 +207,28 @@ mod tests {
 
     #[test]
     fn words_of_the_command_line() {
-        let workload = draft_from_words(&words(&[
+        let workload = workload(&words(&[
             ("rw", "randrw"),
             ("bs", "8k"),
             ("iodepth", "32"),
             ("numjobs", "4"),
             ("rwmixwrite", "30"),
             ("size", "1GiB"),
-        ]))
-        .and_then(|draft| draft.on(Targets::default()))
-        .unwrap();
+        ]));
         insta::assert_json_snapshot!(workload);
     }
 
     #[test]
     fn none_is_random_reads_one_at_a_time() {
-        let workload = draft_from_words(&[]).and_then(|draft| draft.on(Targets::default())).unwrap();
+        let workload = workload(&[]);
         assert_eq!(workload.name, "4k-randread-qd1");
         assert_eq!(workload.jobs, [Job { name: "4k-randread-qd1".into(), ..Job::default() }]);
+    }
+
+    fn workload(words: &[(String, String)]) -> Workload {
+        let drafts = drafts_from_words(words).unwrap();
+        assert_eq!(drafts.len(), 1);
+        drafts[0].on(Targets::default()).unwrap()
     }
 
     fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -233,7 +251,7 @@ mod tests {
                 (None, Some(percent)) => { job.set("size", &format!("{percent}%"), &origin); }
                 (None, None) => {}
             }
-            if let Ok(job) = job.draft(Dialect::Fio).unwrap().job_on(Targets { smallest: Some(target), all_declared: true }) {
+            if let Ok(job) = job.draft(super::super::values::Dialect::Fio).unwrap().job_on(Targets { smallest: Some(target), all_declared: true }) {
                 prop_assert!(job.offset + job.size.unwrap_or(job.bs) <= target);
                 prop_assert!(job.size.unwrap_or(job.bs) >= job.bs);
             }

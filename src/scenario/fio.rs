@@ -5,6 +5,7 @@
 use super::draft::{Draft, JobDraft, Targets};
 use super::error::Origin;
 use super::error::{Fault, InputError};
+use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
 use super::{Engine, Workload};
@@ -288,10 +289,14 @@ impl FioJob {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
                 "name" => name = pair.value()?.to_owned(),
                 "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
-                key if canonical(key).is_some() => {
-                    words.set(key, pair.value()?, &pair.origin);
-                }
-                _ => pair.without_effect(notes)?,
+                key => match canonical(key) {
+                    Some(word) => {
+                        sweep::refuse_in_job_file(word, pair.value()?)
+                            .map_err(|fault| pair.origin.error(key, fault))?;
+                        words.set(key, pair.value()?, &pair.origin);
+                    }
+                    None => pair.without_effect(notes)?,
+                },
             }
         }
         let mut draft = words.draft(Dialect::Fio)?;
@@ -421,7 +426,7 @@ impl Group {
             [first, _, _, _, ..] => format!("{first}+{}more", names.len() - 1),
             few => few.join("+"),
         };
-        Ok(Draft { name, jobs: self.jobs.into_iter().map(|job| job.draft).collect(), engine })
+        Ok(Draft { name, jobs: self.jobs.into_iter().map(|job| job.draft).collect(), engine, sweep: None })
     }
 
     /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.

@@ -122,6 +122,8 @@ const BAD: &[&str] = &[
     "[a]\ndirect=true\n",
     "[a]\ndirect=1\nbs=1000\n",
     "[a]\niodepth=0\n",
+    "[a]\niodepth=1,4,16\n",
+    "[a]\nbs=[4k,64k]\n",
     "[a]\nnumjobs=0\n",
     "[a]\nrwmixread=101\n",
     "[a]\npercentage_random=-1\n",

@@ -10,11 +10,13 @@ pub mod grammar;
 pub mod measure;
 mod names;
 pub mod stacks;
+pub mod sweep;
 pub mod toml;
 pub mod values;
 pub mod words;
 
 pub use error::InputError;
+pub use sweep::{Coordinate, SweepPoint};
 
 use iotax_load::{EngineName, Job};
 use serde::{Deserialize, Serialize};
@@ -176,6 +178,9 @@ pub struct Workload {
     pub jobs: Vec<Job>,
     /// `engine = "..."`: null, sync, uring or fio; `None`: chosen by what the target does.
     pub engine: Option<Engine>,
+    /// Of a sweep, which point it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPoint>,
 }
 
 impl Workload {
@@ -186,11 +191,12 @@ impl Workload {
 
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
-        self.jobs.iter().map(job_subject).collect::<Vec<_>>().join(" with ")
+        self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
     }
 }
 
-fn job_subject(job: &Job) -> String {
+/// `swept` are the words that have no one value.
+fn job_subject(job: &Job, swept: &[&str]) -> String {
     let kind = match job.rw.word() {
         "read" => "sequential reads".to_owned(),
         "write" => "sequential writes".to_owned(),
@@ -199,9 +205,21 @@ fn job_subject(job: &Job) -> String {
         "rw" => format!("sequential {}/{} mix", job.rwmixread, 100 - job.rwmixread),
         _ => format!("random {}/{} mix", job.rwmixread, 100 - job.rwmixread),
     };
-    let bs = block_size_word(job.bs);
-    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
-    format!("{bs} {kind} at iodepth {}{jobs}", job.iodepth)
+    let said = |word: &str, text: String| if swept.contains(&word) { String::new() } else { text };
+    let bs = said("bs", format!("{} ", block_size_word(job.bs)));
+    let depth = said("iodepth", format!(" at iodepth {}", job.iodepth));
+    let jobs = match job.numjobs {
+        1 => String::new(),
+        threads if depth.is_empty() => said("numjobs", format!(" on {threads} threads")),
+        threads => said("numjobs", format!(" x {threads}")),
+    };
+    let rate = said("rate_iops", rate_words(job));
+    format!("{bs}{kind}{depth}{jobs}{rate}")
+}
+
+/// `, rate_iops 1000` of an open loop.
+pub fn rate_words(job: &Job) -> String {
+    job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
 }
 
 /// fio's short form: 4096 is `4k`, 1 MiB is `1M`.

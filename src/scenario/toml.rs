@@ -3,10 +3,10 @@
 //! by name rather than as unknown.
 
 use super::check::{Parts, parse_consent};
-use super::draft::Draft;
 use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, position_of};
 use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
+use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{Engine, Medium, Stack, fio, grammar, measure, names};
@@ -100,16 +100,28 @@ impl<'de> de::Visitor<'de> for WordsVisitor {
 }
 
 impl Words {
-    /// Takes a key out, as a text.
-    fn take(&mut self, key: &str) -> Option<Spanned<String>> {
+    /// Takes a key out.
+    fn take(&mut self, key: &str) -> Option<Spanned<Word>> {
         let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
-        let (_, word) = self.0.remove(at);
-        Some(Spanned::new(word.span(), word.into_inner().0))
+        Some(self.0.remove(at).1)
     }
 }
 
-/// A word that may be written as a text, a whole number or true and false.
-struct Word(String);
+/// A word that may be written as a text, a whole number or true and false; or a list of these.
+enum Word {
+    One(String),
+    Many(Vec<Spanned<Word>>),
+}
+
+impl Word {
+    /// Its one value.
+    fn one(&self) -> Result<&str, Fault> {
+        match self {
+            Word::One(word) => Ok(word),
+            Word::Many(_) => Err(Fault::hint("a list stands where one value is wanted", "write one value")),
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for Word {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -119,7 +131,7 @@ impl<'de> Deserialize<'de> for Word {
 
 struct WordVisitor;
 
-impl de::Visitor<'_> for WordVisitor {
+impl<'de> de::Visitor<'de> for WordVisitor {
     type Value = Word;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -127,15 +139,23 @@ impl de::Visitor<'_> for WordVisitor {
     }
 
     fn visit_str<E: de::Error>(self, word: &str) -> Result<Word, E> {
-        Ok(Word(word.to_owned()))
+        Ok(Word::One(word.to_owned()))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Word, E> {
-        Ok(Word(number.to_string()))
+        Ok(Word::One(number.to_string()))
     }
 
     fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Word, E> {
-        Ok(Word(flag.to_string()))
+        Ok(Word::One(flag.to_string()))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Word, A::Error> {
+        let mut words = Vec::new();
+        while let Some(word) = seq.next_element()? {
+            words.push(word);
+        }
+        Ok(Word::Many(words))
     }
 }
 
@@ -254,10 +274,11 @@ impl Source<'_> {
     ) -> Result<(), InputError> {
         let span = wire.span();
         let mut wire = wire.into_inner();
-        let name = wire.take("name").map(Spanned::into_inner);
-        let own = wire.take("engine").map(|word| self.engine(&word)).transpose()?;
+        let mut take = |key| wire.take(key).map(|word| self.one(&word)).transpose();
+        let name = take("name")?.map(Spanned::into_inner);
+        let own = take("engine")?.map(|word| self.engine(&word)).transpose()?;
         let engine = own.unwrap_or(engine);
-        let file = wire.take("file");
+        let file = take("file")?;
         let words = self.job_words(&wire)?;
         match (file, wire.0.first()) {
             (Some(file), None) => self.job_file(name.as_deref(), &file, engine, parts),
@@ -274,9 +295,7 @@ impl Source<'_> {
                 Err(self.fault(&span, fault))
             }
             (None, Some(_)) => {
-                let mut draft = Draft::of_words(&words, engine)?;
-                draft.name = name.unwrap_or(draft.name);
-                parts.drafts.push(draft);
+                parts.add(sweep::drafts(&words, name.as_deref(), engine)?);
                 Ok(())
             }
         }
@@ -285,12 +304,31 @@ impl Source<'_> {
     fn job_words(&self, wire: &Words) -> Result<JobWords, InputError> {
         let mut words = JobWords::default();
         for (key, word) in &wire.0 {
-            if !words.set(key.get_ref(), &word.get_ref().0, &self.origin(&word.span())) {
+            let origin = self.origin(&word.span());
+            let known = match word.get_ref() {
+                Word::One(value) => words.set(key.get_ref(), value, &origin),
+                Word::Many(list) => words.set_list(key.get_ref(), self.items(list)?, &origin),
+            };
+            if !known {
                 let known = [vec!["name", "file", "engine"], known_words()].concat();
                 return Err(self.unknown_key(key, &known));
             }
         }
         Ok(words)
+    }
+
+    /// The one value of a word that takes no list.
+    fn one(&self, word: &Spanned<Word>) -> Result<Spanned<String>, InputError> {
+        let text = word.get_ref().one().map_err(|fault| self.fault(&word.span(), fault))?;
+        Ok(Spanned::new(word.span(), text.to_owned()))
+    }
+
+    fn items(&self, list: &[Spanned<Word>]) -> Result<Vec<Item>, InputError> {
+        let item = |word: &Spanned<Word>| {
+            let origin = self.origin(&word.span());
+            Ok(Item { text: self.one(word)?.into_inner().trim().to_owned(), origin })
+        };
+        list.iter().map(item).collect()
     }
 
     fn unknown_key(&self, key: &Spanned<String>, known: &[&str]) -> InputError {
@@ -331,7 +369,8 @@ impl Source<'_> {
             if !measure::names().contains(&name.as_str()) {
                 return Err(self.unknown_key(key, &measure::names()));
             }
-            measure::set(&mut parts.measure, name, &word.get_ref().0)
+            let value = self.one(word)?;
+            measure::set(&mut parts.measure, name, value.get_ref())
                 .map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
         }

@@ -3,6 +3,7 @@
 
 use super::draft::JobDraft;
 use super::error::{Fault, InputError, Origin};
+use super::sweep::Item;
 use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw};
 use iotax_load::{Job, Rw};
 use std::collections::BTreeMap;
@@ -22,9 +23,9 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "rw", aliases: &["readwrite"], help: "read, write, randread, randwrite, rw or randrw" },
     WordDef { name: "rwmixread", aliases: &[], help: "percent of reads in a mix" },
     WordDef { name: "rwmixwrite", aliases: &[], help: "percent of writes in a mix" },
-    WordDef { name: "bs", aliases: &["blocksize"], help: "block size" },
-    WordDef { name: "iodepth", aliases: &[], help: "I/Os in flight a thread" },
-    WordDef { name: "numjobs", aliases: &[], help: "threads" },
+    WordDef { name: "bs", aliases: &["blocksize"], help: "block size; \"[4k,64k]\" sweeps" },
+    WordDef { name: "iodepth", aliases: &[], help: "I/Os in flight a thread; 1,4,16 sweeps" },
+    WordDef { name: "numjobs", aliases: &[], help: "threads; 1,2,4 sweeps" },
     WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
     WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
     WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
@@ -33,7 +34,11 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
     WordDef { name: "direct", aliases: &[], help: "O_DIRECT" },
     WordDef { name: "buffered", aliases: &[], help: "the opposite of direct" },
-    WordDef { name: "rate_iops", aliases: &[], help: "I/Os a second a thread, issued on schedule" },
+    WordDef {
+        name: "rate_iops",
+        aliases: &[],
+        help: "I/Os a second a thread, issued on schedule; \"[1000,2000]\" sweeps",
+    },
     WordDef { name: "buffer_compress_percentage", aliases: &[], help: "how compressible write data are" },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
@@ -52,18 +57,35 @@ pub fn known_words() -> Vec<&'static str> {
 #[derive(Clone, Debug, Default)]
 pub struct JobWords {
     values: BTreeMap<&'static str, Written>,
+    turns: usize,
 }
 
+/// A word as it was written.
 #[derive(Clone, Debug)]
-struct Written {
-    key: String,
-    value: String,
-    origin: Origin,
+pub(super) struct Written {
+    /// The word or its alias.
+    pub(super) key: String,
+    /// One value; empty where a list stands.
+    pub(super) value: String,
+    /// The values of a list of a scenario file.
+    pub(super) list: Option<Vec<Item>>,
+    pub(super) origin: Origin,
+    /// The how manieth word it was.
+    turn: usize,
 }
 
 impl JobWords {
     /// Takes a word; `false` if it is none of [`WORDS`].
     pub fn set(&mut self, key: &str, value: &str, origin: &Origin) -> bool {
+        self.put(key, value.trim(), None, origin)
+    }
+
+    /// Takes a word with a list of values; `false` if it is none of [`WORDS`].
+    pub(super) fn set_list(&mut self, key: &str, list: Vec<Item>, origin: &Origin) -> bool {
+        self.put(key, "", Some(list), origin)
+    }
+
+    fn put(&mut self, key: &str, value: &str, list: Option<Vec<Item>>, origin: &Origin) -> bool {
         let Some(name) = canonical(key) else {
             return false;
         };
@@ -73,9 +95,28 @@ impl JobWords {
             "rwmixwrite" => "rwmixread",
             other => other,
         };
-        let written = Written { key: key.to_owned(), value: value.trim().to_owned(), origin: origin.clone() };
-        self.values.insert(slot, written);
+        let (key, value, origin) = (key.to_owned(), value.to_owned(), origin.clone());
+        self.turns += 1;
+        self.values.insert(slot, Written { key, value, list, origin, turn: self.turns });
         true
+    }
+
+    /// The words in the order in which they were written.
+    pub(super) fn in_order(&self) -> Vec<(&'static str, &Written)> {
+        let mut words: Vec<_> = self.values.iter().map(|(name, written)| (*name, written)).collect();
+        words.sort_by_key(|(_, written)| written.turn);
+        words
+    }
+
+    /// The same words with one value of a list in its place.
+    pub(super) fn with(&self, name: &str, item: &Item) -> JobWords {
+        let mut words = self.clone();
+        if let Some(written) = words.values.get_mut(name) {
+            written.value.clone_from(&item.text);
+            written.origin.clone_from(&item.origin);
+            written.list = None;
+        }
+        words
     }
 
     /// What the words mean together.
@@ -238,7 +279,7 @@ pub(super) fn unknown_word(key: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::draft::{Targets, draft_from_words};
+    use super::super::draft::{Targets, drafts_from_words};
     use super::*;
     use proptest::prelude::*;
 
@@ -263,8 +304,10 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_words_never_panic(key in 0..WORDS.len(), value in any::<String>()) {
-            let ours = draft_from_words(&[(WORDS[key].name.to_owned(), value.clone())]);
-            let _ = ours.and_then(|draft| draft.on(Targets::default()));
+            let ours = drafts_from_words(&[(WORDS[key].name.to_owned(), value.clone())]);
+            for draft in ours.iter().flatten() {
+                let _ = draft.on(Targets::default());
+            }
             let mut job = JobWords::default();
             job.set(WORDS[key].name, &value, &Origin::command_line());
             if let Ok(draft) = job.draft(Dialect::Fio) {

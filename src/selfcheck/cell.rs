@@ -125,9 +125,14 @@ impl Cell {
         let done = conduct(&mut self.source.machine(&self.costs, machine.clone()), &self.stop, ZONE, order);
         let truth = |stack: usize| self.source.truth(self.costs[stack]);
         let Conducted { judged, took_s, limited, .. } = done;
-        let naive = |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
+        let naive =
+            |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
         Outcome {
-            comparisons: judged.iter().enumerate().map(|(at, one)| Concluded::of(one, truth(at + 1))).collect(),
+            comparisons: judged
+                .iter()
+                .enumerate()
+                .map(|(at, one)| Concluded::of(one, truth(at + 1)))
+                .collect(),
             took_s,
             limited,
             naive_error: self.naive_s.map(|each_s| (naive(each_s) / truth(1)).ln()),
@@ -154,7 +159,10 @@ pub fn repeat(cells: &[Cell], reps: u64, seed: u64, done: &AtomicU64) -> Vec<Vec
     let shares: Vec<Vec<Vec<Outcome>>> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         // A panic of a simulation is a bug and goes on as one.
-        running.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        running
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     interleaved(shares, cells.len())
 }

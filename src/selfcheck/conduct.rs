@@ -2,11 +2,11 @@
 
 use super::machine::Machine;
 use crate::stats::judge::{Judged, Question, judge};
+use crate::stats::length;
 use crate::stats::pilot::{self, Bounds, Design, PilotSlice};
 use crate::stats::rounds::{Round, RoundKind, Value};
 use crate::stats::stop::{Decision, StopSpec};
 use crate::stats::trial::{Trial, TrialSpec};
-use crate::stats::length;
 
 /// What was concluded, and after how long.
 #[derive(Clone, Debug)]

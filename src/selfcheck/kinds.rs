@@ -135,7 +135,10 @@ pub const ALL: &[Kind] = &[
         make: |noise| {
             // At the full rate the credit falls by 40 % of it.
             let seconds = 5.0 + 15.0 * noise.uniform();
-            Parts { bucket: Some(Bucket { credit: 20_000.0 * seconds, limit: 0.6 }), ..Parts::shared(Constant) }
+            Parts {
+                bucket: Some(Bucket { credit: 20_000.0 * seconds, limit: 0.6 }),
+                ..Parts::shared(Constant)
+            }
         },
         own_mean: none,
     },

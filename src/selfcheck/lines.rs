@@ -134,13 +134,21 @@ impl Plan {
         for at in 0..MATRIX_WORKLOADS {
             // Every workload of a matrix has its own noise.
             let source = shared[at * shared.len() / MATRIX_WORKLOADS].clone();
-            plan.add(Part::Matrix, Cell { source, costs: vec![0.0; MATRIX_STACKS], stop: STOP, naive_s: None });
+            plan.add(
+                Part::Matrix,
+                Cell { source, costs: vec![0.0; MATRIX_STACKS], stop: STOP, naive_s: None },
+            );
         }
         plan
     }
 
     fn add_source(&mut self, source: &Source) {
-        let cell = |cost: f64, stop: StopSpec| Cell { source: source.clone(), costs: vec![0.0, cost], stop, naive_s: None };
+        let cell = |cost: f64, stop: StopSpec| Cell {
+            source: source.clone(),
+            costs: vec![0.0, cost],
+            stop,
+            naive_s: None,
+        };
         let long = StopSpec { min_time_s: 60.0, ..STOP };
         match source.class() {
             class @ (Class::Shared | Class::Own) => {
@@ -178,8 +186,13 @@ impl Plan {
 }
 
 /// Mean time to resolve a cost of 2 %, at most.
-const TIMES: &[(&str, f64)] =
-    &[("iid", 30.0), ("replay zram-1", 25.0), ("replay zram-2", 25.0), ("replay file", 60.0), ("replay loop", 70.0)];
+const TIMES: &[(&str, f64)] = &[
+    ("iid", 30.0),
+    ("replay zram-1", 25.0),
+    ("replay zram-2", 25.0),
+    ("replay file", 60.0),
+    ("replay loop", 70.0),
+];
 /// Error against one after the other, at most.
 const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
 
@@ -214,7 +227,13 @@ impl Table<'_> {
             let figure = format!("coverage at true {} %", 100.0 * cost);
             for (cell, outcomes) in self.of(|part| part == Part::Standard(Class::Shared, cost)) {
                 let sample = share(covered(outcomes), self.reps);
-                lines.push(Line::new(&figure, &cell.source.name(), sample, Unit::Share, Bound::AtLeast(0.935)));
+                lines.push(Line::new(
+                    &figure,
+                    &cell.source.name(),
+                    sample,
+                    Unit::Share,
+                    Bound::AtLeast(0.935),
+                ));
             }
             let pooled = self.of(|part| part == Part::Standard(Class::Shared, cost));
             let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
@@ -246,8 +265,20 @@ impl Table<'_> {
             share(all.map(move |one| one.said == said), self.reps)
         };
         vec![
-            Line::new("says costs at true 2 %", "pooled", said(Said::Costs), Unit::Share, Bound::AtLeast(0.97)),
-            Line::new("says no difference at true 2 %", "pooled", said(Said::None), Unit::Share, Bound::AtMost(0.025)),
+            Line::new(
+                "says costs at true 2 %",
+                "pooled",
+                said(Said::Costs),
+                Unit::Share,
+                Bound::AtLeast(0.97),
+            ),
+            Line::new(
+                "says no difference at true 2 %",
+                "pooled",
+                said(Said::None),
+                Unit::Share,
+                Bound::AtMost(0.025),
+            ),
         ]
     }
 

@@ -130,8 +130,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let rows: Vec<Row> =
-            (0..300).map(|i| Row { stack: i % 2, start_us: i as u64 * 60_000, length_us: 50_000, ios: 100 + i as u64 }).collect();
+        let rows: Vec<Row> = (0..300)
+            .map(|i| Row {
+                stack: i % 2,
+                start_us: i as u64 * 60_000,
+                length_us: 50_000,
+                ios: 100 + i as u64,
+            })
+            .collect();
         let found = parse("x", &text("a\nb", &rows)).unwrap();
         assert_eq!((found.what.as_str(), found.series.levels.len()), ("a b", 300));
         let few = parse("x", &text("here", &rows[..199])).unwrap_err();
@@ -145,9 +151,17 @@ mod tests {
         let bad = [
             ("nothing", "", "line 1"),
             ("columns", "# iotax noise series, format 1: x\na,b\n", "line 2"),
-            ("number", "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,1,x,3\n", "line 3"),
+            (
+                "number",
+                "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,1,x,3\n",
+                "line 3",
+            ),
             ("stack", "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n2,1,1,3\n", "line 3"),
-            ("order", "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,9,1,3\n0,1,1,3\n", "overlap"),
+            (
+                "order",
+                "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,9,1,3\n0,1,1,3\n",
+                "overlap",
+            ),
         ];
         for (name, text, expected) in bad {
             let said = parse(name, text).unwrap_err();

@@ -265,7 +265,8 @@ mod tests {
     /// The mean over a long time, asked for in short stretches.
     fn long_mean(signal: &mut dyn Signal, seconds: usize) -> f64 {
         let stretches = seconds * 20;
-        (0..stretches).map(|i| signal.mean(i as f64 * 0.05, (i + 1) as f64 * 0.05)).sum::<f64>() / stretches as f64
+        (0..stretches).map(|i| signal.mean(i as f64 * 0.05, (i + 1) as f64 * 0.05)).sum::<f64>()
+            / stretches as f64
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does, switching itself changes
 //! what is measured (a cache that one stack fills for the other, debts left behind), and the cost is not the stack's own.
 
+use super::Uncertain;
 use super::rounds::{Part, Round, RoundKind, Value};
 use super::spread::{Spread, mean};
-use super::Uncertain;
 use serde::Serialize;
 
 /// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
@@ -32,8 +32,7 @@ pub fn of(rounds: &[Round], stack: usize, value: Value) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
     let spread = Spread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
-    let found =
-        Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
+    let found = Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
@@ -91,7 +90,11 @@ mod tests {
                 before = stack;
                 Part { stack, amount: 100.0 * (1.0 - lost) * (1.0 + 0.03 * noise.normal()), seconds: 1.0 }
             };
-            Round { kind: RoundKind::Plain, visit: 0, parts: schedule.round(stacks).into_iter().map(part).collect() }
+            Round {
+                kind: RoundKind::Plain,
+                visit: 0,
+                parts: schedule.round(stacks).into_iter().map(part).collect(),
+            }
         };
         (0..200).map(|_| round()).collect()
     }
@@ -109,7 +112,9 @@ mod tests {
 
     #[test]
     fn noise_carries_nothing_over() {
-        let wrong = (0..200).filter(|seed| of(&measured(*seed, 0.0, 2), 1, Value::Rate).unwrap().exceeds(0.0)).count();
+        let wrong = (0..200)
+            .filter(|seed| of(&measured(*seed, 0.0, 2), 1, Value::Rate).unwrap().exceeds(0.0))
+            .count();
         assert!(wrong <= 3, "{wrong} of 200");
         assert_eq!(of(&measured(1, 0.0, 2)[..10], 1, Value::Rate), None, "too few to tell");
     }

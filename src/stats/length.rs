@@ -56,7 +56,8 @@ pub fn is_long(seed: u64, number: u32) -> bool {
     if number < 2 * ONE_OF {
         return false;
     }
-    let place = Noise::new(seed ^ u64::from(number / ONE_OF).wrapping_mul(0x9e37_79b9)).bits() % u64::from(ONE_OF);
+    let place =
+        Noise::new(seed ^ u64::from(number / ONE_OF).wrapping_mul(0x9e37_79b9)).bits() % u64::from(ONE_OF);
     u64::from(number % ONE_OF) == place
 }
 
@@ -71,7 +72,11 @@ mod tests {
         let mut round = |number: u32| {
             let kind = if is_long(seed, number) { RoundKind::Long } else { RoundKind::Plain };
             let ratio = if kind == RoundKind::Long { long_ratio } else { 0.9 };
-            let mut part = |stack, level: f64| Part { stack, amount: level * (1.0 + 0.02 * noise.normal()), seconds: 1.0 };
+            let mut part = |stack, level: f64| Part {
+                stack,
+                amount: level * (1.0 + 0.02 * noise.normal()),
+                seconds: 1.0,
+            };
             Round { kind, visit: 0, parts: vec![part(0, 100.0), part(1, 100.0 * ratio)] }
         };
         let rounds: Vec<Round> = (0..512).map(&mut round).collect();

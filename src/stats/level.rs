@@ -2,9 +2,9 @@
 //! disk's burst credit) makes both stacks alike: the run's mean is then the cost of neither regime.
 //! A break of the level alone is no reason to withhold anything: ratios of neighbouring slices do not care.
 
+use super::Uncertain;
 use super::ratio::{ratio_of_totals, residuals};
 use super::spread::{Spread, mean};
-use super::Uncertain;
 use serde::Serialize;
 
 /// Batches by which a step is held against the noise.
@@ -118,11 +118,9 @@ impl Side {
         let n = residuals.len() as f64;
         let independent = residuals.iter().map(|e| e * e).sum::<f64>() / (n - 1.0).max(1.0);
         let log = match Spread::of(&residuals) {
-            Ok(spread) => Uncertain {
-                value: ratio.ln(),
-                error: spread.standard_error(),
-                freedom: spread.freedom,
-            },
+            Ok(spread) => {
+                Uncertain { value: ratio.ln(), error: spread.standard_error(), freedom: spread.freedom }
+            }
             Err(_) => Uncertain { value: ratio.ln(), error: (independent / n).sqrt(), freedom: n - 1.0 },
         };
         Some(Side { log, deviation: independent.sqrt() })
@@ -152,7 +150,9 @@ mod tests {
 
     /// Rounds at a level with so much noise of each side.
     fn rounds(noise: &mut Noise, n: usize, level: f64, ratio: f64, sd: f64) -> Vec<(f64, f64)> {
-        (0..n).map(|_| (level * (1.0 + sd * noise.normal()), level * ratio * (1.0 + sd * noise.normal()))).collect()
+        (0..n)
+            .map(|_| (level * (1.0 + sd * noise.normal()), level * ratio * (1.0 + sd * noise.normal())))
+            .collect()
     }
 
     fn joined(seed: u64, one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<Split> {

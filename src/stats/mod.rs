@@ -49,9 +49,11 @@ pub fn t975(freedom: usize) -> f64 {
     table.get(freedom - 1).copied().unwrap_or_else(|| computed(freedom))
 }
 
-/// The `p` quantile of Student's t; `freedom` need not be whole (Welch), and counts as at least 1.
+/// The `p` quantile (0 < p < 1) of Student's t; `freedom` need not be whole (Welch), and counts as at least 1. For k
+/// intervals that shall hold all at once with 95 % (Bonferroni), p is 1 - 0.025 / k.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    student(freedom).inverse_cdf(p)
+    // The quantile of a probability of 1 would be endless.
+    student(freedom).inverse_cdf(p.clamp(f64::EPSILON, 1.0 - f64::EPSILON))
 }
 
 /// Two-sided p value of a statistic that follows Student's t.
@@ -101,7 +103,20 @@ fn student(freedom: f64) -> StudentsT {
 
 #[cfg(test)]
 mod tests {
-    use super::t975;
+    use super::{t_quantile, t975};
+
+    #[test]
+    fn any_t_quantile_agrees_with_printed_tables() {
+        for (p, freedom, printed) in
+            [(0.95, 10.0, 1.812), (0.99, 15.0, 2.602), (0.995, 20.0, 2.845), (0.9995, 30.0, 3.646)]
+        {
+            assert!((t_quantile(p, freedom) - printed).abs() < 6e-4, "{p} {freedom}");
+        }
+        for freedom in [1usize, 15, 63, 200] {
+            assert!((t_quantile(0.975, freedom as f64) - t975(freedom)).abs() < 1e-6);
+        }
+        assert!(t_quantile(0.5, 7.0).abs() < 1e-9 && t_quantile(1.0, 7.0).is_finite());
+    }
 
     #[test]
     fn t_quantiles_agree_with_printed_tables() {

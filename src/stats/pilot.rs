@@ -130,7 +130,8 @@ struct Price {
 /// Of every length; where something comes back periodically, of both patterns.
 fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
     let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
-    let patterns: &[Pattern] = if periodic { &[Pattern::Mirror, Pattern::Double] } else { &[Pattern::Mirror] };
+    let patterns: &[Pattern] =
+        if periodic { &[Pattern::Mirror, Pattern::Double] } else { &[Pattern::Mirror] };
     let all = MULTIPLES.iter().flat_map(|multiple| patterns.iter().map(move |pattern| (*multiple, *pattern)));
     all.filter_map(|(multiple, pattern)| price(&rates, multiple, pattern, overhead(slices))).collect()
 }
@@ -148,7 +149,9 @@ fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> O
     }
     let blocks: Vec<f64> = rates.chunks_exact(multiple).map(mean).collect();
     let scale = mean(rates) * signs.len() as f64 / 2.0;
-    let contrast = |round: &[f64]| (round.iter().zip(signs).map(|(rate, sign)| rate * sign).sum::<f64>() / scale).powi(2);
+    let contrast = |round: &[f64]| {
+        (round.iter().zip(signs).map(|(rate, sign)| rate * sign).sum::<f64>() / scale).powi(2)
+    };
     let variance = mean(&blocks.windows(signs.len()).map(contrast).collect::<Vec<_>>());
     let seconds = signs.len() as f64 * (multiple as f64 * SLICE_S + overhead_s);
     Some(Price { multiple, pattern, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
@@ -181,7 +184,12 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds { stacks: 2, slowest: 10_000.0, budget_s: 300.0 };
 
-    fn pilot(seed: u64, n: usize, overhead_s: f64, level: impl Fn(f64, &mut Noise) -> f64) -> Vec<PilotSlice> {
+    fn pilot(
+        seed: u64,
+        n: usize,
+        overhead_s: f64,
+        level: impl Fn(f64, &mut Noise) -> f64,
+    ) -> Vec<PilotSlice> {
         let mut noise = Noise::new(seed);
         let took_s = SLICE_S + overhead_s;
         (0..n).map(|i| PilotSlice { rate: level(i as f64 * took_s, &mut noise), took_s }).collect()

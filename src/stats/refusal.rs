@@ -186,10 +186,9 @@ impl Refusal {
             Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
             Refusal::ThinTail { .. } => Some("measure longer"),
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
-            Refusal::IdleBaseline
-            | Refusal::IdleStack
-            | Refusal::NotARate
-            | Refusal::NotMeasured { .. } => None,
+            Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {
+                None
+            }
         }
     }
 }

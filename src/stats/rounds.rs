@@ -56,8 +56,9 @@ impl Round {
     /// The value of one stack over the round; `None` when it was not in it.
     pub fn value(&self, stack: usize, value: Value) -> Option<f64> {
         let ours = self.parts.iter().filter(|part| part.stack == stack);
-        let (n, amount, seconds) =
-            ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| (n + 1, amount + part.amount, seconds + part.seconds));
+        let (n, amount, seconds) = ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| {
+            (n + 1, amount + part.amount, seconds + part.seconds)
+        });
         (n > 0).then(|| value.of(amount, seconds))
     }
 }
@@ -80,7 +81,11 @@ mod tests {
     use super::*;
 
     fn round(visit: u32, kind: RoundKind, parts: &[(usize, f64, f64)]) -> Round {
-        let part = |(stack, amount, seconds): &(usize, f64, f64)| Part { stack: *stack, amount: *amount, seconds: *seconds };
+        let part = |(stack, amount, seconds): &(usize, f64, f64)| Part {
+            stack: *stack,
+            amount: *amount,
+            seconds: *seconds,
+        };
         Round { kind, visit, parts: parts.iter().map(part).collect() }
     }
 

@@ -52,8 +52,10 @@ fn power_at(values: &[f64], cycles: usize) -> f64 {
 fn without_trend(values: &[f64]) -> Vec<f64> {
     let centre = (values.len() - 1) as f64 / 2.0;
     let level = mean(values);
-    let moment = |of: &dyn Fn(usize, f64) -> f64| values.iter().enumerate().map(|(i, v)| of(i, *v)).sum::<f64>();
-    let slope = moment(&|i, v| (i as f64 - centre) * (v - level)) / moment(&|i, _| (i as f64 - centre).powi(2));
+    let moment =
+        |of: &dyn Fn(usize, f64) -> f64| values.iter().enumerate().map(|(i, v)| of(i, *v)).sum::<f64>();
+    let slope =
+        moment(&|i, v| (i as f64 - centre) * (v - level)) / moment(&|i, _| (i as f64 - centre).powi(2));
     values.iter().enumerate().map(|(i, value)| value - level - slope * (i as f64 - centre)).collect()
 }
 

@@ -142,13 +142,21 @@ impl Shape {
         }
         let kurtosis = power_sum(values, 4) / n / variance.powi(2);
         let skewness = power_sum(values, 3) / n / variance.powf(1.5);
-        Shape { skewness: skewness / worth.sqrt(), freedom: (2.0 * worth / (kurtosis - 1.0).max(1e-9)).max(1.0) }
+        Shape {
+            skewness: skewness / worth.sqrt(),
+            freedom: (2.0 * worth / (kurtosis - 1.0).max(1e-9)).max(1.0),
+        }
     }
 }
 
 /// 2^floor(log2(n/16)), for n of at least 16.
 fn batch_length(n: usize) -> usize {
     1 << (n / BATCHES).max(1).ilog2()
+}
+
+/// Degrees of freedom of an interval over so many values, at least 16: its batches less one.
+pub fn freedom(n: usize) -> usize {
+    (n / batch_length(n)).saturating_sub(1).max(1)
 }
 
 /// Mean of a slice that is not empty.
@@ -170,6 +178,7 @@ mod tests {
             let spread = Spread::of(&vec![0.0; n]).unwrap();
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
+            assert_eq!(freedom(n), spread.batches - 1);
         }
         assert_eq!(Spread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }

@@ -48,7 +48,8 @@ impl Trial {
     /// After the rounds that were measured before (by an earlier visit, or before a resume).
     pub fn new(spec: TrialSpec, earlier: &[Round]) -> Trial {
         let others = spec.stacks.iter().filter(|stack| **stack != spec.baseline);
-        let pairs_of = |stack: &usize| (*stack, pairs(earlier, RoundKind::Plain, spec.baseline, *stack, spec.value));
+        let pairs_of =
+            |stack: &usize| (*stack, pairs(earlier, RoundKind::Plain, spec.baseline, *stack, spec.value));
         let comparisons = others.map(pairs_of).collect();
         let schedule = Schedule::new(spec.seed, spec.stream);
         Trial { spec, schedule, number: 0, comparisons }

@@ -36,6 +36,13 @@ fn records_parse_and_lose_nothing() {
 }
 
 #[test]
+fn the_point_of_a_sweep_is_as_shown() {
+    let [point] = blocks("json sweep")[..] else { panic!("one point expected") };
+    let parsed: crate::scenario::SweepPoint = serde_json::from_str(point).unwrap();
+    assert_eq!(serde_json::to_string(&parsed).unwrap(), point);
+}
+
+#[test]
 fn the_line_is_what_is_written() {
     let [line] = blocks("json index")[..] else { panic!("one line expected") };
     let Parsed::Record(record) = index::decode(line.as_bytes()) else { panic!("torn: {line}") };

@@ -8,4 +8,5 @@ mod each;
 mod page;
 mod place;
 mod rig;
+mod sweep;
 mod whole;

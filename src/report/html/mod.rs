@@ -1,7 +1,9 @@
 //! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings with a
 //! table beside each, facts and exact commands at the end. Reads in light, dark, on a phone and on paper.
 
+mod chart;
 mod plot;
+mod sweep;
 
 use super::number::{Shown, change};
 use super::sheet;
@@ -38,7 +40,10 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                 main {
                     @for one in findings {
                         (head(one))
-                        @for workload in &one.workloads { (section(workload, 100.0 * one.run.zone)) }
+                        @for swept in &one.sweeps { (sweep::of(swept, &one.workloads, 100.0 * one.run.zone)) }
+                        @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
+                            (section(workload, 100.0 * one.run.zone))
+                        }
                         (limits(one))
                     }
                     @for one in findings { (origin(one, findings.len() == 1)) }

@@ -53,7 +53,7 @@ impl Scale {
 }
 
 /// 1, 2 or 5 times a power of ten.
-fn nice_step(rough: f64) -> f64 {
+pub(super) fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.max(1e-3).log10().floor());
     [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough).unwrap_or(10.0 * power)
 }
@@ -182,7 +182,7 @@ fn nines(q: f64) -> f64 {
 }
 
 /// `200 us`: a tick needs no decimals.
-fn tick_words(ns: f64) -> String {
+pub(super) fn tick_words(ns: f64) -> String {
     show_ns(ns).replace(".00", "").replace(".0", "")
 }
 

@@ -1,0 +1,153 @@
+//! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since the largest
+//! of many costs is large by chance alone. It refuses points whose own interval is not to be trusted.
+
+use super::findings::{Comparison, Interval};
+use super::sweep::{Spot, Sure};
+use crate::stats::round::percent;
+use crate::stats::{Refusal, Verdict};
+use serde::Serialize;
+
+/// How the cost of a stack goes over one curve, and the sentence that says it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Course {
+    /// `acknowledged` or `durable` of writes, else empty.
+    pub quantity: &'static str,
+    /// Points of the whole sweep, for all of which the intervals hold at once.
+    pub at_once: usize,
+    /// What was found.
+    #[serde(flatten)]
+    pub change: Change,
+    /// In words, naming stack and baseline.
+    pub sentence: String,
+}
+
+/// Whether the cost is the same at all points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// Two points have intervals that exclude each other.
+    Changes {
+        /// Where the stack costs more.
+        more: End,
+        /// Where it costs less.
+        less: End,
+        /// Whether these are the largest and the smallest cost of all points.
+        extremes: bool,
+    },
+    /// As far as can be told: a ratio within these bounds fits every point.
+    Same {
+        /// Of the rate to that of the baseline.
+        ratio: Interval,
+    },
+    /// Not to be said.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A point with its ratio.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct End {
+    /// Where.
+    pub at: Spot,
+    /// Rate of the stack over that of the baseline.
+    pub ratio: f64,
+    /// Its interval that holds for all points at once.
+    pub interval: Interval,
+}
+
+/// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
+pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_once: usize) -> Vec<Course> {
+    points.iter().map(|(quantity, points)| one(name, quantity, points, at_once)).collect()
+}
+
+fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_once: usize) -> Course {
+    let usable: Vec<(&Spot, Sure)> =
+        points.iter().filter_map(|(at, one)| Some((at, usable(one, at_once)?))).collect();
+    let change = change(&usable);
+    let against = points.first().map_or("", |(_, one)| one.against.as_str());
+    let which = if quantity.is_empty() { String::new() } else { format!(" ({quantity})") };
+    let emulated = points.iter().any(|(_, one)| one.emulated.is_some());
+    let label = if emulated { " (emulated: not representative)" } else { "" };
+    let words = words(&change, at_once);
+    let left_out = left_out(points, &usable);
+    let sentence = format!("{name} against {against}{which}: {words}{left_out}{label}");
+    Course { quantity, at_once, change, sentence }
+}
+
+/// A ratio whose batches still depend on each other has an interval that means too little.
+fn usable(one: &Comparison, at_once: usize) -> Option<Sure> {
+    let dependent =
+        matches!(one.verdict, Verdict::Unresolved { reason: Refusal::DependentBatches { .. }, .. });
+    if dependent { None } else { Sure::of(&one.ratio, at_once) }
+}
+
+fn change(points: &[(&Spot, Sure)]) -> Change {
+    let by = |key: fn(&Sure) -> f64| {
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|a, b| key(&points[*a].1).total_cmp(&key(&points[*b].1)));
+        (order[0], order[order.len() - 1])
+    };
+    if points.len() < 2 {
+        return Change::Unknown { reason: "fewer than two points have an interval".into() };
+    }
+    // The least ratio is the largest cost. If those two overlap, another pair may yet exclude each other.
+    let extremes = by(|sure| sure.value);
+    let pair = (by(|sure| sure.high).0, by(|sure| sure.low).1);
+    for (at, is_extreme) in [(extremes, true), (pair, false)] {
+        if points[at.0].1.apart(&points[at.1].1) {
+            return Change::Changes {
+                more: end(points[at.0]),
+                less: end(points[at.1]),
+                extremes: is_extreme,
+            };
+        }
+    }
+    let (low, high) = (points[pair.1].1.low, points[pair.0].1.high);
+    Change::Same { ratio: Interval::Bounds { low, high } }
+}
+
+fn end((at, sure): (&Spot, Sure)) -> End {
+    let interval = Interval::Bounds { low: sure.low, high: sure.high };
+    End { at: at.clone(), ratio: sure.value, interval }
+}
+
+fn words(change: &Change, at_once: usize) -> String {
+    match change {
+        Change::Changes { more, less, extremes } => {
+            let (more, less) = (said(more), said(less));
+            let which = match extremes {
+                true => format!("largest at {more}, smallest at {less}"),
+                false => format!("more at {more} than at {less}"),
+            };
+            format!("the cost changes: {which}; intervals hold for all {at_once} points at once")
+        }
+        Change::Same { ratio: Interval::Bounds { low, high } } => {
+            let fits = percent(1.0 - (low + high) / 2.0, (high - low) / 2.0);
+            format!("the cost is the same at all points as far as can be told ({fits} fits them all)")
+        }
+        Change::Same { ratio: Interval::Missing { missing: reason } } | Change::Unknown { reason } => {
+            format!("whether the cost changes is not told: {reason}")
+        }
+    }
+}
+
+/// `64 (12.0 % +- 2.1 %)`, a gain below zero.
+fn said(end: &End) -> String {
+    let cost = match end.interval {
+        Interval::Bounds { low, high } => percent(1.0 - end.ratio, (end.ratio - low).max(high - end.ratio)),
+        Interval::Missing { .. } => "no interval".to_owned(),
+    };
+    format!("{} ({cost})", end.at.shown)
+}
+
+fn left_out(points: &[(Spot, &Comparison)], usable: &[(&Spot, Sure)]) -> String {
+    let known = |at: &Spot| usable.iter().any(|(known, _)| *known == at);
+    let missing: Vec<&str> =
+        points.iter().filter(|(at, _)| !known(at)).map(|(at, _)| at.shown.as_str()).collect();
+    match missing.as_slice() {
+        [] => String::new(),
+        names => format!("; not counted, without a sure interval: {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,161 @@
+//! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more load buys
+//! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
+
+use super::sweep::{Spot, Sure};
+use serde::Serialize;
+
+/// Points with an interval that a knee needs.
+pub const LEAST: usize = 3;
+
+/// The knee of one stack along one curve, and the sentence that says it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Knee {
+    /// What was found.
+    #[serde(flatten)]
+    pub place: Place,
+    /// In words, naming the stack.
+    pub sentence: String,
+}
+
+/// Where the greatest power is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "knee", rename_all = "snake_case")]
+pub enum Place {
+    /// Within the sweep.
+    Inside {
+        /// The point.
+        at: Spot,
+        /// Points whose power may as well be the greatest.
+        not_told_apart: Vec<Spot>,
+        /// Points that say nothing.
+        no_interval: Vec<Spot>,
+    },
+    /// At its edge: the knee may lie beyond.
+    Edge {
+        /// The point.
+        at: Spot,
+        /// Points whose power may as well be the greatest.
+        not_told_apart: Vec<Spot>,
+        /// Points that say nothing.
+        no_interval: Vec<Spot>,
+    },
+    /// Not to be said.
+    None {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Place {
+    /// The point of greatest power, at an edge too.
+    pub fn at(&self) -> Option<&Spot> {
+        match self {
+            Place::Inside { at, .. } | Place::Edge { at, .. } => Some(at),
+            Place::None { .. } => None,
+        }
+    }
+
+    /// The points that may be the greatest as well.
+    pub fn not_told_apart(&self) -> &[Spot] {
+        match self {
+            Place::Inside { not_told_apart, .. } | Place::Edge { not_told_apart, .. } => not_told_apart,
+            Place::None { .. } => &[],
+        }
+    }
+}
+
+/// Before it is known whose it is.
+pub struct Unnamed {
+    place: Place,
+    words: String,
+}
+
+impl Unnamed {
+    /// With the stack's name and what weakens all its figures.
+    pub fn said_of(self, name: &str, label: &str) -> Knee {
+        Knee { place: self.place, sentence: format!("{name}: {}{label}", self.words) }
+    }
+}
+
+/// The knee of powers from the smallest value of `axis` to the largest.
+pub fn of(powers: &[(Spot, Option<Sure>)], axis: &str) -> Unnamed {
+    let known: Vec<(&Spot, Sure)> = powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
+    let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
+    let Some(best) = best.filter(|_| known.len() >= LEAST) else {
+        return refused(too_few(powers.len(), known.len()));
+    };
+    let near: Vec<Spot> = (0..known.len())
+        .filter(|at| *at != best && !known[*at].1.apart(&known[best].1))
+        .map(|at| known[at].0.clone())
+        .collect();
+    if near.len() + 1 == known.len() {
+        return refused(format!("the powers of the {} points are not told apart", known.len()));
+    }
+    let found = Found { axis, known: &known, best, near, silent: silent(powers) };
+    found.unnamed()
+}
+
+fn refused(reason: String) -> Unnamed {
+    Unnamed { words: format!("no knee: {reason}"), place: Place::None { reason } }
+}
+
+fn too_few(points: usize, known: usize) -> String {
+    match points == known {
+        true => format!("{points} points, and a knee needs {LEAST}"),
+        false => format!("{known} of {points} points have an interval, and a knee needs {LEAST}"),
+    }
+}
+
+fn silent(powers: &[(Spot, Option<Sure>)]) -> Vec<Spot> {
+    powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
+}
+
+struct Found<'a> {
+    axis: &'a str,
+    known: &'a [(&'a Spot, Sure)],
+    best: usize,
+    near: Vec<Spot>,
+    silent: Vec<Spot>,
+}
+
+impl Found<'_> {
+    fn unnamed(self) -> Unnamed {
+        let words = format!("{}{}", self.claim(), self.reserve());
+        let at = self.known[self.best].0.clone();
+        let (not_told_apart, no_interval) = (self.near, self.silent);
+        let inside = self.best > 0 && self.best + 1 < self.known.len();
+        let place = match inside {
+            true => Place::Inside { at, not_told_apart, no_interval },
+            false => Place::Edge { at, not_told_apart, no_interval },
+        };
+        Unnamed { place, words }
+    }
+
+    fn claim(&self) -> String {
+        let last = self.known.len() - 1;
+        let at = &self.known[self.best].0.shown;
+        let range = format!("{}..{}", self.known[0].0.shown, self.known[last].0.shown);
+        // Only a neighbour that is told apart shows which way power goes.
+        let neighbour = if self.best == 0 { 1 } else { self.best - 1 };
+        let sure = !self.near.contains(self.known[neighbour].0);
+        match self.best {
+            best if best > 0 && best < last => format!("knee at {} {at}", self.axis),
+            0 if sure => format!("no knee within {range}: falling from {at} on"),
+            _ if sure => format!("no knee within {range}: still rising at {at}"),
+            _ => format!("no knee told within {range}: the greatest power is at its edge, {at}"),
+        }
+    }
+
+    fn reserve(&self) -> String {
+        let list =
+            |spots: &[Spot]| spots.iter().map(|at| at.shown.as_str()).collect::<Vec<_>>().join(" and ");
+        let mut parts = Vec::new();
+        if !self.near.is_empty() {
+            parts.push(format!("{} not told apart", list(&self.near)));
+        }
+        if !self.silent.is_empty() {
+            parts.push(format!("no interval at {}", list(&self.silent)));
+        }
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
+    }
+}

@@ -1,0 +1,379 @@
+//! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
+//! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
+
+use super::compare;
+use super::course::{self, Course};
+use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
+use super::gather::{RoundTotal, Side};
+use super::knee::{self, Knee};
+use super::reading::Reading;
+use crate::scenario::Coordinate;
+use crate::stats::ratio::{self, ratio_of_totals, residuals};
+use crate::stats::{Refusal, Spread, Verdict, spread, t_quantile, t975};
+use serde::Serialize;
+
+/// A point keeps up with an offered rate when it achieves this share of it.
+pub const KEPT_UP: f64 = 0.98;
+
+/// One sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepFindings {
+    /// Its name; its points' workloads carry it.
+    pub name: String,
+    /// `4k random reads over iodepth`.
+    pub subject: String,
+    /// The word along the axis.
+    pub axis: String,
+    /// Unit of its values, as in figures.
+    pub unit: &'static str,
+    /// The word that makes curves, of a grid.
+    pub curve_word: Option<String>,
+    /// What counts as throughput: `1/s`, or `B/s` where the block size is swept.
+    pub throughput: &'static str,
+    /// Points of all curves.
+    pub points: usize,
+    /// What its figures do not show, as a sentence.
+    pub note: Option<&'static str>,
+    /// One, or one for each value of the second word, from the smallest.
+    pub curves: Vec<Curve>,
+}
+
+/// The points along the axis, at one value of the second word if there is one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The value of the second word.
+    pub at: Option<Spot>,
+    /// All stacks in the order of the scenario.
+    pub stacks: Vec<StackCurve>,
+}
+
+/// A value of a swept word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Spot {
+    /// In the unit of the word.
+    pub value: u64,
+    /// As it is written: `64k`.
+    pub shown: String,
+}
+
+impl Spot {
+    fn of(at: &Coordinate) -> Spot {
+        Spot { value: at.value, shown: at.shown() }
+    }
+}
+
+/// One stack along one curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StackCurve {
+    /// Its name.
+    pub stack: String,
+    /// Whether the others are compared with it.
+    pub baseline: bool,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// From the smallest value to the largest.
+    pub points: Vec<Point>,
+    /// Where its power is greatest.
+    pub knee: Knee,
+    /// Up to which offered rate it kept up, as a sentence; only of sweeps over a rate.
+    pub kept_up: Option<String>,
+    /// Whether its cost changes; writes have two, the baseline none.
+    pub courses: Vec<Course>,
+}
+
+impl StackCurve {
+    /// All that is concluded, from the most asked for.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        let courses = self.courses.iter().map(|course| course.sentence.as_str());
+        courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
+    }
+}
+
+/// One stack at one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Where.
+    pub at: Spot,
+    /// The workload that measured it.
+    pub workload: String,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Bytes a second (acknowledged).
+    pub bytes_per_s: Figure,
+    /// Mean latency, all directions together.
+    pub latency: Figure,
+    /// Throughput over mean latency.
+    pub power: Figure,
+    /// I/Os a second that the load offered, of an open loop.
+    pub offered: Option<f64>,
+    /// Whether the offered rate was achieved, where there is one and a figure.
+    pub kept_up: Option<bool>,
+    /// Against the baseline; writes have two, the baseline none.
+    pub costs: Vec<Cost>,
+}
+
+/// A stack against the baseline at one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// `acknowledged` or `durable` of writes, else empty.
+    pub quantity: &'static str,
+    /// As at the point's workload.
+    pub verdict: Verdict,
+    /// Rate of the stack over that of the baseline.
+    pub ratio: Figure,
+    /// The ratio's interval that holds for all points of the sweep at once.
+    pub simultaneous: Option<Interval>,
+    /// Median latency of the stack over that of the baseline, of the first direction.
+    pub median_latency: Option<Figure>,
+}
+
+/// All sweeps of a run, in the order of the scenario.
+pub fn sweeps(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
+    let mut sweeps: Vec<(&str, Vec<Member>)> = Vec::new();
+    for (reading, found) in readings.iter().zip(workloads) {
+        let Some(sweep) = &reading.workload.sweep else { continue };
+        let member = Member { reading, found, at: &sweep.at };
+        match sweeps.iter_mut().find(|(name, _)| *name == sweep.sweep) {
+            Some((_, members)) => members.push(member),
+            None => sweeps.push((&sweep.sweep, vec![member])),
+        }
+    }
+    sweeps.into_iter().filter_map(|(name, members)| of_members(name, members)).collect()
+}
+
+/// A point with its place.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    reading: &'a Reading<'a>,
+    found: &'a WorkloadFindings,
+    at: &'a [Coordinate],
+}
+
+const OPEN_LOOP: &str =
+    "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
+
+/// None of what a hand-written record may hold: points without a coordinate.
+fn of_members(name: &str, mut members: Vec<Member>) -> Option<SweepFindings> {
+    members.retain(|member| !member.at.is_empty());
+    let first = *members.first()?;
+    let axis = &first.at[0];
+    let curve_value = |member: &Member| member.at.get(1).map(|at| at.value);
+    members.sort_by_key(|member| (curve_value(member), member.at[0].value));
+    let by_bytes = axis.word == "bs";
+    let all = Sweep { by_bytes, points: members.len(), axis: &axis.word };
+    let curves = members.chunk_by(|a, b| curve_value(a) == curve_value(b));
+    Some(SweepFindings {
+        name: name.to_owned(),
+        subject: first.reading.workload.sweep_subject(),
+        axis: axis.word.clone(),
+        unit: axis.unit(),
+        curve_word: first.at.get(1).map(|at| at.word.clone()),
+        throughput: if by_bytes { "B/s" } else { "1/s" },
+        points: members.len(),
+        note: members.iter().any(|member| offered(member.reading).is_some()).then_some(OPEN_LOOP),
+        curves: curves.map(|members| all.curve(members)).collect(),
+    })
+}
+
+/// What the curves of a sweep have in common.
+struct Sweep<'a> {
+    by_bytes: bool,
+    points: usize,
+    axis: &'a str,
+}
+
+impl Sweep<'_> {
+    fn curve(&self, members: &[Member]) -> Curve {
+        let at = members[0].at.get(1);
+        let stacks = (0..members[0].found.rows.len()).map(|stack| self.stack(members, stack, at));
+        Curve { stacks: stacks.collect(), at: at.map(Spot::of) }
+    }
+
+    fn stack(&self, members: &[Member], stack: usize, at: Option<&Coordinate>) -> StackCurve {
+        let row = &members[0].found.rows[stack];
+        let points: Vec<Point> = members.iter().map(|member| self.point(member, stack)).collect();
+        let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
+        let name = format!("{}{curve}", row.stack);
+        let powers: Vec<(Spot, Option<Sure>)> =
+            points.iter().map(|point| (point.at.clone(), Sure::of(&point.power, self.points))).collect();
+        let label = row.emulated.as_ref().map_or("", |_| " (emulated: not representative)");
+        StackCurve {
+            knee: knee::of(&powers, self.axis).said_of(&name, label),
+            kept_up: (self.axis == "rate_iops").then(|| format!("{name}: {}{label}", kept_up(&points))),
+            courses: course::all(&name, &comparisons(members, row), self.points),
+            stack: row.stack.clone(),
+            baseline: row.baseline,
+            emulated: row.emulated.clone(),
+            points,
+        }
+    }
+
+    fn point(&self, member: &Member, stack: usize) -> Point {
+        let row = &member.found.rows[stack];
+        let offered = offered(member.reading);
+        let achieved = row.iops.value().zip(offered).map(|(iops, offered)| iops / offered);
+        Point {
+            at: Spot::of(&member.at[0]),
+            workload: member.found.name.clone(),
+            iops: row.iops.clone(),
+            bytes_per_s: row.bytes_per_s.clone(),
+            latency: latency(member.reading, stack, row),
+            power: power(member.reading, stack, self.by_bytes),
+            kept_up: achieved.map(|share| share >= KEPT_UP),
+            offered,
+            costs: of_stack(member, &row.stack).map(|(which, one)| self.cost(which, one)).collect(),
+        }
+    }
+
+    fn cost(&self, quantity: &'static str, one: &Comparison) -> Cost {
+        let simultaneous =
+            Sure::of(&one.ratio, self.points).map(|sure| Interval::Bounds { low: sure.low, high: sure.high });
+        let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
+        let median_latency = median.map(|(_, _, ratio)| ratio.clone());
+        Cost {
+            quantity,
+            verdict: one.verdict.clone(),
+            ratio: one.ratio.clone(),
+            simultaneous,
+            median_latency,
+        }
+    }
+}
+
+/// The comparisons of a stack with which of the two figures of a write they are about.
+fn of_stack<'a>(
+    member: &Member<'a>,
+    stack: &str,
+) -> impl Iterator<Item = (&'static str, &'a Comparison)> + use<'a> {
+    let names: [&'static str; 2] =
+        if member.reading.workload.writes() { ["acknowledged", "durable"] } else { ["", ""] };
+    let stack = stack.to_owned();
+    let own = member.found.comparisons.iter().filter(move |one| one.stack == stack);
+    names.into_iter().zip(own)
+}
+
+/// By quantity, and then by point.
+fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<(Spot, &'a Comparison)>)> {
+    let mut all: Vec<(&'static str, Vec<(Spot, &Comparison)>)> = Vec::new();
+    for member in members {
+        for (quantity, one) in of_stack(member, &row.stack) {
+            let entry = (Spot::of(&member.at[0]), one);
+            match all.iter_mut().find(|(known, _)| *known == quantity) {
+                Some((_, points)) => points.push(entry),
+                None => all.push((quantity, vec![entry])),
+            }
+        }
+    }
+    all
+}
+
+/// A figure with the interval that holds for so many at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sure {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Sure {
+    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
+    /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
+    pub fn of(figure: &Figure, points: usize) -> Option<Sure> {
+        let Figure::Known { value, n, of, .. } = figure else { return None };
+        let (low, high) = figure.bounds().filter(|(low, _)| *low > 0.0)?;
+        let freedom = match *of {
+            "visits" => (*n as usize).saturating_sub(1),
+            _ => spread::freedom(*n as usize),
+        };
+        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom as f64) / t975(freedom);
+        let reach = |bound: f64| value * (bound / value).powf(stretch);
+        Some(Sure { value: *value, low: reach(low), high: reach(high) })
+    }
+
+    /// Whether the two intervals have nothing in common.
+    pub fn apart(&self, other: &Sure) -> bool {
+        self.low > other.high || other.low > self.high
+    }
+}
+
+/// I/Os a second that an open loop offers, all threads together.
+fn offered(reading: &Reading) -> Option<f64> {
+    let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
+    reading.workload.jobs.iter().map(rate).sum()
+}
+
+/// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.
+fn kept_up(points: &[Point]) -> String {
+    let missed = points.iter().position(|point| point.kept_up != Some(true));
+    let Some(missed) = missed else {
+        return match points.last() {
+            Some(last) => format!("kept up with every rate, to rate_iops {}", last.at.shown),
+            None => "no rate was offered".to_owned(),
+        };
+    };
+    let to = match missed {
+        0 => "kept up with no rate".to_owned(),
+        at => format!("kept up to rate_iops {}", points[at - 1].at.shown),
+    };
+    let point = &points[missed];
+    let share = point.iops.value().zip(point.offered).map(|(iops, offered)| 100.0 * iops / offered);
+    match share {
+        Some(share) => format!("{to} ({}: {share:.0} % of the offered rate)", point.at.shown),
+        None => format!("{to} ({}: no figure)", point.at.shown),
+    }
+}
+
+/// The row's own mean where there is one direction; of a mix the mean over all I/Os.
+fn latency(reading: &Reading, stack: usize, row: &Row) -> Figure {
+    let side = &reading.sides[stack];
+    match row.latency.as_slice() {
+        [one] => one.mean.clone(),
+        [] => reading.absence(stack),
+        _ => compare::of_totals(&waits(side), "ns"),
+    }
+}
+
+/// `(I/Os, sum of their latencies)` of each round.
+fn waits(side: &Side) -> Vec<(f64, f64)> {
+    side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
+}
+
+/// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same rounds, so the
+/// residuals of the one are taken from those of the other before the spread is made: in a closed loop they go
+/// together, and intervals of each alone would not say how sure the quotient is.
+fn power(reading: &Reading, stack: usize, by_bytes: bool) -> Figure {
+    let side = &reading.sides[stack];
+    if side.rounds.is_empty() {
+        return reading.absence(stack);
+    }
+    let amount = |round: &RoundTotal| if by_bytes { round.bytes } else { round.ios };
+    let rates: Vec<(f64, f64)> = side.rounds.values().map(|round| (round.window_s, amount(round))).collect();
+    let unit = if by_bytes { "B/s/ms" } else { "1/s/ms" };
+    quotient(&rates, &waits(side), unit).unwrap_or_else(Figure::missing)
+}
+
+fn quotient(rates: &[(f64, f64)], waits: &[(f64, f64)], unit: &'static str) -> Result<Figure, Refusal> {
+    let silent = |_| Refusal::NotMeasured { reason: "no latency was recorded".into() };
+    let (rate, wait) = (ratio_of_totals(rates)?, ratio_of_totals(waits).map_err(silent)?);
+    let left = residuals(rates, rate).into_iter().zip(residuals(waits, wait)).map(|(rate, wait)| rate - wait);
+    let spread = Spread::of(&left.collect::<Vec<_>>());
+    let ratio = rate / (wait / 1e6);
+    match spread {
+        Ok(spread) => {
+            let factor = spread.half_width().exp();
+            Ok(compare::of_level(
+                &ratio::Ratio { ratio, low: ratio / factor, high: ratio * factor, spread },
+                unit,
+            ))
+        }
+        Err(few) => {
+            let interval = Interval::Missing { missing: few.to_string() };
+            let n = rates.len() as u64;
+            Ok(Figure::Known { value: ratio, unit, n, of: "rounds", interval, caution: None })
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

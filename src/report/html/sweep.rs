@@ -1,0 +1,162 @@
+//! A sweep on the page: what is concluded, cost and throughput as drawings, a table a stack; the points one by one
+//! are folded away below.
+
+use super::chart::{self, Dot, Range, Series};
+use super::{STYLES, section, signed, table};
+use crate::bill::findings::{Figure, WorkloadFindings};
+use crate::bill::knee::Place;
+use crate::bill::sweep::{Curve, Point, StackCurve, SweepFindings};
+use crate::report::sweep;
+use maud::{Markup, html};
+
+/// `zone` in percent.
+pub(super) fn of(one: &SweepFindings, workloads: &[WorkloadFindings], zone: f64) -> Markup {
+    let points =
+        workloads.iter().filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));
+    html! {
+        section {
+            h2 { (sweep::title(one)) }
+            @if let Some(note) = one.note { p class="soft" { (note) "." } }
+            (conclusions(one))
+            (drawings(one, zone))
+            @for curve in &one.curves {
+                @for stack in &curve.stacks {
+                    h3 { (sweep::name(one, curve, stack)) }
+                    (table(&sweep::points(one, stack), usize::MAX))
+                }
+            }
+            p class="soft" { (sweep::LEGEND) "." }
+            details {
+                summary { "the " (one.points) " points one by one" }
+                @for workload in points { (section(workload, zone)) }
+            }
+        }
+    }
+}
+
+fn conclusions(one: &SweepFindings) -> Markup {
+    html! {
+        ul class="verdicts" {
+            @for sentence in one.curves.iter().flat_map(sweep::sentences) { li class="none" { (signed(sentence)) } }
+        }
+    }
+}
+
+/// One drawing for all stacks, or of a grid one for each stack with a line a curve; no more lines than styles.
+fn drawings(one: &SweepFindings, zone: f64) -> Markup {
+    let lines = lines(one);
+    let baseline = lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());
+    let groups: Vec<&[Line]> = lines
+        .chunk_by(|a, b| one.curve_word.is_none() || a.stack.stack == b.stack.stack)
+        .flat_map(|group| group.chunks(STYLES))
+        .collect();
+    let unit = if one.throughput == "B/s" { "Throughput (MiB/s)" } else { "IOPS" };
+    html! {
+        @for group in &groups {
+            @let series: Vec<Series> = group.iter().filter_map(|line| line.series(cost)).collect();
+            @if !series.is_empty() {
+                h3 { "Rate against " (baseline) " over " (one.axis) (of_stack(one, group)) }
+                (legend(&series))
+                (chart::costs(&series, zone, &words("rate against the baseline", one, &series)))
+            }
+        }
+        @for group in &groups {
+            @let series: Vec<Series> = group.iter().filter_map(|line| line.series(throughput(one))).collect();
+            @if !series.is_empty() {
+                h3 { (unit) " against mean latency" (of_stack(one, group)) }
+                (legend(&series))
+                (chart::throughputs(&series, &words("throughput against mean latency", one, &series)))
+            }
+        }
+        p class="soft" {
+            "Bars are 95 % intervals, the numbers at the points values of " (one.axis) ". A ring marks the knee, a hollow dot a "
+            "rate that was not kept up. All scales but the one of percent are logarithmic."
+        }
+    }
+}
+
+/// Of a grid a drawing has one stack.
+fn of_stack(one: &SweepFindings, group: &[Line]) -> String {
+    match (&one.curve_word, group.first()) {
+        (Some(_), Some(line)) => format!(": {}", line.stack.stack),
+        _ => String::new(),
+    }
+}
+
+/// One line of a drawing.
+struct Line<'a> {
+    name: String,
+    style: usize,
+    stack: &'a StackCurve,
+}
+
+/// In the order of the drawings: stack by stack, and curve by curve within.
+fn lines(one: &SweepFindings) -> Vec<Line<'_>> {
+    let stacks = one.curves.iter().map(|curve| curve.stacks.len()).min().unwrap_or(0);
+    let curves = |at| one.curves.iter().enumerate().map(move |(number, curve)| line(one, curve, number, at));
+    (0..stacks).flat_map(curves).collect()
+}
+
+/// Of a grid named and drawn by its curve, else by its stack.
+fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> Line<'a> {
+    let stack = &curve.stacks[at];
+    let (name, style) = match (&one.curve_word, &curve.at) {
+        (Some(word), Some(value)) => (format!("{word} {}", value.shown), number),
+        _ => (stack.stack.clone(), at),
+    };
+    Line { name, style: style % STYLES, stack }
+}
+
+impl Line<'_> {
+    /// None when no point can be drawn.
+    fn series(&self, ranges: impl Fn(&Point) -> Option<(Range, Range)>) -> Option<Series> {
+        let is_knee =
+            |point: &Point| matches!(&self.stack.knee.place, Place::Inside { at, .. } if *at == point.at);
+        let dot = |point: &Point| {
+            let (x, y) = ranges(point)?;
+            let (label, hollow) = (point.at.shown.clone(), point.kept_up == Some(false));
+            Some(Dot { label, x, y, knee: is_knee(point), hollow })
+        };
+        let points: Vec<Dot> = self.stack.points.iter().filter_map(dot).collect();
+        (!points.is_empty()).then(|| Series { name: self.name.clone(), style: self.style, points })
+    }
+}
+
+/// A figure with an interval, each value scaled.
+fn range(figure: &Figure, scale: impl Fn(f64) -> f64) -> Option<Range> {
+    let (low, high) = figure.bounds()?;
+    Some(Range { low: scale(low), value: scale(figure.value()?), high: scale(high) })
+}
+
+/// The change of the acknowledged rate in percent over the swept value.
+fn cost(point: &Point) -> Option<(Range, Range)> {
+    let change = range(&point.costs.first()?.ratio, |ratio| 100.0 * (ratio - 1.0))?;
+    Some((Range::point(point.at.value as f64), change))
+}
+
+/// Throughput over mean latency.
+fn throughput(one: &SweepFindings) -> impl Fn(&Point) -> Option<(Range, Range)> {
+    let by_bytes = one.throughput == "B/s";
+    move |point| {
+        let rate = match by_bytes {
+            true => range(&point.bytes_per_s, |bytes| bytes / (1 << 20) as f64),
+            false => range(&point.iops, |iops| iops),
+        }?;
+        Some((range(&point.latency, |ns| ns)?, rate))
+    }
+}
+
+fn legend(series: &[Series]) -> Markup {
+    html! {
+        ul class="legend" {
+            @for one in series {
+                li { svg height="8" aria-hidden="true" { line class={ "curve c" (one.style) } x1="0" x2="28" y1="4" y2="4" {} } (one.name) }
+            }
+        }
+    }
+}
+
+fn words(what: &str, one: &SweepFindings, series: &[Series]) -> String {
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    format!("{what} over {} of {}; the tables below have the figures", one.axis, names.join(", "))
+}

@@ -1,0 +1,282 @@
+//! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists a grid. It
+//! refuses words that cannot be swept, a value twice, and more points than anybody would wait for.
+
+use super::draft::{Draft, name_of, name_without};
+use super::error::{Fault, InputError, Origin};
+use super::values::Dialect;
+use super::words::{JobWords, Written};
+use super::{Engine, Workload, block_size_word, job_subject};
+use iotax_load::Job;
+use serde::{Deserialize, Serialize};
+
+/// A sweep has at most so many points.
+pub const MOST_POINTS: usize = 64;
+
+/// A workload is swept over at most so many words: one along the axis, one that makes curves.
+pub const MOST_WORDS: usize = 2;
+
+/// A word that takes a list.
+pub struct SweptDef {
+    /// One of [`WORDS`](super::words::WORDS).
+    pub word: &'static str,
+    /// fio reads `A,B` as one value for reads and one for writes.
+    pub directional: bool,
+    /// The value that a job has; `None`: the word is not in force.
+    pub of: fn(&Job) -> Option<u64>,
+    /// A value as it is written.
+    pub show: fn(u64) -> String,
+    /// Unit of the value, as in figures.
+    pub unit: &'static str,
+}
+
+/// All words that can be swept.
+pub const SWEPT: &[SweptDef] = &[
+    SweptDef {
+        word: "iodepth",
+        directional: false,
+        of: |job| Some(u64::from(job.iodepth)),
+        show: |value| value.to_string(),
+        unit: "1",
+    },
+    SweptDef {
+        word: "numjobs",
+        directional: false,
+        of: |job| Some(u64::from(job.numjobs)),
+        show: |value| value.to_string(),
+        unit: "1",
+    },
+    SweptDef { word: "bs", directional: true, of: |job| Some(job.bs), show: block_size_word, unit: "B" },
+    SweptDef {
+        word: "rate_iops",
+        directional: true,
+        of: |job| job.rate_iops,
+        show: |value| value.to_string(),
+        unit: "1/s",
+    },
+];
+
+fn def_of(word: &str) -> Option<&'static SweptDef> {
+    SWEPT.iter().find(|def| def.word == word)
+}
+
+/// Which sweep a workload is a point of, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// The same for all points of a sweep, and for no other.
+    pub sweep: String,
+    /// The value of each swept word, the axis first, then the word that makes curves.
+    pub at: Vec<Coordinate>,
+}
+
+/// A swept word and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coordinate {
+    /// `iodepth`, `numjobs`, `bs` or `rate_iops`.
+    pub word: String,
+    /// As in the job: bytes for bs, I/Os a second a thread for rate_iops.
+    pub value: u64,
+}
+
+impl Coordinate {
+    /// The value as it is written: `4k`, `64`.
+    pub fn shown(&self) -> String {
+        def_of(&self.word).map_or_else(|| self.value.to_string(), |def| (def.show)(self.value))
+    }
+
+    /// Unit of the value, as in figures.
+    pub fn unit(&self) -> &'static str {
+        def_of(&self.word).map_or("1", |def| def.unit)
+    }
+}
+
+impl Workload {
+    /// `4k random reads over iodepth`: what the points of its sweep have in common.
+    pub fn sweep_subject(&self) -> String {
+        let at = self.sweep.iter().flat_map(|sweep| &sweep.at);
+        let swept: Vec<&str> = at.map(|coordinate| coordinate.word.as_str()).collect();
+        let jobs: Vec<String> = self.jobs.iter().map(|job| job_subject(job, &swept)).collect();
+        format!("{} over {}", jobs.join(" with "), swept.join(" and "))
+    }
+}
+
+/// The words of one job as workloads: one, or the points of a sweep, the first list running fastest.
+///
+/// # Errors
+/// A word or value without a meaning, a list where none can stand, too many points.
+pub(super) fn drafts(
+    words: &JobWords,
+    name: Option<&str>,
+    engine: Option<Engine>,
+) -> Result<Vec<Draft>, InputError> {
+    let mut axes = axes(words)?;
+    let mut words = words.clone();
+    for fixed in axes.iter().filter(|axis| axis.items.len() == 1) {
+        words = words.with(fixed.word, &fixed.items[0]);
+    }
+    axes.retain(|axis| axis.items.len() > 1);
+    check_extent(&axes)?;
+    let points = axes.iter().rev().fold(vec![words], |points, axis| axis.across(&points));
+    let drafts =
+        points.iter().map(|words| draft(words, name, engine, &axes)).collect::<Result<Vec<_>, _>>()?;
+    check_twins(&axes, &drafts)?;
+    Ok(drafts)
+}
+
+/// One value of a list, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) text: String,
+    pub(super) origin: Origin,
+}
+
+/// A word with its list.
+struct Axis {
+    word: &'static str,
+    key: String,
+    origin: Origin,
+    items: Vec<Item>,
+}
+
+impl Axis {
+    /// Each of the points at each value, the values running fastest.
+    fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
+        points.iter().flat_map(|words| self.items.iter().map(|item| words.with(self.word, item))).collect()
+    }
+}
+
+fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
+    let mut axes = Vec::new();
+    for (word, written) in words.in_order() {
+        let listed = listed(word, written).map_err(|fault| written.origin.error(&written.key, fault))?;
+        if let Some(items) = listed {
+            let (key, origin) = (written.key.clone(), written.origin.clone());
+            axes.push(Axis { word, key, origin, items });
+        }
+    }
+    Ok(axes)
+}
+
+/// The values of a list; `None`: one value stands there.
+fn listed(word: &str, written: &Written) -> Result<Option<Vec<Item>>, Fault> {
+    let items = match &written.list {
+        Some(items) => Some(items.clone()),
+        None => texts(word, &written.value)?.map(|texts| {
+            let item = |text: &str| Item { text: text.to_owned(), origin: written.origin.clone() };
+            texts.into_iter().map(item).collect()
+        }),
+    };
+    let Some(items) = items else { return Ok(None) };
+    if def_of(word).is_none() {
+        let known: Vec<&str> = SWEPT.iter().map(|def| def.word).collect();
+        let why = format!("a list, and only {} can be swept", known.join(", "));
+        return Err(Fault::hint(why, "write one value, or a workload for each in a scenario file"));
+    }
+    match items.iter().any(|item| item.text.is_empty()) || items.is_empty() {
+        true => Err(Fault::hint("a list with nothing in it, or between two commas", "write [1,4,16]")),
+        false => Ok(Some(items)),
+    }
+}
+
+/// `[1,4,16]`, and `1,4,16` where fio has no other meaning for commas.
+fn texts<'a>(word: &str, text: &'a str) -> Result<Option<Vec<&'a str>>, Fault> {
+    let split = |text: &'a str| Some(text.split(',').map(str::trim).collect());
+    match (text.strip_prefix('['), def_of(word)) {
+        (Some(rest), _) => match rest.strip_suffix(']') {
+            Some(inner) => Ok(split(inner)),
+            None => Err(Fault::hint(format!("\"{text}\" has no \"]\""), "write [1,4,16]")),
+        },
+        (None, Some(def)) if text.contains(',') && def.directional => Err(Fault::hint(
+            format!("\"{text}\" could be a sweep, or fio's values for reads and for writes"),
+            format!("write [{text}] to sweep, or one value; fio's form belongs in a job file"),
+        )),
+        (None, Some(_)) if text.contains(',') => Ok(split(text)),
+        _ => Ok(None),
+    }
+}
+
+/// A list in a job file: fio has none, so it would be read as something else or not at all.
+///
+/// # Errors
+/// When the value is one.
+pub(super) fn refuse_in_job_file(word: &str, text: &str) -> Result<(), Fault> {
+    let def = def_of(word);
+    let commas = text.contains(',') && def.is_some_and(|def| !def.directional);
+    if !commas && !text.starts_with('[') {
+        return Ok(());
+    }
+    Err(Fault::hint(
+        format!("\"{text}\" is a list, and fio's job files have none"),
+        format!("sweep over {word} in a scenario file or with --{word} on the command line"),
+    ))
+}
+
+fn check_extent(axes: &[Axis]) -> Result<(), InputError> {
+    if let Some(third) = axes.get(MOST_WORDS) {
+        let words: Vec<&str> = axes.iter().map(|axis| axis.word).collect();
+        let why = format!("a sweep over {} words: {}", words.len(), words.join(", "));
+        let fault = Fault::hint(why, format!("sweep over at most {MOST_WORDS}, and write more workloads"));
+        return Err(third.origin.error(&third.key, fault));
+    }
+    let points: usize = axes.iter().map(|axis| axis.items.len()).product();
+    match axes.last() {
+        Some(last) if points > MOST_POINTS => {
+            let why = format!("a sweep of {points} points; {MOST_POINTS} are the most");
+            let fault = Fault::hint(why, "leave values out: each point takes its own budget of time");
+            Err(last.origin.error(&last.key, fault))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn draft(
+    words: &JobWords,
+    name: Option<&str>,
+    engine: Option<Engine>,
+    axes: &[Axis],
+) -> Result<Draft, InputError> {
+    let mut job = words.draft(Dialect::Ours)?;
+    job.job.name = name_of(&job.job);
+    let at = axes.iter().map(|axis| coordinate(axis, &job.job)).collect::<Result<Vec<_>, _>>()?;
+    let suffix: String = at.iter().map(|at| format!(" {}={}", at.word, at.shown())).collect();
+    let point_name = name.map_or_else(|| job.job.name.clone(), |name| format!("{name}{suffix}"));
+    let swept: Vec<&str> = axes.iter().map(|axis| axis.word).collect();
+    let made_up = || format!("{}-over-{}", name_without(&job.job, &swept), swept.join("-"));
+    let sweep = name.map_or_else(made_up, str::to_owned);
+    let sweep = (!at.is_empty()).then_some(SweepPoint { sweep, at });
+    Ok(Draft { name: point_name, jobs: vec![job], engine, sweep })
+}
+
+fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
+    match def_of(axis.word).and_then(|def| (def.of)(job)) {
+        Some(value) => Ok(Coordinate { word: axis.word.to_owned(), value }),
+        None => {
+            let fault = Fault::hint("0 means no rate at all", "sweep over rates from 1 on");
+            Err(axis.origin.error(&axis.key, fault))
+        }
+    }
+}
+
+/// The same point twice, however its value is written, would be one point with two answers.
+fn check_twins(axes: &[Axis], drafts: &[Draft]) -> Result<(), InputError> {
+    let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
+    for (number, point) in points.iter().enumerate() {
+        let Some(twin) = points[..number].iter().find(|twin| twin.at == point.at) else { continue };
+        // Values differ along the axis first, so the first point that comes again shows which list is at fault.
+        let axis = axes.iter().zip(&twin.at).find(|(axis, at)| repeats(axis, at, drafts));
+        if let Some((axis, at)) = axis {
+            let fault = Fault::hint(format!("{} stands twice in the list", at.shown()), "remove one");
+            return Err(axis.origin.error(&axis.key, fault));
+        }
+    }
+    Ok(())
+}
+
+/// Whether more points have this value than every value of the list has.
+fn repeats(axis: &Axis, at: &Coordinate, drafts: &[Draft]) -> bool {
+    let holds = |draft: &&Draft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));
+    drafts.iter().filter(holds).count() > drafts.len() / axis.items.len()
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
