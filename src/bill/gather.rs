@@ -6,7 +6,7 @@ use super::run::RunData;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::store::record::{Slice, Value, worse_known};
+use crate::store::record::{Purpose, Slice, Value, worse_known};
 use std::collections::{BTreeMap, HashMap};
 
 /// Visit and round.
@@ -73,7 +73,8 @@ pub fn sides(run: &RunData, workload: &Workload) -> (Vec<Side>, u64) {
         stacks.iter().enumerate().map(|(at, stack)| (stack.name.as_str(), at)).collect();
     let mut sides: Vec<Side> = stacks.iter().map(|_| Side::default()).collect();
     let mut unknown = 0;
-    for slice in run.slices.iter().filter(|slice| slice.workload == workload.name) {
+    let ours = |slice: &&Slice| slice.workload == workload.name && slice.purpose == Purpose::Plain;
+    for slice in run.slices.iter().filter(ours) {
         match index.get(slice.stack.as_str()) {
             Some(at) => sides[*at].add(slice),
             None => unknown += 1,

@@ -8,7 +8,7 @@ use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stac
 use crate::stats::schedule::Schedule;
 use crate::stats::traps::Noise;
 use crate::store::record::{
-    Better, CpuTimes, Gate, PlaceFacts, RunStart, Sample, Slice, Value, Warning, WorkerUp,
+    Better, CpuTimes, Gate, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning, WorkerUp,
 };
 use iotax_load::{Histogram, Job, Rw};
 use std::collections::BTreeMap;
@@ -226,6 +226,9 @@ impl Twin {
                 commands: Vec::new(),
             }],
             workers: Vec::new(),
+            designs: Vec::new(),
+            matched: Vec::new(),
+            apart: None,
             slices: Vec::new(),
             histograms: Box::new(|_| None),
             warnings: Vec::new(),
@@ -356,6 +359,8 @@ impl Twin {
             visit,
             round,
             slice: position,
+            purpose: Purpose::Plain,
+            host_cpu: None,
             stack: self.stacks[stack].name.into(),
             workload: workload.name.clone(),
             start_ns: self.clock_ns,

@@ -13,7 +13,7 @@ use crate::stats::stop::{self, Decision, StopSpec};
 use crate::stats::{ratio, sequence};
 use crate::store::Writer;
 use crate::store::record::{
-    Better, CpuTimes, Gate, IO_ERRORS, Record, Sample, Slice, Value, Warning, WorkerUp,
+    Better, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning, WorkerUp,
 };
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, SliceResult, SliceSpec, TargetSpec};
@@ -413,6 +413,8 @@ impl Visit<'_> {
             set: self.set,
             round: progress.next_round,
             slice: position as u32,
+            purpose: Purpose::Plain,
+            host_cpu: None,
             stack: ready.stack,
             workload: self.workload.name.clone(),
             start_ns: result.window_start_ns.saturating_add_signed(-clock_offset_ns),

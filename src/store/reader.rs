@@ -5,7 +5,7 @@ use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
-use crate::store::record::{PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
+use crate::store::record::{DesignUp, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -22,6 +22,12 @@ pub struct Run {
     pub places: Vec<PlaceFacts>,
     /// Workers, in the order prepared.
     pub workers: Vec<WorkerUp>,
+    /// How each workload was measured, the latest last.
+    pub designs: Vec<DesignUp>,
+    /// Rates at which latencies are compared.
+    pub matched: Vec<Matched>,
+    /// Why stacks were measured apart that could be up together.
+    pub apart: Option<String>,
     /// Slices, in the order measured.
     pub slices: Vec<Slice>,
     /// Warnings.
@@ -85,6 +91,9 @@ impl Run {
             start,
             places: run.places,
             workers: run.workers,
+            designs: run.designs,
+            matched: run.matched,
+            apart: run.apart,
             slices: run.slices,
             warnings: run.warnings,
             resumed: run.resumed,
@@ -102,6 +111,9 @@ impl Run {
 struct Gathered {
     places: Vec<PlaceFacts>,
     workers: Vec<WorkerUp>,
+    designs: Vec<DesignUp>,
+    matched: Vec<Matched>,
+    apart: Option<String>,
     slices: Vec<Slice>,
     warnings: Vec<Warning>,
     resumed: Vec<String>,
@@ -116,6 +128,9 @@ impl Gathered {
             Record::Run(_) => {}
             Record::Place(place) => self.places.push(place),
             Record::Worker(worker) => self.workers.push(worker),
+            Record::Design(design) => self.designs.push(design),
+            Record::Matched(matched) => self.matched.push(matched),
+            Record::Apart { reason } => self.apart = Some(reason),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::Resumed { at } => {
@@ -297,6 +312,8 @@ mod tests {
     fn slice(round: u32, at: [u64; 2]) -> Slice {
         let figure = |i: u32| Value::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
         Slice {
+            purpose: Default::default(),
+            host_cpu: None,
             set: 0,
             visit: 0,
             round,

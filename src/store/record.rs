@@ -2,6 +2,7 @@
 
 use crate::host::facts::Facts;
 use crate::scenario::Scenario;
+use crate::stats::pilot::Pattern;
 use serde::{Deserialize, Serialize};
 
 /// One line of `index.jsonl`.
@@ -14,6 +15,15 @@ pub enum Record {
     Place(PlaceFacts),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
+    /// How a workload is measured: length and order of its slices.
+    Design(DesignUp),
+    /// The rate at which latencies are compared.
+    Matched(Matched),
+    /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
+    Apart {
+        /// What was found.
+        reason: String,
+    },
     /// A stretch of load on one stack.
     Slice(Slice),
     /// Something a reader must know.
@@ -36,7 +46,7 @@ pub enum Record {
     WorkloadEnd {
         /// Its name.
         workload: String,
-        /// `precision`, `budget`, `interrupted`, or the words of a failure.
+        /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.
         reason: String,
     },
     /// Last line of a run that ended in order.
@@ -78,6 +88,35 @@ pub struct PlaceFacts {
     pub commands: Vec<Vec<String>>,
 }
 
+/// What the pilot chose, or what was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DesignUp {
+    /// Name of the workload.
+    pub workload: String,
+    /// Length of a slice's window.
+    pub slice_ns: u64,
+    /// Order of slices in a round.
+    pub pattern: Pattern,
+    /// Period of something that comes back on the machine, where it decided the pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
+    /// Slices of the pilot behind it; 0: no pilot.
+    pub pilot_slices: u32,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// An open loop at one rate on every stack, for latencies that can be compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Matched {
+    /// Name of the workload.
+    pub workload: String,
+    /// I/Os a second that are offered, all threads of all jobs together.
+    pub rate_iops: f64,
+    /// Name of the slowest stack, whose rate it was taken from.
+    pub slowest: String,
+}
+
 /// A worker on a stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUp {
@@ -117,6 +156,9 @@ pub struct Slice {
     pub round: u32,
     /// Position within the round, from 0.
     pub slice: u32,
+    /// What it was for; rounds count by purpose.
+    #[serde(default, skip_serializing_if = "Purpose::is_plain")]
+    pub purpose: Purpose,
     /// Name of the stack.
     pub stack: String,
     /// Name of the workload.
@@ -139,8 +181,36 @@ pub struct Slice {
     pub samples: Vec<Sample>,
     /// CPU time of the place during the slice.
     pub cpu: Option<CpuTimes>,
+    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_cpu: Option<CpuTimes>,
     /// What the quiesce gate saw before the slice.
     pub gate: Option<Gate>,
+}
+
+/// What a slice is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The comparison at the stated depth.
+    #[default]
+    Plain,
+    /// The same, four times as long.
+    Long,
+    /// The pilot on the baseline; used for the design alone.
+    Pilot,
+    /// The baseline with all other stacks stopped.
+    Alone,
+    /// The baseline beside the others, in the same rounds as `alone`.
+    Beside,
+    /// An open loop at the matched rate.
+    Matched,
+}
+
+impl Purpose {
+    fn is_plain(&self) -> bool {
+        *self == Purpose::Plain
+    }
 }
 
 /// (metric, unit, direction, value or histogram): IOPS is one metric among others.
