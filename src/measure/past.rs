@@ -4,9 +4,11 @@
 use super::rounds::Progress;
 use crate::bill::run::RunData;
 use crate::scenario::Scenario;
+use crate::stats::pilot::{Design, Pattern};
+use crate::stats::rounds::{Part, Round, RoundKind};
 use crate::step::journal::{self, Entry};
 use crate::step::op::Op;
-use crate::store::record::{Value, ended_as_asked};
+use crate::store::record::{Purpose, Sample, Slice, Value, ended_as_asked};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -68,32 +70,62 @@ fn filled(entries: &[Entry]) -> u64 {
     entries.iter().map(of).sum()
 }
 
-/// Whole rounds only: a round that was cut short would weigh one stack more than another.
+/// Whole rounds only: a round that was cut short would weigh one stack more than another. Latencies at the matched rate
+/// are few and are measured anew, at the rate that was fixed.
 fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
-    let mut totals: BTreeMap<u32, Vec<(f64, f64, u32)>> = BTreeMap::new();
-    let mut progress = Progress::default();
-    for slice in data.slices.iter().filter(|slice| slice.workload == workload) {
+    let design = data.designs.iter().rfind(|design| design.workload == workload);
+    let slices: Vec<&Slice> = data.slices.iter().filter(|slice| slice.workload == workload).collect();
+    let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
+    for slice in slices.iter().filter(|slice| kind(slice).is_some()) {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
             continue;
         };
-        let of_round =
-            totals.entry(slice.round).or_insert_with(|| vec![(0.0, 0.0, 0); scenario.stacks.len()]);
-        let ios: f64 = slice.samples.iter().filter_map(|sample| ios_of(&sample.metric, &sample.value)).sum();
-        let seconds = slice.window_ns as f64 / 1e9;
-        of_round[stack] = (of_round[stack].0 + ios, of_round[stack].1 + seconds, of_round[stack].2 + 1);
-        progress.elapsed_s += seconds;
-        progress.next_round = progress.next_round.max(slice.round + 1);
+        let round = rounds.entry(slice.round).or_insert_with(|| Round {
+            kind: kind(slice).unwrap_or_default(),
+            visit: slice.visit,
+            parts: Vec::new(),
+        });
+        let by_bytes = scenario.workloads.iter().any(|one| one.name == workload && one.writes());
+        let ending = if by_bytes { ".bytes" } else { ".ios" };
+        round.parts.push(Part {
+            stack,
+            amount: sum_of(slice, ending),
+            seconds: slice.window_ns as f64 / 1e9,
+        });
     }
-    let whole =
-        |round: &&Vec<(f64, f64, u32)>| round.iter().all(|(_, _, slices)| *slices == 0 || *slices == 2);
-    let rate = |(ios, seconds, slices): &(f64, f64, u32)| (*slices > 0).then(|| ios / seconds);
-    progress.rounds = totals.values().filter(whole).map(|round| round.iter().map(rate).collect()).collect();
-    progress
+    let pattern = design.map_or(Pattern::Mirror, |design| design.pattern);
+    let whole = |round: &Round| {
+        let of = |stack: usize| round.parts.iter().filter(|part| part.stack == stack).count();
+        (0..scenario.stacks.len()).all(|stack| [0, pattern.slices()].contains(&of(stack)))
+    };
+    Progress {
+        elapsed_s: rounds.values().flat_map(|round| &round.parts).map(|part| part.seconds).sum(),
+        rounds: rounds.into_values().filter(whole).collect(),
+        next_round: slices.iter().map(|slice| slice.round + 1).max().unwrap_or(0),
+        design: design.map(|design| Design {
+            slice_s: design.slice_ns as f64 / 1e9,
+            pattern: design.pattern,
+            period_s: design.period_ns.map(|ns| ns as f64 / 1e9),
+        }),
+        matched: data.matched.iter().rfind(|matched| matched.workload == workload).cloned(),
+        ..Progress::default()
+    }
 }
 
-fn ios_of(metric: &str, value: &Value) -> Option<f64> {
-    match value {
-        Value::Value(ios) if metric.ends_with(".ios") => Some(*ios),
-        _ => None,
+/// What rounds of throughput are made of.
+fn kind(slice: &Slice) -> Option<RoundKind> {
+    match slice.purpose {
+        Purpose::Plain => Some(RoundKind::Plain),
+        Purpose::Long => Some(RoundKind::Long),
+        Purpose::Pilot | Purpose::Alone | Purpose::Beside | Purpose::Matched => None,
     }
+}
+
+fn sum_of(slice: &Slice, ending: &str) -> f64 {
+    let samples = slice.samples.iter().filter(|sample| sample.metric.ends_with(ending));
+    let value = |sample: &Sample| match sample.value {
+        Value::Value(value) => Some(value),
+        _ => None,
+    };
+    samples.filter_map(value).sum()
 }

@@ -1,71 +1,53 @@
-//! One workload on the stacks of one set: workers prepared, a slice of each to warm up, then random
-//! rounds until the statistics say stop. Every slice is on disk before the next one begins.
+//! One workload on the stacks of one set, from the first slice to the last: a slice of each to warm up, the pilot that
+//! chooses the design, the baseline alone, random rounds until the statistics say stop, and then latencies at a matched
+//! rate. What is enough, and what comes next, `stats` says.
 
-use super::engine;
+use super::bench::{Bench, Done, Spot};
+use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
-use super::places::Places;
-use super::wire::message::{Request, Response};
-use super::wire::peer::{SLICE_GRACE, slice_limit};
-use crate::exit::Failed;
-use crate::scenario::{Engine, MeasureSpec, Workload};
-use crate::stats::schedule::Schedule;
-use crate::stats::stop::{self, Decision, StopSpec};
+use crate::scenario::{MeasureSpec, Workload};
+use crate::stats::length;
+use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
+use crate::stats::rounds::{Round, RoundKind, Value};
+use crate::stats::stop::{self, Decision, StopReason, StopSpec};
+use crate::stats::trial::{Planned, Trial, TrialSpec};
 use crate::stats::{ratio, sequence};
-use crate::store::Writer;
-use crate::store::record::{
-    Better, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning, WorkerUp,
-};
-use anyhow::{Result, ensure};
-use iotax_load::{Bound, SliceResult, SliceSpec, TargetSpec};
-use std::path::PathBuf;
+use crate::store::record::{DesignUp, Matched, Purpose, Record};
+use anyhow::Result;
+use iotax_load::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
-const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
-/// longer is somebody else's, and waiting for it would eat the budget.
-const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// The first slice of writes, where they are limited, has no more bytes than this.
 const FIRST_BYTES: u64 = 64 << 20;
-/// Preparing opens files and allocates; fio lays out nothing since the files are full.
-const PREPARE_LIMIT: Duration = Duration::from_secs(60);
-
-/// A stack that is up, as the load sees it.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    /// Index in the scenario.
-    pub index: usize,
-    /// Name of the stack.
-    pub stack: String,
-    /// Where the load runs.
-    pub place: String,
-    /// What it works on there; all members of an `each([..])` at once.
-    pub targets: Vec<TargetSpec>,
-    /// The load generator, where the stack names another than the workload's.
-    pub engine: Option<Engine>,
-    /// The paths that the quiesce gate watches on the host.
-    pub owed: Vec<PathBuf>,
-}
-
-impl Ready {
-    fn path(&self, member: usize) -> String {
-        self.targets.get(member).map(|target| target.path.display().to_string()).unwrap_or_default()
-    }
-}
+/// A warm-up with fewer completions says too little of how slow a stack is, and is made longer once.
+const FEW: f64 = 20.0;
+/// That longer one, nanoseconds.
+const LONGER_NS: u64 = 1_000_000_000;
+/// Below this budget a pilot would take more than a tenth of it.
+const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
+/// Longer slices than this have no rounds of slices four times as long.
+const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
 /// What has been measured of a workload so far; goes on over visits and resumes.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// For each round of paired slices, each stack's I/Os a second, by the scenario's index; `None`
-    /// for a stack that was not in the round's set.
-    pub rounds: Vec<Vec<Option<f64>>>,
+    /// Rounds at the stated depth, with the scenario's numbers of stacks.
+    pub rounds: Vec<Round>,
+    /// Rounds at the matched rate: amounts are I/Os, seconds the sum of their latencies.
+    pub matched_rounds: Vec<Round>,
     /// Number of the next round in the record; after a resume a half round may lie before it.
     pub next_round: u32,
-    /// Time since rounds began, all visits together, set-up and warm-up apart.
+    /// Time since rounds at the stated depth began, all visits together, set-up and warm-up apart.
     pub elapsed_s: f64,
+    /// The same at the matched rate.
+    pub matched_s: f64,
+    /// Length and order of slices, once it is chosen.
+    pub design: Option<Design>,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
+    /// The rate at which latencies are compared, once it is known.
+    pub matched: Option<Matched>,
 }
 
 /// When a visit ends.
@@ -73,8 +55,13 @@ pub struct Progress {
 pub enum Until {
     /// When the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
-    /// After so many rounds.
-    Rounds(usize),
+    /// After as many rounds as the first visit had.
+    AsBefore {
+        /// At the stated depth.
+        rounds: usize,
+        /// At the matched rate.
+        matched: usize,
+    },
     /// After so much time.
     Time(f64),
 }
@@ -98,12 +85,8 @@ pub enum Ended {
 
 /// Everything that a visit's measuring needs.
 pub struct Visit<'a> {
-    /// Number of the visit.
-    pub number: u32,
-    /// Number of the set.
-    pub set: u32,
-    /// The stacks that are up.
-    pub ready: &'a [Ready],
+    /// Workers and the record.
+    pub bench: Bench<'a>,
     /// Index of the baseline in the scenario.
     pub baseline: usize,
     /// Number of stacks of the scenario.
@@ -112,16 +95,21 @@ pub struct Visit<'a> {
     pub workload: &'a Workload,
     /// How finely.
     pub measure: &'a MeasureSpec,
-    /// Bytes that may still be written, by all stacks together, so that no drive is written more; `None`: any.
-    pub allowance: &'a mut Option<u64>,
-    /// Where.
-    pub places: &'a mut Places,
-    /// The record.
-    pub store: &'a mut Writer,
+    /// A stream of random orders of its own for each workload and visit.
+    pub stream: u64,
     /// Who is told.
     pub observer: &'a mut dyn Observer,
     /// Set by Ctrl-C.
     pub stop: &'a AtomicBool,
+}
+
+/// What a warm-up showed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Warm {
+    /// I/Os a second of the slowest stack.
+    slowest: f64,
+    /// Bytes a second of the first one: the baseline where it is up.
+    bytes_per_s: f64,
 }
 
 impl Visit<'_> {
@@ -129,369 +117,356 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
-    pub fn measure(
-        &mut self,
-        progress: &mut Progress,
-        schedule: &mut Schedule,
-        until: Until,
-    ) -> Result<Ended> {
-        self.prepare()?;
-        let ended = match self.warm_up(progress)? {
-            Some(ended) => ended,
-            None => self.rounds(progress, schedule, until)?,
+    pub fn measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let workload = self.workload;
+        self.bench.prepare(&|_| workload.jobs.clone())?;
+        let ended = self.at_depth(progress, until)?;
+        self.bench.end()?;
+        if matches!(ended, Ended::Interrupted | Ended::MaxWritten) || !self.match_rate(progress)? {
+            return Ok(ended);
+        }
+        match self.at_matched_rate(progress, until)? {
+            Ended::Interrupted => Ok(Ended::Interrupted),
+            _ => Ok(ended),
+        }
+    }
+
+    fn at_depth(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let warm = match self.warm_up(progress)? {
+            Ok(warm) => warm,
+            Err(ended) => return Ok(ended),
         };
-        for worker in 0..self.ready.len() {
-            let (place, number) = (self.ready[worker].place.clone(), worker as u32);
-            self.places.get(&place)?.peer.end(number).map_err(Failed::from)?;
+        if let Some(ended) = self.choose(progress, warm)? {
+            return Ok(ended);
         }
-        Ok(ended)
+        self.rounds(progress, until)
     }
 
-    fn engine_of(&self, ready: &Ready) -> Option<Engine> {
-        ready.engine.or(self.workload.engine)
-    }
-
-    /// The longest that one of the engines needs, or as was asked.
-    fn slice_ns(&self) -> u64 {
-        let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
-        self.ready.iter().map(shortest).fold(self.measure.slice_ns, u64::max)
-    }
-
-    fn prepare(&mut self) -> Result<()> {
-        for worker in 0..self.ready.len() {
-            let ready = self.ready[worker].clone();
-            let (number, engine) = (worker as u32, self.engine_of(&ready));
-            let place = self.places.get(&ready.place)?;
-            let prepared = place
-                .peer
-                .prepare(number, &ready.targets, &self.workload.jobs, engine, PREPARE_LIMIT)
-                .map_err(Failed::from)?;
-            self.store.append(&Record::Worker(WorkerUp {
-                visit: self.number,
-                stack: ready.stack.clone(),
-                workload: self.workload.name.clone(),
-                place: ready.place.clone(),
-                target: ready.path(0),
-                others: (1..ready.targets.len()).map(|at| ready.path(at)).collect(),
-                bytes: ready.targets.first().and_then(|target| target.bytes).unwrap_or(0),
-                engine: prepared.engine,
-                why: prepared.why,
-                command: prepared.command,
-            }))?;
-        }
-        Ok(())
-    }
-
-    /// One slice of each stack that is not recorded: caches of addresses, the first drain, and for
-    /// writes the bytes that every slice will have.
-    fn warm_up(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
+    /// One slice of each stack that is not recorded: caches of addresses, the first drain, and how fast each is.
+    fn warm_up(&mut self, progress: &Progress) -> Result<Result<Warm, Ended>> {
+        let mut warm = Warm { slowest: f64::INFINITY, bytes_per_s: 0.0 };
         for worker in self.warm_up_order() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Some(Ended::Interrupted));
+                return Ok(Err(Ended::Interrupted));
             }
             let bound = self.warm_up_bound(progress);
-            if self.would_exceed(bound, 1) {
-                return Ok(Some(Ended::MaxWritten));
+            if self.bench.would_exceed(bound, 1) {
+                return Ok(Err(Ended::MaxWritten));
             }
-            let (result, _, _) = self.slice(worker, bound)?;
-            self.check(worker, &result)?;
-            if self.workload.writes() && progress.slice_bytes.is_none() {
-                progress.slice_bytes = Some(slice_bytes(&result, self.unit(), self.slice_ns()));
+            let mut done = self.bench.run(worker, bound)?;
+            if done.part(0, false).amount < FEW && matches!(bound, Bound::Time { ns } if ns < LONGER_NS) {
+                done = self.bench.run(worker, Bound::Time { ns: LONGER_NS })?;
             }
+            if warm.bytes_per_s == 0.0 {
+                let moved = done.part(0, true);
+                warm.bytes_per_s = moved.amount / moved.seconds.max(f64::MIN_POSITIVE);
+            }
+            warm.slowest = warm.slowest.min(done.rate());
         }
-        Ok(None)
+        Ok(Ok(warm))
     }
 
     /// The baseline first, which fixes the bytes of a write slice; where it is not up, another does.
     fn warm_up_order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.ready.len()).collect();
-        order.sort_by_key(|worker| self.ready[*worker].index != self.baseline);
+        let mut order: Vec<usize> = (0..self.bench.ready.len()).collect();
+        order.sort_by_key(|worker| self.bench.ready[*worker].index != self.baseline);
         order
-    }
-
-    /// A block of every thread, on every member of the stack that has most of them.
-    fn unit(&self) -> u64 {
-        let members = self.ready.iter().map(|ready| ready.targets.len() as u64).max().unwrap_or(1);
-        members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
     }
 
     /// How much is written in a slice's time is not known yet: where it is limited, the first slice is a small part
     /// of what may be.
     fn warm_up_bound(&self, progress: &Progress) -> Bound {
-        match (progress.slice_bytes, *self.allowance) {
+        match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => Bound::Bytes { bytes },
             (None, Some(left)) if self.workload.writes() => {
-                let unit = self.unit();
+                let unit = self.bench.unit();
                 Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
             }
-            (None, _) => Bound::Time { ns: self.slice_ns() },
+            (None, _) => Bound::Time { ns: self.first_slice_ns() },
         }
     }
 
-    fn rounds(&mut self, progress: &mut Progress, schedule: &mut Schedule, until: Until) -> Result<Ended> {
-        let (first, before_s) = (progress.rounds.len(), progress.elapsed_s);
+    /// As asked for, or the shortest that iotax chooses; never shorter than the engines need.
+    fn first_slice_ns(&self) -> u64 {
+        let wished = self.measure.slice_ns.unwrap_or((pilot::SLICE_S * 1e9) as u64);
+        wished.max(self.bench.shortest_slice_ns())
+    }
+
+    /// The design, chosen once for a workload and kept over visits and resumes.
+    fn choose(&mut self, progress: &mut Progress, warm: Warm) -> Result<Option<Ended>> {
+        if progress.design.is_none() {
+            let (design, piloted, why) = match self.measure.slice_ns {
+                Some(_) => (self.fixed(), 0, "as asked for".to_owned()),
+                None => match self.pilot(progress, warm)? {
+                    Ok(chosen) => chosen,
+                    Err(ended) => return Ok(Some(ended)),
+                },
+            };
+            self.bench.store.append(&Record::Design(DesignUp {
+                workload: self.workload.name.clone(),
+                slice_ns: (design.slice_s * 1e9) as u64,
+                pattern: design.pattern,
+                period_ns: design.period_s.map(|seconds| (seconds * 1e9) as u64),
+                pilot_slices: piloted,
+                why,
+            }))?;
+            progress.design = Some(design);
+        }
+        if self.workload.writes() && progress.slice_bytes.is_none() {
+            let wanted = warm.bytes_per_s * self.slice_ns(progress) as f64 / 1e9;
+            progress.slice_bytes = Some(in_units(wanted, self.bench.unit()));
+        }
+        Ok(None)
+    }
+
+    fn fixed(&self) -> Design {
+        let slice_s = self.first_slice_ns() as f64 / 1e9;
+        Design { slice_s, pattern: Pattern::Mirror, period_s: None }
+    }
+
+    /// Some seconds of the baseline alone, where there is time for it.
+    fn pilot(&mut self, progress: &mut Progress, warm: Warm) -> Result<Result<(Design, u32, String), Ended>> {
+        let budget_s = self.measure.budget_ns as f64 / 1e9;
+        let bounds = Bounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
+        let baseline = self.bench.ready.iter().position(|ready| ready.index == self.baseline);
+        // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be scarce.
+        let too_short = budget_s < LEAST_BUDGET_FOR_A_PILOT_S || self.bench.ready.len() < 2;
+        let coarse = pilot::length_for(warm.slowest) > 2.0 * pilot::SLICE_S
+            || self.bench.shortest_slice_ns() as f64 / 1e9 > pilot::SLICE_S;
+        let (mut slices, mut why) = (Vec::new(), "for some hundred completions of the slowest stack");
+        match baseline {
+            Some(worker) if !too_short && !coarse && self.bench.allowance.is_none() => {
+                match self.pilot_slices(progress, worker, warm)? {
+                    Ok(measured) => slices = measured,
+                    Err(ended) => return Ok(Err(ended)),
+                }
+                why = "the least variance for the time, by a pilot on the baseline";
+            }
+            _ if too_short => why = "the shortest: there is no time for a pilot",
+            _ => {}
+        }
+        let mut design = pilot::design(&slices, &bounds);
+        design.slice_s = design.slice_s.max(self.bench.shortest_slice_ns() as f64 / 1e9);
+        Ok(Ok((design, slices.len() as u32, why.to_owned())))
+    }
+
+    fn pilot_slices(
+        &mut self,
+        progress: &mut Progress,
+        worker: usize,
+        warm: Warm,
+    ) -> Result<Result<Vec<PilotSlice>, Ended>> {
+        let bound = match self.workload.writes() {
+            true => Bound::Bytes { bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()) },
+            false => Bound::Time { ns: (pilot::SLICE_S * 1e9) as u64 },
+        };
+        let mut slices: Vec<PilotSlice> = Vec::new();
+        while pilot::goes_on(&slices) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Err(Ended::Interrupted));
+            }
+            let began = Instant::now();
+            let spot = Spot { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
+            let rate = self.bench.record(worker, bound, spot)?.rate();
+            slices.push(PilotSlice { rate, took_s: began.elapsed().as_secs_f64() });
+        }
+        progress.next_round += 1;
+        Ok(Ok(slices))
+    }
+
+    fn slice_ns(&self, progress: &Progress) -> u64 {
+        progress.design.map_or(self.first_slice_ns(), |design| (design.slice_s * 1e9) as u64)
+    }
+
+    fn bound(&self, progress: &Progress, times: u64) -> Bound {
+        match progress.slice_bytes {
+            Some(bytes) => Bound::Bytes { bytes: bytes * times },
+            None => Bound::Time { ns: self.slice_ns(progress) * times },
+        }
+    }
+
+    fn trial(&self, progress: &Progress, value: Value, earlier: &[Round], stream: u64) -> Trial {
+        let spec = TrialSpec {
+            stacks: self.bench.ready.iter().map(|ready| ready.index).collect(),
+            baseline: self.baseline,
+            value,
+            pattern: progress.design.map_or(Pattern::Mirror, |design| design.pattern),
+            long_rounds: value != Value::Time || self.workload.writes(),
+            seed: self.measure.seed,
+            stream,
+        };
+        let long_rounds = spec.long_rounds && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS;
+        Trial::new(TrialSpec { long_rounds, ..spec }, earlier)
+    }
+
+    fn rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let writes = self.workload.writes();
+        let value = if writes { Value::Time } else { Value::Rate };
+        let mut trial = self.trial(progress, value, &progress.rounds, self.stream);
+        let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
             let began = Instant::now();
-            let mut totals = vec![(0.0, 0.0); self.ready.len()];
-            let bound = self.bound(progress);
-            if self.would_exceed(bound, 2 * self.ready.len() as u64) {
-                return Ok(Ended::MaxWritten);
-            }
-            for (position, worker) in schedule.round(self.ready.len()).into_iter().enumerate() {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Ok(Ended::Interrupted);
-                }
-                let (ios, seconds) = self.recorded_slice(progress, worker, position)?;
-                totals[worker].0 += ios;
-                totals[worker].1 += seconds;
-            }
+            let planned = trial.plan();
+            let (purpose, times) = match planned.kind {
+                RoundKind::Plain => (Purpose::Plain, 1),
+                RoundKind::Long => (Purpose::Long, length::TIMES),
+            };
+            let bound = self.bound(progress, times);
+            let round =
+                self.round(progress, &planned, purpose, bound, &|done, stack| done.part(stack, writes))?;
+            let round = match round {
+                Ok(round) => round,
+                Err(ended) => return Ok(ended),
+            };
             progress.elapsed_s += began.elapsed().as_secs_f64();
-            let mut round = vec![None; self.stacks];
-            for (ready, (ios, seconds)) in self.ready.iter().zip(&totals) {
-                round[ready.index] = Some(ios / seconds);
-            }
+            here += usize::from(round.kind == RoundKind::Plain);
+            trial.push(&round);
             progress.rounds.push(round);
-            progress.next_round += 1;
-            self.tell(progress, until);
-            if let Some(ended) = self.is_over(progress, until, first, before_s) {
+            self.tell(progress, &trial, until);
+            let spent_s = progress.elapsed_s - before_s;
+            if let Some(ended) = over(&trial, until, (here, spent_s, progress.elapsed_s), Phase::Depth) {
                 return Ok(ended);
             }
         }
     }
 
-    /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
-    fn would_exceed(&self, bound: Bound, slices: u64) -> bool {
-        let bytes = match bound {
-            Bound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
-            _ => 0,
-        };
-        self.allowance.is_some_and(|left| bytes > left)
-    }
-
-    fn bound(&self, progress: &Progress) -> Bound {
-        match progress.slice_bytes {
-            Some(bytes) => Bound::Bytes { bytes },
-            None => Bound::Time { ns: self.slice_ns() },
+    /// One round into the record.
+    fn round(
+        &mut self,
+        progress: &mut Progress,
+        planned: &Planned,
+        purpose: Purpose,
+        bound: Bound,
+        part: &dyn Fn(&Done, usize) -> crate::stats::rounds::Part,
+    ) -> Result<Result<Round, Ended>> {
+        if self.bench.would_exceed(bound, planned.order.len() as u64) {
+            return Ok(Err(Ended::MaxWritten));
         }
+        let mut round = Round { kind: planned.kind, visit: self.bench.visit, parts: Vec::new() };
+        for (position, stack) in planned.order.iter().enumerate() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Err(Ended::Interrupted));
+            }
+            let worker = self.worker_of(*stack);
+            let spot = Spot { round: progress.next_round, position, purpose };
+            round.parts.push(part(&self.bench.record(worker, bound, spot)?, *stack));
+        }
+        progress.next_round += 1;
+        Ok(Ok(round))
     }
 
-    fn is_over(&self, progress: &Progress, until: Until, first: usize, before_s: f64) -> Option<Ended> {
-        match until {
-            Until::Rounds(rounds) => (progress.rounds.len() - first >= rounds).then_some(Ended::Visit),
-            Until::Time(seconds) => (progress.elapsed_s - before_s >= seconds).then_some(Ended::Visit),
-            Until::Precise(spec) => {
-                let comparisons = self.comparisons(progress);
-                let slices: Vec<&[(f64, f64)]> =
-                    comparisons.iter().map(|(_, rounds)| rounds.as_slice()).collect();
-                match stop::decide(&slices, progress.elapsed_s, &spec) {
-                    Decision::Continue { .. } => None,
-                    Decision::Stop(stop::StopReason::Precision) => Some(Ended::Precision),
-                    Decision::Stop(stop::StopReason::RateLimited) => Some(Ended::RateLimited),
-                    Decision::Stop(stop::StopReason::Budget) => Some(Ended::Budget),
-                }
+    fn worker_of(&self, stack: usize) -> usize {
+        // Orders are made of the stacks that are ready.
+        self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
+    }
+
+    /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
+    fn match_rate(&mut self, progress: &mut Progress) -> Result<bool> {
+        if progress.matched.is_none() {
+            let found = matched::rate(self.workload, self.measure, &progress.rounds, self.stacks);
+            if let Some((rate_iops, slowest)) = found {
+                let name =
+                    |ready: &super::bench::Ready| (ready.index == slowest).then(|| ready.stack.clone());
+                let slowest = self.bench.ready.iter().find_map(name).unwrap_or_default();
+                let matched = Matched { workload: self.workload.name.clone(), rate_iops, slowest };
+                self.bench.store.append(&Record::Matched(matched.clone()))?;
+                progress.matched = Some(matched);
+            }
+        }
+        Ok(progress.matched.is_some())
+    }
+
+    /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies compare.
+    fn at_matched_rate(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let Some(rate_iops) = progress.matched.as_ref().map(|matched| matched.rate_iops) else {
+            return Ok(Ended::Visit);
+        };
+        let workload = self.workload;
+        self.bench.prepare(&|members| matched::jobs(workload, rate_iops / members.max(1) as f64))?;
+        let ended = self.matched_rounds(progress, until)?;
+        self.bench.end()?;
+        Ok(ended)
+    }
+
+    fn matched_rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        // A stream of its own: these orders must not repeat those before them.
+        let mut trial =
+            self.trial(progress, Value::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1);
+        let bound = self.bound(progress, 1);
+        let (mut here, before_s) = (0, progress.matched_s);
+        let until = matched::until(until, progress.elapsed_s);
+        loop {
+            let began = Instant::now();
+            let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
+            let part = |done: &Done, stack: usize| done.latency_part(stack);
+            let round = match self.round(progress, &planned, Purpose::Matched, bound, &part)? {
+                Ok(round) => round,
+                Err(ended) => return Ok(ended),
+            };
+            progress.matched_s += began.elapsed().as_secs_f64();
+            here += 1;
+            trial.push(&round);
+            progress.matched_rounds.push(round);
+            let spent_s = progress.matched_s - before_s;
+            if let Some(ended) = over(&trial, until, (here, spent_s, progress.matched_s), Phase::Matched) {
+                return Ok(ended);
             }
         }
     }
 
-    /// For each stack but the baseline its rounds paired with the baseline's.
-    fn comparisons(&self, progress: &Progress) -> Vec<(String, Vec<(f64, f64)>)> {
-        let pair = |index: usize| {
-            let paired = |round: &Vec<Option<f64>>| Some((round[self.baseline]?, round[index]?));
-            progress.rounds.iter().filter_map(paired).collect()
-        };
-        self.ready
-            .iter()
-            .filter(|ready| ready.index != self.baseline)
-            .map(|ready| (ready.stack.clone(), pair(ready.index)))
-            .collect()
-    }
-
-    fn tell(&mut self, progress: &Progress, until: Until) {
+    fn tell(&mut self, progress: &Progress, trial: &Trial, until: Until) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
-        for (stack, rounds) in self.comparisons(progress) {
-            let found = ratio::estimate(&rounds).ok();
+        for (stack, rounds) in trial.comparisons() {
+            let found = ratio::estimate(rounds).ok();
             if let (Some(found), Until::Precise(spec)) = (&found, until) {
                 let per_round = progress.elapsed_s / rounds.len() as f64;
                 let more = stop::rounds_needed(found, &spec).saturating_sub(rounds.len()) as f64 * per_round;
                 left_s = Some(left_s.unwrap_or(0.0).max(more).max(spec.min_time_s - progress.elapsed_s));
             }
+            let ratio = ratio::ratio_of_totals(rounds).unwrap_or(1.0);
+            let ratio = if self.workload.writes() { 1.0 / ratio } else { ratio };
             comparisons.push(LiveComparison {
-                stack,
-                cost: 1.0 - ratio::ratio_of_totals(&rounds).unwrap_or(1.0),
+                stack: self.bench.ready[self.worker_of(*stack)].stack.clone(),
+                cost: 1.0 - ratio,
                 half_width: found.as_ref().and_then(sequence::half_width),
             });
         }
         let live = Live { round: progress.rounds.len(), elapsed_s: progress.elapsed_s, left_s, comparisons };
         self.observer.tell(Event::Round(live));
     }
+}
 
-    /// One slice into the record; gives its I/Os and its seconds.
-    fn recorded_slice(
-        &mut self,
-        progress: &mut Progress,
-        worker: usize,
-        position: usize,
-    ) -> Result<(f64, f64)> {
-        let (result, cpu, gate) = self.slice(worker, self.bound(progress))?;
-        let seconds = result.window_ns as f64 / 1e9;
-        let ios = (result.read.ios + result.write.ios) as f64;
-        self.store_slice(progress, worker, position, &result, cpu, gate)?;
-        self.check(worker, &result)?;
-        Ok((ios, seconds))
-    }
+/// Which rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Depth,
+    Matched,
+}
 
-    fn slice(
-        &mut self,
-        worker: usize,
-        bound: Bound,
-    ) -> Result<(SliceResult, Option<CpuTimes>, Option<Gate>)> {
-        let ready = &self.ready[worker];
-        let gate = if self.workload.writes() { Some(self.gate(worker)?) } else { None };
-        let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: self.workload.writes() };
-        let number = worker as u32;
-        let place = self.places.get(&ready.place)?;
-        let before = cpu_times(place)?;
-        let result = place.peer.slice(number, &spec, slice_limit(bound)).map_err(Failed::from)?;
-        let cpu = cpu_between(before, cpu_times(place)?);
-        *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
-        Ok((result, cpu, gate))
-    }
-
-    /// Waits until what the last write slice left is on the disk: in the place of the load, and on
-    /// this host below it.
-    fn gate(&mut self, worker: usize) -> Result<Gate> {
-        let ready = &self.ready[worker];
-        let mut worst = Gate::NOTHING_OWED;
-        let mut asked =
-            vec![(ready.place.clone(), ready.targets.iter().map(|target| target.path.clone()).collect())];
-        if ready.place != crate::step::HOST && self.places.has(crate::step::HOST) {
-            asked.push((crate::step::HOST.to_owned(), ready.owed.clone()));
+/// Whether a visit is over after so many plain rounds of it, its seconds, and the seconds of all visits.
+fn over(
+    trial: &Trial,
+    until: Until,
+    (here, spent_s, all_s): (usize, f64, f64),
+    phase: Phase,
+) -> Option<Ended> {
+    match until {
+        Until::AsBefore { rounds, matched } => {
+            let wanted = if phase == Phase::Depth { rounds } else { matched };
+            (here >= wanted).then_some(Ended::Visit)
         }
-        for (name, paths) in asked {
-            let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
-            let place = self.places.get(&name)?;
-            match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = worst.and(gate),
-                other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
-            }
-        }
-        Ok(worst)
-    }
-
-    /// A figure with failed I/Os in it is none.
-    fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
-        if result.errors == 0 {
-            return Ok(());
-        }
-        let stack = self.ready[worker].stack.clone();
-        let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
-        let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
-        self.store.append(&Record::Warning(Warning {
-            kind: IO_ERRORS.into(),
-            subject: stack,
-            text: text.clone(),
-        }))?;
-        ensure!(result.errors == 0, Failed::measurement(text));
-        Ok(())
-    }
-
-    fn store_slice(
-        &mut self,
-        progress: &Progress,
-        worker: usize,
-        position: usize,
-        result: &SliceResult,
-        cpu: Option<CpuTimes>,
-        gate: Option<Gate>,
-    ) -> Result<()> {
-        let ready = self.ready[worker].clone();
-        let clock_offset_ns = self.places.get(&ready.place)?.clock_offset_ns;
-        let samples = self.samples(result)?;
-        let slice = Slice {
-            visit: self.number,
-            set: self.set,
-            round: progress.next_round,
-            slice: position as u32,
-            purpose: Purpose::Plain,
-            host_cpu: None,
-            stack: ready.stack,
-            workload: self.workload.name.clone(),
-            start_ns: result.window_start_ns.saturating_add_signed(-clock_offset_ns),
-            clock_offset_ns,
-            window_ns: result.window_ns,
-            discarded_ns: result.discarded_ns,
-            discarded_ios: result.discarded_ios,
-            drain_ns: result.drain_ns,
-            errors: result.errors,
-            samples,
-            cpu,
-            gate,
-        };
-        Ok(self.store.append(&Record::Slice(slice))?)
-    }
-
-    fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
-        let mut samples = Vec::new();
-        for (name, direction) in [("read", &result.read), ("write", &result.write)] {
-            if direction.ios == 0 {
-                continue;
-            }
-            samples.push(sample(
-                &format!("{name}.ios"),
-                "1",
-                Better::Higher,
-                Value::Value(direction.ios as f64),
-            ));
-            samples.push(sample(
-                &format!("{name}.bytes"),
-                "B",
-                Better::Higher,
-                Value::Value(direction.bytes as f64),
-            ));
-            let at = self.store.histogram(&direction.latency)?;
-            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, Value::Histogram(at)));
-        }
-        if result.sync_latency.count() > 0 {
-            let at = self.store.histogram(&result.sync_latency)?;
-            samples.push(sample("sync.latency", "ns", Better::Lower, Value::Histogram(at)));
-        }
-        if let Some(flush_ns) = result.flush_ns {
-            samples.push(sample("flush", "ns", Better::Lower, Value::Value(flush_ns as f64)));
-        }
-        samples.push(sample("cpu.user", "ns", Better::Lower, Value::Value(result.cpu_user_ns as f64)));
-        samples.push(sample("cpu.system", "ns", Better::Lower, Value::Value(result.cpu_system_ns as f64)));
-        Ok(samples)
+        Until::Time(seconds) => (spent_s >= seconds).then_some(Ended::Visit),
+        Until::Precise(spec) => match trial.decide(all_s, &spec) {
+            Decision::Continue { .. } => None,
+            Decision::Stop(StopReason::Precision) => Some(Ended::Precision),
+            Decision::Stop(StopReason::RateLimited) => Some(Ended::RateLimited),
+            Decision::Stop(StopReason::Budget) => Some(Ended::Budget),
+        },
     }
 }
 
-fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
-    Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
-}
-
-/// What the baseline moves in one slice's time, in whole blocks for every thread.
-fn slice_bytes(result: &SliceResult, unit: u64, slice_ns: u64) -> u64 {
-    let bytes = (result.read.bytes + result.write.bytes) as f64;
-    let wanted = bytes * slice_ns as f64 / result.window_ns.max(1) as f64;
-    ((wanted / unit as f64).ceil().max(1.0) as u64) * unit
-}
-
-/// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
-fn cpu_times(place: &mut super::places::Place) -> Result<Option<CpuTimes>> {
-    match place.peer.call(Request::CpuTimes, super::wire::peer::QUICK_LIMIT) {
-        Ok(Response::CpuTimes(times)) => Ok(Some(times)),
-        Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
-        Err(_) if place.peer.is_usable() => Ok(None),
-        Err(error) => Err(Failed::from(error).into()),
-    }
-}
-
-fn cpu_between(before: Option<CpuTimes>, after: Option<CpuTimes>) -> Option<CpuTimes> {
-    let (before, after) = (before?, after?);
-    Some(CpuTimes {
-        user_ns: after.user_ns.saturating_sub(before.user_ns),
-        system_ns: after.system_ns.saturating_sub(before.system_ns),
-        steal_ns: after.steal_ns.saturating_sub(before.steal_ns),
-        idle_ns: after.idle_ns.saturating_sub(before.idle_ns),
-    })
+/// Whole blocks for every thread.
+fn in_units(bytes: f64, unit: u64) -> u64 {
+    ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }

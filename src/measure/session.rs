@@ -2,12 +2,14 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
+use super::bench::{Bench, Ready};
 use super::handler::Allowed;
+use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::past::Past;
 use super::places::{Places, ssh_host};
 use super::plan::{Bounds, Ground, SetPlan};
-use super::rounds::{Ended, Ready, Until, Visit};
+use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::survey::{self, Survey};
 use super::wire::{WireError, WireFault};
@@ -17,6 +19,7 @@ use crate::guard::judge::Intent;
 use crate::layer::guest;
 use crate::layer::medium::Found;
 use crate::scenario::{Medium, Scenario, Stack};
+use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
@@ -243,28 +246,31 @@ impl Session<'_> {
         let budget_s = match until {
             Until::Precise(spec) => spec.budget_s,
             Until::Time(seconds) => seconds,
-            Until::Rounds(_) => self.seconds().budget_s / layout.siblings() as f64,
+            Until::AsBefore { .. } => self.seconds().budget_s / layout.siblings() as f64,
         };
         self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
-        let mut schedule = Schedule::new(self.scenario.measure.seed, stream);
         let mut visit = Visit {
-            number: planned.number,
-            set: planned.set as u32,
-            ready,
+            bench: Bench {
+                visit: planned.number,
+                set: planned.set as u32,
+                ready,
+                workload,
+                allowance: &mut self.allowance,
+                places,
+                store: &mut self.store,
+            },
             baseline: self.scenario.baseline,
             stacks: self.scenario.stacks.len(),
             workload,
             measure: &self.scenario.measure,
-            allowance: &mut self.allowance,
-            places,
-            store: &mut self.store,
+            stream,
             observer: self.observer,
             stop: self.stop,
         };
-        let ended = visit.measure(&mut progress, &mut schedule, until);
+        let ended = visit.measure(&mut progress, until);
         self.past.progress.insert(workload.name.clone(), progress);
         match ended {
             Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),
@@ -322,8 +328,13 @@ impl Session<'_> {
                 budget_s: spec.budget_s / ways as f64,
             }),
             (1, _) => {
-                let rounds = self.past.progress.get(workload).map_or(0, |progress| progress.rounds.len());
-                Until::Rounds((rounds / planned.number as usize).max(1))
+                let progress = self.past.progress.get(workload);
+                let plain = |round: &&Round| round.kind == RoundKind::Plain;
+                let of =
+                    |rounds: &[Round]| (rounds.iter().filter(plain).count() / planned.number as usize).max(1);
+                let (rounds, matched) =
+                    progress.map_or((1, 1), |past| (of(&past.rounds), of(&past.matched_rounds)));
+                Until::AsBefore { rounds, matched }
             }
             _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
         }
@@ -334,7 +345,7 @@ impl Session<'_> {
         StopSpec {
             precision: measure.precision,
             min_time_s: measure.min_time_ns as f64 / 1e9,
-            budget_s: measure.budget_ns as f64 / 1e9,
+            budget_s: left_for_depth(measure.budget_ns as f64 / 1e9, measure),
         }
     }
 

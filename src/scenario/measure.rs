@@ -20,9 +20,9 @@ pub struct KeyDef {
 pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "slice",
-        value: "TIME",
-        help: "Length of a slice",
-        set: |spec, word| duration(word, 1_000_000, 60_000_000_000).map(|ns| spec.slice_ns = ns),
+        value: "TIME|auto",
+        help: "Length of a slice; auto: a pilot chooses",
+        set: |spec, word| slice(word).map(|ns| spec.slice_ns = ns),
     },
     KeyDef {
         name: "precision",
@@ -53,6 +53,12 @@ pub const KEYS: &[KeyDef] = &[
         value: "N",
         help: "Visits where stacks cannot be up together",
         set: |spec, word| visits(word).map(|visits| spec.visits = visits),
+    },
+    KeyDef {
+        name: "matched_rate",
+        value: "PERCENT|off",
+        help: "Rate at which latencies are compared, of the slowest stack's",
+        set: |spec, word| matched_rate(word).map(|fraction| spec.matched_rate = fraction),
     },
     KeyDef {
         name: "seed",
@@ -89,12 +95,9 @@ pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
             format!("min_time {} is longer than budget {}", show(spec.min_time_ns), show(spec.budget_ns));
         return Err(("min_time", Fault::hint(why, "raise budget or lower min_time")));
     }
-    if spec.slice_ns.saturating_mul(4) > spec.budget_ns {
-        let why = format!(
-            "budget {} holds fewer than four slices of {}",
-            show(spec.budget_ns),
-            show(spec.slice_ns)
-        );
+    if let Some(slice_ns) = spec.slice_ns.filter(|ns| ns.saturating_mul(4) > spec.budget_ns) {
+        let why =
+            format!("budget {} holds fewer than four slices of {}", show(spec.budget_ns), show(slice_ns));
         return Err(("budget", Fault::hint(why, "raise budget or lower slice")));
     }
     Ok(())
@@ -114,6 +117,20 @@ fn duration(word: &str, least: u64, most: u64) -> Result<u64, Fault> {
             units::show_ns(least as f64),
             units::show_ns(most as f64)
         ))),
+    }
+}
+
+fn slice(word: &str) -> Result<Option<u64>, Fault> {
+    match word {
+        "auto" => Ok(None),
+        _ => duration(word, 1_000_000, 60_000_000_000).map(Some),
+    }
+}
+
+fn matched_rate(word: &str) -> Result<f64, Fault> {
+    match word {
+        "off" => Ok(0.0),
+        _ => percent(word),
     }
 }
 

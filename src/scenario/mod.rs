@@ -245,8 +245,9 @@ pub enum Engine {
 /// How long and how finely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureSpec {
-    /// Length of a slice's window in nanoseconds.
-    pub slice_ns: u64,
+    /// Length of a slice's window in nanoseconds; `None`: chosen by a pilot.
+    #[serde(default)]
+    pub slice_ns: Option<u64>,
     /// Wished half-width of the interval, a fraction (0.01).
     pub precision: f64,
     /// Zone within which "no difference" may be said, a fraction (0.02).
@@ -257,6 +258,9 @@ pub struct MeasureSpec {
     pub budget_ns: u64,
     /// Visits where stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
+    /// Share of the slowest stack's rate at which latencies are compared; 0: they are not.
+    #[serde(default)]
+    pub matched_rate: f64,
     /// Seed of every random choice.
     pub seed: u64,
 }
@@ -264,12 +268,13 @@ pub struct MeasureSpec {
 impl Default for MeasureSpec {
     fn default() -> Self {
         MeasureSpec {
-            slice_ns: 50_000_000,
+            slice_ns: None,
             precision: 0.01,
             equivalence: 0.02,
             min_time_ns: 10_000_000_000,
             budget_ns: 300_000_000_000,
             visits: 6,
+            matched_rate: 0.7,
             seed: 1,
         }
     }

@@ -69,7 +69,7 @@ fn differs(kind: &str, subject: &str, old: &str, new: &str) -> Option<WarningRep
 fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     let measures = [&old.start.scenario.measure, &new.start.scenario.measure];
     let [slice, zone] = [
-        measures.map(|measure| show_ns(measure.slice_ns as f64)),
+        measures.map(|measure| measure.slice_ns.map_or_else(|| "auto".to_owned(), |ns| show_ns(ns as f64))),
         measures.map(|measure| super::changes::percent_word(measure.equivalence)),
     ];
     let baselines = [old, new].map(|run| {

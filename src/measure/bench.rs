@@ -1,0 +1,341 @@
+//! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
+//! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
+
+use super::engine;
+use super::places::{Place, Places, ssh_host};
+use super::wire::message::{Request, Response};
+use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
+use crate::exit::Failed;
+use crate::scenario::{Engine, Workload};
+use crate::stats::rounds::Part;
+use crate::step::HOST;
+use crate::store::Writer;
+use crate::store::record::{
+    Better, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning, WorkerUp,
+};
+use anyhow::{Result, ensure};
+use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
+const LEAST_DISCARD_NS: u64 = 5_000_000;
+/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
+/// longer is somebody else's, and waiting for it would eat the budget.
+const GATE_LIMIT: Duration = Duration::from_secs(1);
+/// Preparing opens files and allocates; fio lays out nothing since the files are full.
+const PREPARE_LIMIT: Duration = Duration::from_secs(60);
+
+/// A stack that is up, as the load sees it.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Index in the scenario.
+    pub index: usize,
+    /// Name of the stack.
+    pub stack: String,
+    /// Where the load runs.
+    pub place: String,
+    /// What it works on there; all members of an `each([..])` at once.
+    pub targets: Vec<TargetSpec>,
+    /// The load generator, where the stack names another than the workload's.
+    pub engine: Option<Engine>,
+    /// The paths that the quiesce gate watches on the host.
+    pub owed: Vec<PathBuf>,
+}
+
+impl Ready {
+    fn path(&self, member: usize) -> String {
+        self.targets.get(member).map(|target| target.path.display().to_string()).unwrap_or_default()
+    }
+}
+
+/// The workers of one visit.
+pub struct Bench<'a> {
+    /// Number of the visit.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// The stacks that are up; workers have their numbers.
+    pub ready: &'a [Ready],
+    /// The load.
+    pub workload: &'a Workload,
+    /// Bytes that may still be written, by all stacks together, so that no drive is written more; `None`: any.
+    pub allowance: &'a mut Option<u64>,
+    /// Where.
+    pub places: &'a mut Places,
+    /// The record.
+    pub store: &'a mut Writer,
+}
+
+/// A slice that was run.
+pub struct Done {
+    /// What the worker says.
+    pub result: SliceResult,
+    cpu: Option<CpuTimes>,
+    host_cpu: Option<CpuTimes>,
+    gate: Option<Gate>,
+}
+
+/// Where a slice belongs in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// Number of the round.
+    pub round: u32,
+    /// Position in it.
+    pub position: usize,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+impl Done {
+    /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
+    pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
+        let (read, write) = (&self.result.read, &self.result.write);
+        let amount = if by_bytes { read.bytes + write.bytes } else { read.ios + write.ios };
+        Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
+    }
+
+    /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
+    pub fn latency_part(&self, stack: usize) -> Part {
+        let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
+        let (read, write) = (&self.result.read.latency, &self.result.write.latency);
+        Part { stack, amount: (read.count() + write.count()) as f64, seconds: (sum(read) + sum(write)) / 1e9 }
+    }
+
+    /// I/Os a second.
+    pub fn rate(&self) -> f64 {
+        let part = self.part(0, false);
+        part.amount / part.seconds.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Bench<'_> {
+    /// Makes a worker for every stack, with the jobs for so many members (each of which gets them), and writes down what
+    /// it is.
+    ///
+    /// # Errors
+    /// When one cannot be made, or a peer is lost.
+    pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
+        for worker in 0..self.ready.len() {
+            let ready = self.ready[worker].clone();
+            let (number, engine) = (worker as u32, self.engine_of(&ready));
+            let place = self.places.get(&ready.place)?;
+            let prepared = place
+                .peer
+                .prepare(number, &ready.targets, &jobs(ready.targets.len()), engine, PREPARE_LIMIT)
+                .map_err(Failed::from)?;
+            self.store.append(&Record::Worker(WorkerUp {
+                visit: self.visit,
+                stack: ready.stack.clone(),
+                workload: self.workload.name.clone(),
+                place: ready.place.clone(),
+                target: ready.path(0),
+                others: (1..ready.targets.len()).map(|at| ready.path(at)).collect(),
+                bytes: ready.targets.first().and_then(|target| target.bytes).unwrap_or(0),
+                engine: prepared.engine,
+                why: prepared.why,
+                command: prepared.command,
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// Lets all workers go.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    pub fn end(&mut self) -> Result<()> {
+        for worker in 0..self.ready.len() {
+            let place = self.ready[worker].place.clone();
+            self.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
+        }
+        Ok(())
+    }
+
+    fn engine_of(&self, ready: &Ready) -> Option<Engine> {
+        ready.engine.or(self.workload.engine)
+    }
+
+    /// The longest slice that one of the engines needs at least.
+    pub fn shortest_slice_ns(&self) -> u64 {
+        let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
+        self.ready.iter().map(shortest).max().unwrap_or(0)
+    }
+
+    /// A block of every thread, on every member of the stack that has most of them.
+    pub fn unit(&self) -> u64 {
+        let members = self.ready.iter().map(|ready| ready.targets.len() as u64).max().unwrap_or(1);
+        members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
+    }
+
+    /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
+    pub fn would_exceed(&self, bound: Bound, slices: u64) -> bool {
+        let bytes = match bound {
+            Bound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
+            _ => 0,
+        };
+        self.allowance.is_some_and(|left| bytes > left)
+    }
+
+    /// Runs a slice; it is not in the record yet. Failed I/Os are an error.
+    ///
+    /// # Errors
+    /// When a peer is lost or an I/O failed.
+    pub fn run(&mut self, worker: usize, bound: Bound) -> Result<Done> {
+        let done = self.slice(worker, bound)?;
+        self.check(worker, &done.result)?;
+        Ok(done)
+    }
+
+    /// Runs a slice into the record.
+    ///
+    /// # Errors
+    /// When a peer is lost, an I/O failed or the record cannot be written.
+    pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+        let done = self.slice(worker, bound)?;
+        self.store_slice(worker, &done, spot)?;
+        self.check(worker, &done.result)?;
+        Ok(done)
+    }
+
+    fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
+        let ready = &self.ready[worker];
+        let writes = self.workload.writes();
+        let gate = if writes { Some(self.gate(worker)?) } else { None };
+        let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: writes };
+        // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
+        let on_host = ready.place != HOST && ssh_host(&ready.place).is_none() && self.places.has(HOST);
+        let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
+        let host_before = host(self.places)?;
+        let place = self.places.get(&ready.place)?;
+        let before = cpu_times(place)?;
+        let result = place.peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
+        let cpu = cpu_between(before, cpu_times(place)?);
+        let host_cpu = cpu_between(host_before, host(self.places)?);
+        *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
+        Ok(Done { result, cpu, host_cpu, gate })
+    }
+
+    /// Waits until what the last write slice left is on the disk: in the place of the load, and on
+    /// this host below it.
+    fn gate(&mut self, worker: usize) -> Result<Gate> {
+        let ready = &self.ready[worker];
+        let mut worst = Gate::NOTHING_OWED;
+        let mut asked =
+            vec![(ready.place.clone(), ready.targets.iter().map(|target| target.path.clone()).collect())];
+        if ready.place != HOST && self.places.has(HOST) {
+            asked.push((HOST.to_owned(), ready.owed.clone()));
+        }
+        for (name, paths) in asked {
+            let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
+            let place = self.places.get(&name)?;
+            match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
+                Response::Gate(gate) => worst = worst.and(gate),
+                other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
+            }
+        }
+        Ok(worst)
+    }
+
+    /// A figure with failed I/Os in it is none.
+    fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
+        if result.errors == 0 {
+            return Ok(());
+        }
+        let stack = self.ready[worker].stack.clone();
+        let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
+        let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
+        self.store.append(&Record::Warning(Warning {
+            kind: IO_ERRORS.into(),
+            subject: stack,
+            text: text.clone(),
+        }))?;
+        ensure!(result.errors == 0, Failed::measurement(text));
+        Ok(())
+    }
+
+    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot) -> Result<()> {
+        let ready = self.ready[worker].clone();
+        let clock_offset_ns = self.places.get(&ready.place)?.clock_offset_ns;
+        let samples = self.samples(&done.result)?;
+        let result = &done.result;
+        let slice = Slice {
+            visit: self.visit,
+            set: self.set,
+            round: spot.round,
+            slice: spot.position as u32,
+            purpose: spot.purpose,
+            stack: ready.stack,
+            workload: self.workload.name.clone(),
+            start_ns: result.window_start_ns.saturating_add_signed(-clock_offset_ns),
+            clock_offset_ns,
+            window_ns: result.window_ns,
+            discarded_ns: result.discarded_ns,
+            discarded_ios: result.discarded_ios,
+            drain_ns: result.drain_ns,
+            errors: result.errors,
+            samples,
+            cpu: done.cpu,
+            host_cpu: done.host_cpu,
+            gate: done.gate,
+        };
+        Ok(self.store.append(&Record::Slice(slice))?)
+    }
+
+    fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
+        let mut samples = Vec::new();
+        for (name, direction) in [("read", &result.read), ("write", &result.write)] {
+            if direction.ios == 0 {
+                continue;
+            }
+            samples.push(sample(
+                &format!("{name}.ios"),
+                "1",
+                Better::Higher,
+                Value::Value(direction.ios as f64),
+            ));
+            samples.push(sample(
+                &format!("{name}.bytes"),
+                "B",
+                Better::Higher,
+                Value::Value(direction.bytes as f64),
+            ));
+            let at = self.store.histogram(&direction.latency)?;
+            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, Value::Histogram(at)));
+        }
+        if result.sync_latency.count() > 0 {
+            let at = self.store.histogram(&result.sync_latency)?;
+            samples.push(sample("sync.latency", "ns", Better::Lower, Value::Histogram(at)));
+        }
+        if let Some(flush_ns) = result.flush_ns {
+            samples.push(sample("flush", "ns", Better::Lower, Value::Value(flush_ns as f64)));
+        }
+        samples.push(sample("cpu.user", "ns", Better::Lower, Value::Value(result.cpu_user_ns as f64)));
+        samples.push(sample("cpu.system", "ns", Better::Lower, Value::Value(result.cpu_system_ns as f64)));
+        Ok(samples)
+    }
+}
+
+fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
+    Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
+}
+
+/// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
+fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
+    match place.peer.call(Request::CpuTimes, QUICK_LIMIT) {
+        Ok(Response::CpuTimes(times)) => Ok(Some(times)),
+        Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
+        Err(_) if place.peer.is_usable() => Ok(None),
+        Err(error) => Err(Failed::from(error).into()),
+    }
+}
+
+fn cpu_between(before: Option<CpuTimes>, after: Option<CpuTimes>) -> Option<CpuTimes> {
+    let (before, after) = (before?, after?);
+    Some(CpuTimes {
+        user_ns: after.user_ns.saturating_sub(before.user_ns),
+        system_ns: after.system_ns.saturating_sub(before.system_ns),
+        steal_ns: after.steal_ns.saturating_sub(before.steal_ns),
+        idle_ns: after.idle_ns.saturating_sub(before.idle_ns),
+    })
+}

@@ -1,0 +1,142 @@
+//! The matched rate: latencies of two stacks compare only when both get the same I/Os at the same times. The rate is a
+//! part of what the slowest stack did in a closed loop, so that all can keep up with it.
+
+use super::rounds::Until;
+use crate::scenario::{MeasureSpec, Workload};
+use crate::stats::rounds::{Round, RoundKind, Value};
+use crate::stats::stop::StopSpec;
+use iotax_load::Job;
+
+/// Part of the budget that goes into latencies at the matched rate.
+const PART: f64 = 0.25;
+/// A latency is known well enough at so many times the half-width that is wished of throughput.
+const COARSER: f64 = 2.0;
+
+/// The rate of all threads together and the slowest stack; `None` while a stack has no rounds, when it is not asked for,
+/// or when the load has a rate of its own already.
+pub fn rate(
+    workload: &Workload,
+    measure: &MeasureSpec,
+    rounds: &[Round],
+    stacks: usize,
+) -> Option<(f64, usize)> {
+    let paced = workload.jobs.iter().any(|job| job.rate_iops.is_some());
+    if measure.matched_rate <= 0.0 || paced || stacks < 2 {
+        return None;
+    }
+    let rates = (0..stacks).map(|stack| iops(rounds, stack, workload)).collect::<Option<Vec<f64>>>()?;
+    let slowest = (0..stacks).min_by(|one, two| rates[*one].total_cmp(&rates[*two]))?;
+    let offered = threads(&workload.jobs)
+        .map(|(job, share)| per_thread(job, share, measure.matched_rate * rates[slowest]));
+    let whole: f64 =
+        offered.zip(&workload.jobs).map(|(rate, job)| rate as f64 * f64::from(job.numjobs)).sum();
+    Some((whole, slowest))
+}
+
+/// I/Os a second over all plain rounds. Where rounds count bytes, a block is an I/O.
+fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
+    let plain = rounds.iter().filter(|round| round.kind == RoundKind::Plain);
+    let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
+    let (amount, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
+    let unit = if workload.writes() { mean_block(&workload.jobs) } else { 1.0 };
+    (seconds > 0.0).then(|| Value::Rate.of(amount / unit, seconds)).filter(|rate| *rate > 0.0)
+}
+
+/// Blocks weigh by the I/Os in flight that have them.
+fn mean_block(jobs: &[Job]) -> f64 {
+    threads(jobs).map(|(job, share)| job.bs as f64 * share).sum()
+}
+
+/// Each job with its share of all I/Os in flight.
+fn threads(jobs: &[Job]) -> impl Iterator<Item = (&Job, f64)> {
+    let depth = |job: &Job| f64::from(job.numjobs) * f64::from(job.iodepth);
+    let all: f64 = jobs.iter().map(depth).sum();
+    jobs.iter().map(move |job| (job, depth(job) / all))
+}
+
+fn per_thread(job: &Job, share: f64, rate_iops: f64) -> u64 {
+    ((rate_iops * share / f64::from(job.numjobs)).floor() as u64).max(1)
+}
+
+/// The jobs as an open loop at that rate.
+pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
+    let paced =
+        |(job, share): (&Job, f64)| Job { rate_iops: Some(per_thread(job, share, rate_iops)), ..job.clone() };
+    threads(&workload.jobs).map(paced).collect()
+}
+
+/// When it ends: a part of the time that the stated depth may take, all in all within the budget.
+pub fn until(depth: Until, elapsed_s: f64) -> Until {
+    match depth {
+        Until::Precise(spec) => Until::Precise(StopSpec {
+            precision: COARSER * spec.precision,
+            min_time_s: spec.min_time_s / 2.0,
+            // What is left of the whole budget, of which the depth had its part.
+            budget_s: (PART / (1.0 - PART) * spec.budget_s).min(elapsed_s.max(spec.min_time_s)),
+        }),
+        Until::Time(seconds) => Until::Time(PART / (1.0 - PART) * seconds),
+        as_before @ Until::AsBefore { .. } => as_before,
+    }
+}
+
+/// What is left of a budget for the stated depth.
+pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
+    if measure.matched_rate > 0.0 { (1.0 - PART) * budget_s } else { budget_s }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::rounds::Part;
+    use iotax_load::Rw;
+
+    fn workload(jobs: Vec<Job>) -> Workload {
+        Workload { name: "w".into(), jobs, engine: None, sweep: None }
+    }
+
+    fn rounds(rates: &[f64]) -> Vec<Round> {
+        let part = |(stack, rate): (usize, &f64)| Part { stack, amount: rate * 0.1, seconds: 0.1 };
+        vec![Round { parts: rates.iter().enumerate().map(part).collect(), ..Round::default() }; 3]
+    }
+
+    #[test]
+    fn seventy_percent_of_the_slowest_by_threads() {
+        let four = workload(vec![Job { numjobs: 4, iodepth: 8, ..Job::default() }]);
+        let measure = MeasureSpec::default();
+        let (rate_iops, slowest) = rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), 3).unwrap();
+        assert_eq!((rate_iops, slowest), (5600.0, 1));
+        assert_eq!(jobs(&four, rate_iops)[0].rate_iops, Some(1400));
+        let two = workload(vec![Job { iodepth: 3, ..Job::default() }, Job { iodepth: 1, ..Job::default() }]);
+        let shares: Vec<_> = jobs(&two, 4000.0).iter().map(|job| job.rate_iops).collect();
+        assert_eq!(shares, [Some(3000), Some(1000)]);
+    }
+
+    #[test]
+    fn bytes_of_writes_are_blocks() {
+        let writes = workload(vec![Job { rw: Rw::RandWrite, bs: 8192, ..Job::default() }]);
+        let bytes = rounds(&[8192.0 * 1000.0, 8192.0 * 2000.0]);
+        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, 2), Some((700.0, 0)));
+    }
+
+    #[test]
+    fn none_before_all_are_known_or_where_there_is_a_rate() {
+        let plain = workload(vec![Job::default()]);
+        let measure = MeasureSpec::default();
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), 2), None);
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), 1), None, "nothing to compare");
+        let off = MeasureSpec { matched_rate: 0.0, ..MeasureSpec::default() };
+        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), 2), None);
+        let paced = workload(vec![Job { rate_iops: Some(5), ..Job::default() }]);
+        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), 2), None);
+    }
+
+    #[test]
+    fn depth_and_latency_together_stay_within_the_budget() {
+        let measure = MeasureSpec::default();
+        let depth = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: left_for_depth(300.0, &measure) };
+        let Until::Precise(matched) = until(Until::Precise(depth), depth.budget_s) else { panic!() };
+        assert!((depth.budget_s + matched.budget_s - 300.0).abs() < 1e-9);
+        let Until::Precise(short) = until(Until::Precise(depth), 20.0) else { panic!() };
+        assert_eq!((short.budget_s, short.min_time_s), (20.0, 5.0));
+    }
+}
