@@ -26,6 +26,8 @@ pub struct Past {
     pub workloads_done: BTreeSet<String>,
     /// Bytes written, by fills and by the load.
     pub written: u64,
+    /// Whether stacks were found to disturb the baseline and are measured apart.
+    pub apart: bool,
 }
 
 impl Past {
@@ -43,6 +45,7 @@ impl Past {
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
             written: loaded(data) + filled(&journal::read(run_dir)?),
+            apart: data.apart.is_some(),
         })
     }
 }

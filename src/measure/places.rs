@@ -6,6 +6,7 @@ use super::wire::message::{Request, Response};
 use super::wire::peer::{Peer, QUICK_LIMIT};
 use super::wire::ssh;
 use crate::host::facts::Facts;
+use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result};
@@ -28,6 +29,8 @@ pub struct Place {
     pub clock_offset_ns: i64,
     /// Why its figures are not representative, if they are not.
     pub emulated: Option<String>,
+    /// Stops a guest and lets it go on.
+    control: Option<Qmp>,
 }
 
 impl Places {
@@ -46,8 +49,10 @@ impl Places {
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
-        let (peer, emulated) = guest::reach(plan, stop)?;
-        self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)
+        let (peer, emulated, control) = guest::reach(plan, stop)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)?;
+        place.control = Some(control);
+        Ok(place)
     }
 
     /// A host over SSH. The caller has journaled that our binary goes there.
@@ -74,7 +79,7 @@ impl Places {
 
     fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
         let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-        let place = Place { peer, clock_offset_ns, emulated };
+        let place = Place { peer, clock_offset_ns, emulated, control: None };
         self.reached.insert(name.to_owned(), place);
         self.get(name)
     }
@@ -99,6 +104,33 @@ impl Places {
         }
     }
 
+    /// Places that can be stopped: our guests.
+    pub fn stoppable(&self) -> Vec<String> {
+        let can_stop = |(name, place): (&String, &Place)| place.control.is_some().then(|| name.clone());
+        self.reached.iter().filter_map(can_stop).collect()
+    }
+
+    /// Stops the CPUs of these guests. They answer nothing until they go on.
+    ///
+    /// # Errors
+    /// When QEMU refuses or is gone.
+    pub fn stop_running(&mut self, names: &[String]) -> Result<()> {
+        names.iter().try_for_each(|name| self.get(name)?.command("stop"))
+    }
+
+    /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
+    ///
+    /// # Errors
+    /// When QEMU refuses or is gone.
+    pub fn go_on(&mut self, names: &[String]) -> Result<()> {
+        names.iter().try_for_each(|name| {
+            let place = self.get(name)?;
+            place.command("cont")?;
+            place.clock_offset_ns = place.peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
+            Ok(())
+        })
+    }
+
     /// Names of all places.
     pub fn names(&self) -> Vec<String> {
         self.reached.keys().cloned().collect()
@@ -106,6 +138,12 @@ impl Places {
 }
 
 impl Place {
+    fn command(&mut self, command: &str) -> Result<()> {
+        let control = self.control.as_mut().context("a place that cannot be stopped")?;
+        let done = control.execute(command, serde_json::Value::Null);
+        done.map(drop).with_context(|| format!("QEMU does not {command} the guest"))
+    }
+
     /// Its facts, with those of the devices in use.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! chooses the design, the baseline alone, random rounds until the statistics say stop, and then latencies at a matched
 //! rate. What is enough, and what comes next, `stats` says.
 
+use super::alone::Found;
 use super::bench::{Bench, Done, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
@@ -24,7 +25,7 @@ const FIRST_BYTES: u64 = 64 << 20;
 const FEW: f64 = 20.0;
 /// That longer one, nanoseconds.
 const LONGER_NS: u64 = 1_000_000_000;
-/// Below this budget a pilot would take more than a tenth of it.
+/// Below this budget a pilot, or rounds of the baseline alone, would take more than a tenth of it.
 const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
 /// Longer slices than this have no rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
@@ -67,7 +68,7 @@ pub enum Until {
 }
 
 /// Why a visit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ended {
     /// As asked.
     Precision,
@@ -79,6 +80,11 @@ pub enum Ended {
     Visit,
     /// Another round would write more than `max_written`.
     MaxWritten,
+    /// The baseline runs only at this share of its rate while the others are up.
+    Disturbed {
+        /// Its rate beside them over its rate alone.
+        share: f64,
+    },
     /// Ctrl-C.
     Interrupted,
 }
@@ -122,7 +128,9 @@ impl Visit<'_> {
         self.bench.prepare(&|_| workload.jobs.clone())?;
         let ended = self.at_depth(progress, until)?;
         self.bench.end()?;
-        if matches!(ended, Ended::Interrupted | Ended::MaxWritten) || !self.match_rate(progress)? {
+        if matches!(ended, Ended::Interrupted | Ended::MaxWritten | Ended::Disturbed { .. })
+            || !self.match_rate(progress)?
+        {
             return Ok(ended);
         }
         match self.at_matched_rate(progress, until)? {
@@ -139,7 +147,19 @@ impl Visit<'_> {
         if let Some(ended) = self.choose(progress, warm)? {
             return Ok(ended);
         }
+        if self.asks_whether_alone(progress) {
+            match self.alone(progress)? {
+                Found::Fine => {}
+                Found::Disturbed(share) => return Ok(Ended::Disturbed { share }),
+                Found::Ended(ended) => return Ok(ended),
+            }
+        }
         self.rounds(progress, until)
+    }
+
+    /// Once a workload, before the first round, where there is time for it.
+    fn asks_whether_alone(&self, progress: &Progress) -> bool {
+        progress.rounds.is_empty() && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
     /// One slice of each stack that is not recorded: caches of addresses, the first drain, and how fast each is.
@@ -278,7 +298,7 @@ impl Visit<'_> {
         progress.design.map_or(self.first_slice_ns(), |design| (design.slice_s * 1e9) as u64)
     }
 
-    fn bound(&self, progress: &Progress, times: u64) -> Bound {
+    pub(super) fn bound(&self, progress: &Progress, times: u64) -> Bound {
         match progress.slice_bytes {
             Some(bytes) => Bound::Bytes { bytes: bytes * times },
             None => Bound::Time { ns: self.slice_ns(progress) * times },

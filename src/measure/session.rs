@@ -76,6 +76,15 @@ pub struct Session<'a> {
     pub allowance: Option<u64>,
 }
 
+/// How a visit ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Visited {
+    Done,
+    Interrupted,
+    /// The baseline runs at this share of its rate beside the others.
+    Disturbed(f64),
+}
+
 /// One visit as it is planned.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
@@ -90,6 +99,7 @@ impl Session<'_> {
     /// The first failure; what could not be taken down afterwards comes with it.
     pub fn run(&mut self) -> Result<Outcome> {
         let layout = layout(self.scenario);
+        let layout = if self.past.apart { layout.apart() } else { layout };
         let result = self.carry_out(&layout);
         self.observer.tell(Event::TakingDown);
         let taken_down = self.executor.undo_to(0);
@@ -149,8 +159,10 @@ impl Session<'_> {
 
     fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
         for planned in self.planned_visits(layout) {
-            if self.visit(layout, places, planned, region)? == Outcome::Interrupted {
-                return self.interrupted();
+            match self.visit(layout, places, planned, region)? {
+                Visited::Done => {}
+                Visited::Interrupted => return self.interrupted(),
+                Visited::Disturbed(share) => return self.visits_apart(layout, places, region, share),
             }
         }
         for workload in self.scenario.workloads.clone() {
@@ -160,6 +172,25 @@ impl Session<'_> {
             }
         }
         Ok(Outcome::Complete)
+    }
+
+    /// Stacks that are only up slow the baseline down: from here on only one is up at a time.
+    fn visits_apart(
+        &mut self,
+        layout: &Layout,
+        places: &mut Places,
+        region: u64,
+        share: f64,
+    ) -> Result<Outcome> {
+        let reason = format!(
+            "the baseline runs at {:.1} % of its rate while the other stacks are up, though they do nothing",
+            100.0 * share
+        );
+        self.observer
+            .tell(Event::Warning { text: format!("{reason}: each is measured by itself, in visits") });
+        self.store.append(&Record::Apart { reason })?;
+        self.past.apart = true;
+        self.visits(&layout.apart(), places, region)
     }
 
     fn interrupted(&mut self) -> Result<Outcome> {
@@ -200,7 +231,7 @@ impl Session<'_> {
         places: &mut Places,
         planned: Planned,
         region: u64,
-    ) -> Result<Outcome> {
+    ) -> Result<Visited> {
         let set = planned.set as u32;
         let todo: Vec<usize> = (0..self.scenario.workloads.len())
             .filter(|index| {
@@ -210,17 +241,19 @@ impl Session<'_> {
             })
             .collect();
         if todo.is_empty() {
-            return Ok(Outcome::Complete);
+            return Ok(Visited::Done);
         }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         let ready = self.ready(places, &up, region)?;
-        let mut outcome = Outcome::Complete;
+        let mut outcome = Visited::Done;
         for index in todo {
-            if self.measure(layout, places, planned, &ready, index)? == Ended::Interrupted {
-                outcome = Outcome::Interrupted;
-                break;
-            }
+            outcome = match self.measure(layout, places, planned, &ready, index)? {
+                Ended::Interrupted => Visited::Interrupted,
+                Ended::Disturbed { share } => Visited::Disturbed(share),
+                _ => continue,
+            };
+            break;
         }
         for guest in &up.guests {
             places.leave(&guest.place);
@@ -291,7 +324,7 @@ impl Session<'_> {
         workload: &str,
         ended: Ended,
     ) -> Result<Ended> {
-        if ended == Ended::Interrupted {
+        if matches!(ended, Ended::Interrupted | Ended::Disturbed { .. }) {
             return Ok(ended);
         }
         let set = planned.set as u32;

@@ -49,6 +49,13 @@ impl Layout {
 }
 
 impl Layout {
+    /// The same with every stack in a set of its own.
+    pub fn apart(&self) -> Layout {
+        let alone = |stack: &usize| Set { stacks: vec![*stack] };
+        let sets = self.sets.iter().flat_map(|set| set.stacks.iter().map(alone)).collect();
+        Layout { sets, sibling: self.sibling.clone() }
+    }
+
     /// How often each set is brought up: once on every one of the equal files, or as many `visits` as were asked for
     /// where sets take turns.
     pub fn visits_of_a_set(&self, visits: u32) -> u32 {

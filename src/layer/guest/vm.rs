@@ -5,6 +5,7 @@ use super::boot::{self, BootError, Limits, Requested};
 use super::initramfs;
 use super::kernel::{self, Kernel, Source};
 use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
+use super::qmp::Qmp;
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
 use crate::host::probe::GuestProbe;
@@ -181,7 +182,7 @@ pub fn initramfs_for(modules: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
-pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>)> {
+pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
         Failed::measurement(format!(
             "QEMU of guest {} ended at once{}",
@@ -193,7 +194,7 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
-    Ok((peer, plan.emulated.clone()))
+    Ok((peer, plan.emulated.clone(), booted.qmp))
 }
 
 /// The layer.

@@ -1,0 +1,97 @@
+//! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are. What the baseline then
+//! gains is what their being up takes from it, and would be hidden in every cost.
+
+use super::bench::Spot;
+use super::rounds::{Ended, Progress, Visit};
+use crate::stats::alone::{Decision, decide};
+use crate::stats::schedule::Schedule;
+use crate::stats::spread::BATCHES;
+use crate::store::record::Purpose;
+use anyhow::Result;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// More of these rounds than this are not made: what they cannot tell then is small or noisy.
+const MOST_ROUNDS: usize = 2 * BATCHES;
+/// A guest that goes on has timers to catch up with; slices beside it wait for that.
+const SETTLES: Duration = Duration::from_millis(20);
+
+/// What came of it.
+pub enum Found {
+    /// Go on.
+    Fine,
+    /// The baseline runs at this share of its rate beside the others.
+    Disturbed(f64),
+    /// It was cut short.
+    Ended(Ended),
+}
+
+impl Visit<'_> {
+    /// Measures the baseline alone and beside the others, where there are others that can be stopped.
+    ///
+    /// # Errors
+    /// When a guest cannot be stopped or does not go on, and as any slice.
+    pub(super) fn alone(&mut self, progress: &mut Progress) -> Result<Found> {
+        let ready = self.bench.ready;
+        let Some(worker) = ready.iter().position(|ready| ready.index == self.baseline) else {
+            return Ok(Found::Fine);
+        };
+        let others = self.bench.places.stoppable();
+        let others: Vec<String> = others.into_iter().filter(|place| *place != ready[worker].place).collect();
+        if others.is_empty() {
+            return Ok(Found::Fine);
+        }
+        let mut schedule = Schedule::new(self.measure.seed, !self.stream);
+        let mut rounds = Vec::new();
+        while rounds.len() < MOST_ROUNDS {
+            match self.alone_round(progress, worker, &others, &mut schedule)? {
+                Ok(round) => rounds.push(round),
+                Err(ended) => return Ok(Found::Ended(ended)),
+            }
+            match decide(&rounds, self.measure.precision) {
+                Decision::Disturbed { found } => return Ok(Found::Disturbed(found.ratio)),
+                Decision::Fine => return Ok(Found::Fine),
+                Decision::Undecided => {}
+            }
+        }
+        Ok(Found::Fine)
+    }
+
+    /// Work a second alone and beside the others, of two slices each in random order and its mirror.
+    fn alone_round(
+        &mut self,
+        progress: &mut Progress,
+        worker: usize,
+        others: &[String],
+        schedule: &mut Schedule,
+    ) -> Result<Result<(f64, f64), Ended>> {
+        let bound = self.bound(progress, 1);
+        if self.bench.would_exceed(bound, 4) {
+            return Ok(Err(Ended::MaxWritten));
+        }
+        let mut sums = [(0.0, 0.0); 2];
+        for (position, beside) in schedule.round(2).into_iter().enumerate() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Err(Ended::Interrupted));
+            }
+            let purpose = if beside == 1 { Purpose::Beside } else { Purpose::Alone };
+            let spot = Spot { round: progress.next_round, position, purpose };
+            if purpose == Purpose::Alone {
+                self.bench.places.stop_running(others)?;
+            } else {
+                std::thread::sleep(SETTLES);
+            }
+            let done = self.bench.record(worker, bound, spot);
+            if purpose == Purpose::Alone {
+                // They go on whatever came of the slice: what is stopped answers nothing.
+                self.bench.places.go_on(others)?;
+            }
+            let part = done?.part(0, self.workload.writes());
+            sums[beside].0 += part.amount;
+            sums[beside].1 += part.seconds;
+        }
+        progress.next_round += 1;
+        let rate = |(amount, seconds): (f64, f64)| amount / seconds;
+        Ok(Ok((rate(sums[0]), rate(sums[1]))))
+    }
+}
