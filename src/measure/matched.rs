@@ -55,7 +55,7 @@ fn threads(jobs: &[Job]) -> impl Iterator<Item = (&Job, f64)> {
 }
 
 fn per_thread(job: &Job, share: f64, rate_iops: f64) -> u64 {
-    ((rate_iops * share / f64::from(job.numjobs)).floor() as u64).max(1)
+    ((rate_iops * share / f64::from(job.numjobs)).round() as u64).max(1)
 }
 
 /// The jobs as an open loop at that rate.
