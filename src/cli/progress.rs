@@ -73,6 +73,7 @@ impl Observer for Progress {
                 self.budget_s = budget_s;
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
+            Event::Phase { what } => self.status(what),
             Event::Round(live) => {
                 let text = show_live(&live, self.budget_s);
                 self.status(text);

@@ -41,6 +41,7 @@ impl Visit<'_> {
         if others.is_empty() {
             return Ok(Found::Fine);
         }
+        self.say(format!("the baseline alone: {} stopped in turn", others.join(", ")));
         let mut schedule = Schedule::new(self.measure.seed, !self.stream);
         let mut rounds = Vec::new();
         while rounds.len() < MOST_ROUNDS {

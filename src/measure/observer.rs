@@ -20,6 +20,11 @@ pub enum Event {
         /// How it will end at the latest, seconds.
         budget_s: f64,
     },
+    /// What is done before or after the rounds: the pilot, the baseline alone, latencies at a matched rate.
+    Phase {
+        /// In words.
+        what: String,
+    },
     /// A round is over.
     Round(Live),
     /// What was understood of the scenario and is not asked for by it.

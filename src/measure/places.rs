@@ -115,7 +115,7 @@ impl Places {
     /// # Errors
     /// When QEMU refuses or is gone.
     pub fn stop_running(&mut self, names: &[String]) -> Result<()> {
-        names.iter().try_for_each(|name| self.get(name)?.command("stop"))
+        names.iter().try_for_each(|name| self.get(name)?.command(name, "stop"))
     }
 
     /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
@@ -125,7 +125,7 @@ impl Places {
     pub fn go_on(&mut self, names: &[String]) -> Result<()> {
         names.iter().try_for_each(|name| {
             let place = self.get(name)?;
-            place.command("cont")?;
+            place.command(name, "cont")?;
             place.clock_offset_ns = place.peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
             Ok(())
         })
@@ -138,10 +138,15 @@ impl Places {
 }
 
 impl Place {
-    fn command(&mut self, command: &str) -> Result<()> {
+    fn command(&mut self, name: &str, command: &str) -> Result<()> {
         let control = self.control.as_mut().context("a place that cannot be stopped")?;
-        let done = control.execute(command, serde_json::Value::Null);
-        done.map(drop).with_context(|| format!("QEMU does not {command} the guest"))
+        match control.execute(command, serde_json::Value::Null) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let text = format!("guest {name}: QEMU does not take the command {command}: {error}");
+                Err(crate::exit::Failed::measurement(text).into())
+            }
+        }
     }
 
     /// Its facts, with those of the devices in use.

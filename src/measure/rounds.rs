@@ -276,6 +276,7 @@ impl Visit<'_> {
         worker: usize,
         warm: Warm,
     ) -> Result<Result<Vec<PilotSlice>, Ended>> {
+        self.say(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
         let bound = match self.workload.writes() {
             true => Bound::Bytes { bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()) },
             false => Bound::Time { ns: (pilot::SLICE_S * 1e9) as u64 },
@@ -402,6 +403,7 @@ impl Visit<'_> {
             return Ok(Ended::Visit);
         };
         let workload = self.workload;
+        self.say(format!("latencies at {rate_iops:.0} I/Os a second on every stack"));
         self.bench.prepare(&|members| matched::jobs(workload, rate_iops / members.max(1) as f64))?;
         let ended = self.matched_rounds(progress, until)?;
         self.bench.end()?;
@@ -432,6 +434,10 @@ impl Visit<'_> {
                 return Ok(ended);
             }
         }
+    }
+
+    pub(super) fn say(&mut self, what: String) {
+        self.observer.tell(Event::Phase { what });
     }
 
     fn tell(&mut self, progress: &Progress, trial: &Trial, until: Until) {

@@ -42,7 +42,7 @@ fn two_files_are_read_at_once_and_compared_with_one() {
     assert!(note.contains("runs on all 2 members at once, so 2 times the depth"), "{note}");
     let workers = records(&rig, "worker");
     let path = |name: &str| Value::from(rig.path(name).to_str().unwrap());
-    assert_eq!(workers.len(), 2);
+    assert_eq!(workers.len(), 4, "two at the stated depth, two at the matched rate");
     assert_eq!((&workers[0]["target"], &workers[0]["others"]), (&path("a.img"), &vec![path("b.img")].into()));
     assert_eq!((&workers[1]["target"], &workers[1]["others"]), (&path("a.img"), &Value::Null));
     assert_eq!(workers[0]["bytes"], 32 << 20, "of each as much as the smallest has");

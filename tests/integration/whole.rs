@@ -231,3 +231,40 @@ fn a_closed_pipe_ends_it_quietly() {
     assert!(output.stderr.is_empty(), "{}", words(&output));
     assert_eq!(output.status.code(), Some(0));
 }
+
+/// The records of a run's index, of one kind.
+fn records(rig: &Rig, kind: &str) -> Vec<serde_json::Value> {
+    let index = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("index.jsonl")).unwrap();
+    let lines = index.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.map(|line| line["rec"].clone()).filter(|record| record["record"] == kind).collect()
+}
+
+#[test]
+fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let quick = ["--min-time", "2s", "--budget", "40s", "--precision", "30%"];
+    json(&rig, &[&["run", &file, &format!("{file} | delay(percent=25)")], &quick[..]].concat());
+    let design = records(&rig, "design").pop().unwrap();
+    let slices = records(&rig, "slice");
+    let of = |purpose: &str| slices.iter().filter(|slice| slice["purpose"] == purpose).count() as u64;
+    assert!(design["pilot_slices"].as_u64().unwrap() > 10, "{design}");
+    assert_eq!(of("pilot"), design["pilot_slices"].as_u64().unwrap());
+    let length = design["slice_ns"].as_u64().unwrap();
+    assert!((50_000_000..=1_000_000_000).contains(&length), "{design}");
+    let plain = slices.iter().find(|slice| slice["purpose"].is_null()).unwrap();
+    assert!(plain["window_ns"].as_u64().unwrap() >= length, "{plain}");
+    // Four slices a round, of which there are at least 16.
+    assert!(of("matched") >= 64, "{}", of("matched"));
+    let matched = records(&rig, "matched").pop().unwrap();
+    assert_eq!(matched["slowest"], "delay(percent=25)");
+    let offered = matched["rate_iops"].as_f64().unwrap();
+    let rates = slices.iter().filter(|slice| slice["purpose"] == "matched").map(|slice| {
+        let ios =
+            slice["samples"].as_array().unwrap().iter().find(|one| one["metric"] == "read.ios").unwrap();
+        ios["value"].as_f64().unwrap() / slice["window_ns"].as_f64().unwrap() * 1e9
+    });
+    // On a busy machine slices fall behind the rate; none is ahead of it by more than what came late.
+    let mean = rates.clone().sum::<f64>() / rates.count() as f64;
+    assert!(mean > 0.2 * offered && mean < 1.3 * offered, "{mean} of {offered}");
+}
