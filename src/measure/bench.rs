@@ -16,7 +16,7 @@ use crate::store::record::{
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
@@ -65,6 +65,8 @@ pub struct Bench<'a> {
     pub places: &'a mut Places,
     /// The record.
     pub store: &'a mut Writer,
+    /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
+    pub spent_s: f64,
 }
 
 /// A slice that was run.
@@ -199,6 +201,7 @@ impl Bench<'_> {
     }
 
     fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
+        let began = Instant::now();
         let ready = &self.ready[worker];
         let writes = self.workload.writes();
         let gate = if writes { Some(self.gate(worker)?) } else { None };
@@ -213,6 +216,9 @@ impl Bench<'_> {
         let cpu = cpu_between(before, cpu_times(place)?);
         let host_cpu = cpu_between(host_before, host(self.places)?);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
+        // A simulated worker's windows pass in no time at all.
+        let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
+        self.spent_s += began.elapsed().as_secs_f64().max(window_s);
         Ok(Done { result, cpu, host_cpu, gate })
     }
 

@@ -84,6 +84,13 @@ impl Places {
         self.get(name)
     }
 
+    /// A simulated place, with a simulated QEMU if it is a guest.
+    #[cfg(test)]
+    pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
+        let place = Place { peer, clock_offset_ns: 0, emulated: None, control };
+        self.reached.insert(name.to_owned(), place);
+    }
+
     /// A place that was reached.
     ///
     /// # Errors

@@ -17,7 +17,6 @@ use crate::store::record::{DesignUp, Matched, Purpose, Record};
 use anyhow::Result;
 use iotax_load::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 /// The first slice of writes, where they are limited, has no more bytes than this.
 const FIRST_BYTES: u64 = 64 << 20;
@@ -157,9 +156,11 @@ impl Visit<'_> {
         self.rounds(progress, until)
     }
 
-    /// Once a workload, before the first round, where there is time for it.
+    /// Once a workload, before the first round, where there is time for it and bytes are not scarce.
     fn asks_whether_alone(&self, progress: &Progress) -> bool {
-        progress.rounds.is_empty() && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
+        progress.rounds.is_empty()
+            && self.bench.allowance.is_none()
+            && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
     /// One slice of each stack that is not recorded: caches of addresses, the first drain, and how fast each is.
@@ -286,10 +287,10 @@ impl Visit<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Err(Ended::Interrupted));
             }
-            let began = Instant::now();
+            let before_s = self.bench.spent_s;
             let spot = Spot { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
             let rate = self.bench.record(worker, bound, spot)?.rate();
-            slices.push(PilotSlice { rate, took_s: began.elapsed().as_secs_f64() });
+            slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
         progress.next_round += 1;
         Ok(Ok(slices))
@@ -326,7 +327,7 @@ impl Visit<'_> {
         let mut trial = self.trial(progress, value, &progress.rounds, self.stream);
         let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
-            let began = Instant::now();
+            let began_s = self.bench.spent_s;
             let planned = trial.plan();
             let (purpose, times) = match planned.kind {
                 RoundKind::Plain => (Purpose::Plain, 1),
@@ -339,7 +340,7 @@ impl Visit<'_> {
                 Ok(round) => round,
                 Err(ended) => return Ok(ended),
             };
-            progress.elapsed_s += began.elapsed().as_secs_f64();
+            progress.elapsed_s += self.bench.spent_s - began_s;
             here += usize::from(round.kind == RoundKind::Plain);
             trial.push(&round);
             progress.rounds.push(round);
@@ -418,14 +419,14 @@ impl Visit<'_> {
         let (mut here, before_s) = (0, progress.matched_s);
         let until = matched::until(until, progress.elapsed_s);
         loop {
-            let began = Instant::now();
+            let began_s = self.bench.spent_s;
             let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
             let part = |done: &Done, stack: usize| done.latency_part(stack);
             let round = match self.round(progress, &planned, Purpose::Matched, bound, &part)? {
                 Ok(round) => round,
                 Err(ended) => return Ok(ended),
             };
-            progress.matched_s += began.elapsed().as_secs_f64();
+            progress.matched_s += self.bench.spent_s - began_s;
             here += 1;
             trial.push(&round);
             progress.matched_rounds.push(round);
@@ -496,3 +497,7 @@ fn over(
 fn in_units(bytes: f64, unit: u64) -> u64 {
     ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }
+
+#[cfg(test)]
+#[path = "rounds_tests.rs"]
+mod tests;

@@ -294,6 +294,7 @@ impl Session<'_> {
                 allowance: &mut self.allowance,
                 places,
                 store: &mut self.store,
+                spent_s: 0.0,
             },
             baseline: self.scenario.baseline,
             stacks: self.scenario.stacks.len(),

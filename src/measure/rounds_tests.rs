@@ -1,0 +1,335 @@
+//! A whole visit on simulated places: workers that answer at once with windows as long as they were asked for, and a
+//! guest whose CPUs can be stopped.
+
+use super::*;
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::layer::guest::qmp::Qmp;
+use crate::measure::bench::Ready;
+use crate::measure::engine::{EngineError, LoadEngine};
+use crate::measure::places::Places;
+use crate::measure::wire::agent::Handler;
+use crate::measure::wire::peer::Peer;
+use crate::scenario::Engine;
+use crate::stats::noise::Noise;
+use crate::step::HOST;
+use crate::store::Store;
+use crate::store::record::{CpuTimes, Gate, Slice};
+use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What all simulated places share.
+struct Machine {
+    noise: Noise,
+    /// Whether the guest's CPUs run.
+    guest_runs: bool,
+    /// What the running guest leaves of the host's rate.
+    beside: f64,
+    /// Commands that QEMU got.
+    commands: Vec<String>,
+}
+
+struct Simulated(Arc<Mutex<Machine>>);
+
+struct Worker {
+    machine: Arc<Mutex<Machine>>,
+    rate: f64,
+    in_guest: bool,
+    open_loop: Option<f64>,
+}
+
+impl LoadEngine for Worker {
+    fn name(&self) -> String {
+        "simulated".into()
+    }
+
+    fn why(&self) -> String {
+        "a test".into()
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        let mut machine = self.machine.lock().unwrap();
+        assert!(machine.guest_runs || !self.in_guest, "a stopped guest answers nothing");
+        let beside = if machine.guest_runs { machine.beside } else { 1.0 };
+        let rate = self.rate * beside * (1.0 + 0.01 * machine.noise.normal());
+        let done = self.open_loop.map_or(rate, |offered| offered.min(rate));
+        let window_s = match spec.bound {
+            Bound::Time { ns } => ns as f64 / 1e9,
+            Bound::Bytes { bytes } => bytes as f64 / 4096.0 / done,
+        };
+        let ios = (done * window_s).round() as u64;
+        let mut result = SliceResult { window_ns: (window_s * 1e9) as u64, ..SliceResult::default() };
+        let direction = if spec.flush { &mut result.write } else { &mut result.read };
+        (direction.ios, direction.bytes) = (ios, ios * 4096);
+        (0..ios.min(100)).for_each(|_| direction.latency.record((1e9 / rate) as u64));
+        result.flush_ns = spec.flush.then_some(1000);
+        Ok(result)
+    }
+}
+
+impl Handler for Simulated {
+    fn facts(&mut self, _: &[PathBuf]) -> Result<Facts> {
+        Ok(Facts::default())
+    }
+
+    fn step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
+        Err(Failed::input("no steps here").into())
+    }
+
+    fn inspect(&mut self, _: &Path) -> Result<serde_json::Value> {
+        Err(Failed::input("nothing to inspect").into())
+    }
+
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        Ok(payload)
+    }
+
+    fn permit(&mut self, _: &TargetSpec) -> Result<()> {
+        Ok(())
+    }
+
+    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
+        Ok(Path::new("/dev").join(serial))
+    }
+
+    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<Gate> {
+        Ok(Gate::NOTHING_OWED)
+    }
+
+    fn cpu_times(&mut self) -> Result<CpuTimes> {
+        Ok(CpuTimes::default())
+    }
+
+    fn prepare(
+        &mut self,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+        _: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
+        // A path is named for its rate: /80000, or /guest/40000.
+        let path = &targets[0].path;
+        let rate = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        Ok(Box::new(Worker {
+            machine: self.0.clone(),
+            rate,
+            in_guest: path.starts_with("/guest"),
+            open_loop: jobs[0].rate_iops.map(|rate| rate as f64),
+        }))
+    }
+}
+
+/// QEMU's side of QMP: takes every command, and stops and starts the guest.
+fn qemu(machine: Arc<Mutex<Machine>>) -> Qmp {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    std::thread::spawn(move || {
+        let mut out = theirs.try_clone().unwrap();
+        writeln!(out, r#"{{"QMP":{{"version":{{}},"capabilities":[]}}}}"#).unwrap();
+        for line in BufReader::new(theirs).lines().map_while(Result::ok) {
+            let request: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let command = request["execute"].as_str().unwrap().to_owned();
+            let mut machine = machine.lock().unwrap();
+            match command.as_str() {
+                "stop" => machine.guest_runs = false,
+                "cont" => machine.guest_runs = true,
+                _ => {}
+            }
+            machine.commands.push(command);
+            // The reader may be gone.
+            drop(writeln!(out, "{}", serde_json::json!({ "return": {}, "id": request["id"] })));
+        }
+    });
+    Qmp::greet(ours, Duration::from_secs(5)).unwrap()
+}
+
+#[derive(Default)]
+struct Told(Vec<Event>);
+
+impl Observer for Told {
+    fn tell(&mut self, event: Event) {
+        self.0.push(event);
+    }
+}
+
+struct Rig {
+    machine: Arc<Mutex<Machine>>,
+    ready: Vec<Ready>,
+    workload: Workload,
+    measure: MeasureSpec,
+    allowance: Option<u64>,
+    stop: AtomicBool,
+    slices: Vec<Slice>,
+    records: Vec<Record>,
+}
+
+fn ready(index: usize, place: &str, path: &str) -> Ready {
+    let target =
+        TargetSpec { path: path.into(), bytes: Some(1 << 30), writable: true, hold: Hold::default() };
+    Ready {
+        index,
+        stack: format!("stack{index}"),
+        place: place.into(),
+        targets: vec![target],
+        engine: None,
+        owed: Vec::new(),
+    }
+}
+
+impl Rig {
+    fn new(beside: f64) -> Rig {
+        let machine = Machine { noise: Noise::new(1), guest_runs: true, beside, commands: Vec::new() };
+        Rig {
+            machine: Arc::new(Mutex::new(machine)),
+            ready: vec![ready(0, HOST, "/80000"), ready(1, "vm0", "/guest/40000")],
+            workload: Workload { name: "w".into(), jobs: vec![Job::default()], engine: None, sweep: None },
+            measure: MeasureSpec::default(),
+            allowance: None,
+            stop: AtomicBool::new(false),
+            slices: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    fn measure(&mut self, progress: &mut Progress, until: Until) -> Ended {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create(folder.path(), "run").unwrap();
+        let mut places = Places::default();
+        for (name, control) in [(HOST, None), ("vm0", Some(qemu(self.machine.clone())))] {
+            let peer = Peer::in_process(name, Box::new(Simulated(self.machine.clone()))).unwrap();
+            places.simulated(name, peer, control);
+            places.get(name).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
+        }
+        let mut visit = Visit {
+            bench: Bench {
+                visit: 0,
+                set: 0,
+                ready: &self.ready,
+                workload: &self.workload,
+                allowance: &mut self.allowance,
+                places: &mut places,
+                store: &mut store,
+                spent_s: 0.0,
+            },
+            baseline: 0,
+            stacks: 2,
+            workload: &self.workload,
+            measure: &self.measure,
+            stream: 0,
+            observer: &mut Told::default(),
+            stop: &self.stop,
+        };
+        let ended = visit.measure(progress, until).unwrap();
+        crate::store::stream(&folder.path().join("run"), |record| match record {
+            Record::Slice(slice) => self.slices.push(slice),
+            other => self.records.push(other),
+        })
+        .unwrap();
+        ended
+    }
+
+    fn count(&self, purpose: Purpose) -> usize {
+        self.slices.iter().filter(|slice| slice.purpose == purpose).count()
+    }
+}
+
+fn precise() -> Until {
+    Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+}
+
+#[test]
+fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), Ended::Precision);
+    let order: Vec<Purpose> = rig.slices.iter().map(|slice| slice.purpose).collect();
+    let first = |purpose| order.iter().position(|one| *one == purpose).unwrap();
+    let phases = [Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
+    assert!(phases.is_sorted() && phases[0] == 0, "{phases:?}");
+    assert!((80..=200).contains(&rig.count(Purpose::Pilot)), "4 to 10 s of 50 ms");
+    assert!(rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside));
+    // The ratio is 0.5, of which a tenth of the logarithm is enough; but 10 s are measured at least.
+    assert!(progress.elapsed_s >= 10.0 && progress.elapsed_s < 20.0, "{}", progress.elapsed_s);
+    let machine = rig.machine.lock().unwrap();
+    assert!(machine.guest_runs, "it goes on");
+    let count = |word: &str| machine.commands.iter().filter(|command| *command == word).count();
+    assert_eq!((count("stop"), count("cont")), (rig.count(Purpose::Alone), rig.count(Purpose::Alone)));
+    let matched = progress.matched.as_ref().unwrap();
+    assert_eq!((matched.rate_iops.round(), matched.slowest.as_str()), (matched.rate_iops, "stack1"));
+    assert!((27_000.0..29_000.0).contains(&matched.rate_iops), "70 % of 40,000: {}", matched.rate_iops);
+    let names: Vec<&str> = rig
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Design(_) => Some("design"),
+            Record::Matched(_) => Some("matched"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["design", "matched"]);
+}
+
+#[test]
+fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round() {
+    let mut rig = Rig::new(0.9);
+    let ended = rig.measure(&mut Progress::default(), precise());
+    let Ended::Disturbed { share } = ended else { panic!("{ended:?}") };
+    assert!((share - 0.9).abs() < 0.01, "{share}");
+    assert_eq!(rig.count(Purpose::Plain), 0);
+    assert!(rig.machine.lock().unwrap().guest_runs);
+}
+
+#[test]
+fn a_later_visit_keeps_design_and_rate() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, precise());
+    let (pilots, rounds, design) = (rig.count(Purpose::Pilot), progress.rounds.len(), progress.design);
+    let ended = rig.measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 });
+    assert_eq!((ended, rig.count(Purpose::Pilot), progress.design), (Ended::Visit, pilots, design));
+    let plain = progress.rounds[rounds..].iter().filter(|round| round.kind == RoundKind::Plain).count();
+    assert_eq!(plain, 5);
+    assert_eq!(rig.records.iter().filter(|record| matches!(record, Record::Matched(_))).count(), 1);
+}
+
+#[test]
+fn a_length_that_was_asked_for_needs_no_pilot_and_latencies_can_be_left_out() {
+    let mut rig = Rig::new(1.0);
+    rig.measure = MeasureSpec { slice_ns: Some(20_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, Until::Time(2.0));
+    assert_eq!((rig.count(Purpose::Pilot), rig.count(Purpose::Matched)), (0, 0));
+    let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
+    assert!(plain.clone().count() >= 64 && plain.clone().all(|slice| slice.window_ns == 20_000_000));
+}
+
+#[test]
+fn writes_end_on_equal_bytes_and_stop_before_too_many() {
+    let mut rig = Rig::new(1.0);
+    rig.workload.jobs[0].rw = Rw::RandWrite;
+    rig.allowance = Some(400 << 20);
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), Ended::MaxWritten);
+    let bytes = |slice: &Slice| {
+        let written = slice.samples.iter().find(|sample| sample.metric == "write.bytes").unwrap();
+        match written.value {
+            crate::store::record::Value::Value(bytes) => bytes,
+            ref other => panic!("{other:?}"),
+        }
+    };
+    let plain: Vec<f64> =
+        rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain).map(bytes).collect();
+    assert!(plain.len() >= 4 && plain.iter().all(|one| *one == plain[0]), "{plain:?}");
+    assert!(rig.slices.iter().map(bytes).sum::<f64>() <= f64::from(400 << 20));
+    assert_eq!(rig.count(Purpose::Pilot), 0, "where bytes are scarce");
+}
+
+#[test]
+fn ctrl_c_ends_every_phase() {
+    let rig = &mut Rig::new(1.0);
+    rig.stop.store(true, Ordering::Relaxed);
+    assert_eq!(rig.measure(&mut Progress::default(), precise()), Ended::Interrupted);
+    assert!(rig.slices.is_empty());
+}
