@@ -1,6 +1,7 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 
+pub mod caches;
 pub mod engine;
 pub mod handler;
 pub mod observer;
