@@ -39,13 +39,16 @@ pub struct Planned {
     pub order: Vec<usize>,
 }
 
+/// A stack with the values `(baseline, stack)` of its rounds.
+pub type Compared = (usize, Vec<(f64, f64)>);
+
 /// Rounds so far, and the next.
 #[derive(Clone, Debug)]
 pub struct Trial {
     spec: TrialSpec,
     schedule: Schedule,
     number: u32,
-    comparisons: Vec<(usize, Vec<(f64, f64)>)>,
+    comparisons: Vec<Compared>,
     /// Which of `writes` each pair of a comparison is, in the order of the comparisons.
     places: Vec<Vec<usize>>,
     /// All rounds, of any kind; empty unless the regime is steady.
@@ -110,7 +113,7 @@ impl Trial {
     }
 
     /// Each stack but the baseline with its pairs so far.
-    pub fn comparisons(&self) -> &[(usize, Vec<(f64, f64)>)] {
+    pub fn comparisons(&self) -> &[Compared] {
         &self.comparisons
     }
 
@@ -118,10 +121,10 @@ impl Trial {
     ///
     /// # Errors
     /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
-    pub fn judged(&self) -> Result<Vec<(usize, Vec<(f64, f64)>)>, Refusal> {
+    pub fn judged(&self) -> Result<Vec<Compared>, Refusal> {
         let Some(spec) = &self.spec.steady else { return Ok(self.comparisons.clone()) };
         let judged = steady::judged(&self.writes, spec)?;
-        let kept = |((stack, pairs), places): (&(usize, Vec<(f64, f64)>), &Vec<usize>)| {
+        let kept = |((stack, pairs), places): (&Compared, &Vec<usize>)| {
             let ours = pairs.iter().zip(places).filter(|(_, at)| judged[**at]).map(|(pair, _)| *pair);
             (*stack, ours.collect())
         };
