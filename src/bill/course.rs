@@ -78,9 +78,11 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
 
 /// A ratio whose batches still depend on each other has an interval that means too little.
 fn usable(one: &Comparison, at_once: usize) -> Option<Sure> {
-    let dependent =
-        matches!(one.verdict, Verdict::Unresolved { reason: Refusal::DependentBatches { .. }, .. });
-    if dependent { None } else { Sure::of(&one.ratio, at_once) }
+    let weak = matches!(
+        one.verdict,
+        Verdict::Unresolved { reason: Refusal::DependentBatches { .. } | Refusal::SteadyNotShown { .. }, .. }
+    );
+    if weak { None } else { Sure::of(&one.ratio, at_once) }
 }
 
 fn change(points: &[(&Spot, Sure)]) -> Change {

@@ -1,6 +1,7 @@
 //! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
 //! it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
+use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
 use crate::stats::Verdict;
@@ -177,6 +178,9 @@ pub struct WorkloadFindings {
     pub sweep: Option<SweepPoint>,
     /// Why measuring ended; `None`: it did not end in order.
     pub ended: Option<String>,
+    /// Of writes: their regime, and what caches there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WritesReport>,
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.
@@ -244,6 +248,10 @@ pub struct Latency {
 pub struct Debt {
     /// Seconds waited in all.
     pub waited_s: f64,
+    /// Slices before which the gate was asked.
+    pub slices: u64,
+    /// Seconds that these slices themselves took, flushes and all.
+    pub busy_s: f64,
     /// Slices before which it gave up.
     pub gave_up: u64,
     /// Most dirty bytes left at the start of a slice.
@@ -255,7 +263,15 @@ pub struct Debt {
 impl Default for Debt {
     /// Of no slices: nothing was owed.
     fn default() -> Debt {
-        Debt { waited_s: 0.0, gave_up: 0, dirty_bytes: 0, in_flight: Some(0) }
+        Debt { waited_s: 0.0, slices: 0, busy_s: 0.0, gave_up: 0, dirty_bytes: 0, in_flight: Some(0) }
+    }
+}
+
+impl Debt {
+    /// Share of the stack's time that went by in waiting; `None` of no slices.
+    pub fn share(&self) -> Option<f64> {
+        let whole = self.waited_s + self.busy_s;
+        (self.slices > 0 && whole > 0.0).then(|| self.waited_s / whole)
     }
 }
 

@@ -118,6 +118,8 @@ impl Side {
     fn add_debt(&mut self, slice: &Slice) {
         if let Some(gate) = slice.gate {
             self.debt.waited_s += gate.waited_ns as f64 / 1e9;
+            self.debt.slices += 1;
+            self.debt.busy_s += busy_s(slice);
             self.debt.gave_up += u64::from(gate.gave_up);
             self.debt.dirty_bytes = self.debt.dirty_bytes.max(gate.dirty_bytes);
             self.debt.in_flight = worse_known(self.debt.in_flight, gate.in_flight);
@@ -128,6 +130,19 @@ impl Side {
         let before = self.rounds.len();
         self.rounds.retain(|_, round| round.slices == expected && !round.spoiled);
         self.dropped = (before - self.rounds.len()) as u64;
+        self.sum_load();
+    }
+
+    /// Leaves those rounds only, with their latencies.
+    pub fn keep(&mut self, run: &RunData, kept: impl Fn(&RoundId) -> bool) {
+        self.rounds.retain(|id, _| kept(id));
+        self.rounds.values_mut().for_each(|round| round.latency = Total::default());
+        self.torn = 0;
+        self.sum_load();
+        self.read_latencies(run);
+    }
+
+    fn sum_load(&mut self) {
         let lasted = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
         // Not `sum`: of nothing it gives -0.0, which is printed so.
         self.load_s = lasted.fold(0.0, |sum, seconds| sum + seconds);
@@ -167,6 +182,15 @@ impl Side {
         }
         batches
     }
+}
+
+/// Seconds from a slice's first I/O until all it wrote was durable.
+fn busy_s(slice: &Slice) -> f64 {
+    let flush = slice.samples.iter().find_map(|sample| match (sample.metric.as_str(), &sample.value) {
+        ("flush", Value::Value(ns)) => Some(*ns),
+        _ => None,
+    });
+    ((slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64 + flush.unwrap_or(0.0)) / 1e9
 }
 
 /// A sum that is there only if every part is.

@@ -11,6 +11,7 @@ mod lines;
 mod reading;
 mod rows;
 pub mod run;
+pub mod steady;
 mod subject;
 pub mod sweep;
 #[cfg(test)]
@@ -92,6 +93,7 @@ fn of_workload(reading: &Reading) -> WorkloadFindings {
         subject: reading.workload.subject(),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
+        writes: reading.writes.findings(),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons: others.flat_map(|at| comparisons(reading, at)).collect(),
@@ -118,8 +120,8 @@ fn comparison(reading: &Reading, at: usize, which: Quantity) -> Comparison {
         None => Found::of(a, b, &paired, Basis { quantity: which, ..reading.basis() }),
     };
     let (stack, against) = (scenario.stacks[at].name.clone(), scenario.stacks[base].name.clone());
-    let quantity = subject::quantity(reading.workload, which);
-    let verdict = found.verdict(scenario.measure.equivalence);
+    let quantity = subject::quantity(reading.workload, which, scenario.measure.regime);
+    let verdict = reading.writes.verdict(found.verdict(scenario.measure.equivalence));
     let emulated = reading.emulated_pair(base, at);
     let label = if emulated.is_some() { " (emulated: not representative)" } else { "" };
     Comparison {
@@ -221,9 +223,7 @@ fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Str
             comparisons.len()
         ));
     }
-    if readings.iter().any(|reading| reading.workload.writes()) {
-        lines.push("the steady state of writes: slices of seconds are a burst that caches may absorb".into());
-    }
+    lines.extend(steady::not_excluded(readings));
     lines
 }
 
@@ -280,7 +280,7 @@ fn counted(n: u64, one: &str, many: &str) -> String {
 /// What only shows when the slices are read.
 fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
-    let mut found = Vec::new();
+    let mut found = reading.writes.warnings(name);
     if reading.unknown > 0 {
         found.push(warning(
             "unknown_stack",

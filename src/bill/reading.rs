@@ -4,6 +4,7 @@ use super::compare::Basis;
 use super::findings::Figure;
 use super::gather::{self, Side};
 use super::run::RunData;
+use super::steady::Course;
 use super::subject::Quantity;
 use crate::scenario::Workload;
 use crate::store::record::{IO_ERRORS, Warning, ended_as_asked};
@@ -19,14 +20,17 @@ pub struct Reading<'a> {
     pub sides: Vec<Side>,
     /// Slices of stacks that the scenario does not know.
     pub unknown: u64,
+    /// The regime of writes, and what it leaves of the rounds.
+    pub writes: Course,
     emulated: Vec<Option<String>>,
 }
 
 impl<'a> Reading<'a> {
     /// Gathers the rounds of a workload.
     pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
-        let (sides, unknown) = gather::sides(run, workload);
-        Reading { run, workload, sides, unknown, emulated: emulated(run) }
+        let (mut sides, unknown) = gather::sides(run, workload);
+        let writes = Course::settle(run, workload, &mut sides);
+        Reading { run, workload, sides, unknown, writes, emulated: emulated(run) }
     }
 
     /// What is compared first: acknowledged time.

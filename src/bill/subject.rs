@@ -1,6 +1,6 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
-use crate::scenario::{Workload, block_size_word, rate_words};
+use crate::scenario::{Regime, Workload, block_size_word, rate_words};
 use iotax_load::{Job, Rw};
 
 /// From this block size on, people speak of throughput.
@@ -15,16 +15,15 @@ pub enum Quantity {
     Durable,
 }
 
-/// The quantity that is compared. A write names its figure and its regime: slices of seconds are a
-/// burst, they never outlast a drive's cache.
-pub fn quantity(workload: &Workload, which: Quantity) -> String {
+/// The quantity that is compared. A write names its figure and its regime.
+pub fn quantity(workload: &Workload, which: Quantity, regime: Regime) -> String {
     let figure = match (workload.writes(), which) {
-        (false, _) => "",
-        (true, Quantity::Acknowledged) => " (acknowledged, burst)",
-        (true, Quantity::Durable) => " (durable, burst)",
+        (false, _) => String::new(),
+        (true, Quantity::Acknowledged) => format!(" (acknowledged, {})", regime.word()),
+        (true, Quantity::Durable) => format!(" (durable, {})", regime.word()),
     };
     match workload.jobs.as_slice() {
-        [job] => one(job, figure),
+        [job] => one(job, &figure),
         _ => format!("IOPS{figure} of {}", workload.subject()),
     }
 }
@@ -75,7 +74,7 @@ mod tests {
         let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
         let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
         let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
-        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged);
+        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Regime::Burst);
         assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
         assert_eq!(
             said(vec![write.clone()]),
@@ -88,8 +87,8 @@ mod tests {
             said(vec![read, write.clone()]),
             "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
         );
-        let durable = quantity(&workload(vec![write]), Quantity::Durable);
-        assert_eq!(durable, "1M sequential-write throughput (durable, burst) at iodepth 1");
+        let durable = quantity(&workload(vec![write]), Quantity::Durable, Regime::Steady);
+        assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
     }
 
     #[test]

@@ -462,5 +462,6 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
             max_written: None,
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
+        write_caches: Vec::new(),
     }
 }

@@ -4,13 +4,15 @@
 use super::asked::Asked;
 use super::say;
 use crate::exit::{DONE, UNMET_NEED};
+use crate::host::caches::WriteCache;
 use crate::layer::guest::{self, Requested};
 use crate::measure::plan::Ground;
 use crate::measure::sets::layout;
 use crate::measure::survey;
 use crate::report::wrapped;
-use crate::scenario::{Scenario, Workload};
+use crate::scenario::{Regime, Scenario, Workload};
 use crate::step::{RunTag, Step};
+use crate::units::show_bytes;
 use anyhow::{Error, Result};
 use std::io::IsTerminal;
 
@@ -79,6 +81,7 @@ fn show(
     }
     text += &times(scenario, &layout);
     text += &sweeps(scenario);
+    text += &regime(scenario, &survey.write_caches);
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     Ok(text)
 }
@@ -93,6 +96,30 @@ fn steps(steps: &[Step], colour: bool) -> String {
         }
     };
     if steps.is_empty() { "  nothing to be made\n".to_owned() } else { steps.iter().map(line).collect() }
+}
+
+/// Of writes: the regime, and the caches that it has to do with.
+fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
+    let steady = scenario.measure.regime == Regime::Steady;
+    let rule = match (steady, caches.first()) {
+        _ if !scenario.writes() => return String::new(),
+        (false, _) => "a burst, caches take part".to_owned(),
+        (true, Some(largest)) => {
+            format!(
+                "steady, more than {} to each drive in each visit before any counts",
+                show_bytes(largest.bytes)
+            )
+        }
+        (true, None) => {
+            "steady, shown only by a lasting fall of pace; hint: name the largest cache with write_cache"
+                .to_owned()
+        }
+    };
+    let known: Vec<String> =
+        caches.iter().map(|cache| format!("  {}: {}\n", cache.name, show_bytes(cache.bytes))).collect();
+    let none =
+        if caches.is_empty() { "; no cache of writes is known on the path" } else { "; known caches:" };
+    format!("writes: {rule}{none}\n{}", known.concat())
 }
 
 /// The points of each sweep in the order of measuring, and how long they take at most.
@@ -142,7 +169,7 @@ fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
         (sets, _) => format!("{sets} sets in {} visits each, in random order", measure.visits),
     };
     let written = match scenario.max_written {
-        Some(bytes) => format!("no drive is written more than {}\n", crate::units::show_bytes(bytes)),
+        Some(bytes) => format!("no drive is written more than {}\n", show_bytes(bytes)),
         None => String::new(),
     };
     let in_all = long_time(most * workloads as f64);
@@ -171,6 +198,29 @@ mod tests {
         );
         let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
         assert_eq!(sweeps(&plain), "");
+    }
+
+    #[test]
+    fn a_plan_says_the_regime_of_writes_and_the_caches_that_are_known() {
+        let of = |rw: &str, steady: bool, caches: &[WriteCache]| {
+            let measure = if steady { vec![("regime".to_owned(), "steady".to_owned())] } else { Vec::new() };
+            let words = vec![("rw".to_owned(), rw.to_owned())];
+            let request = Request { words, measure, ..Request::default() };
+            regime(&from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap(), caches)
+        };
+        let cache = WriteCache { name: "write_cache, as given".into(), bytes: 32 << 30 };
+        assert_eq!(of("randread", false, &[]), "");
+        assert_eq!(
+            of("randwrite", false, std::slice::from_ref(&cache)),
+            "writes: a burst, caches take part; known caches:\n  write_cache, as given: 32 GiB\n"
+        );
+        assert_eq!(
+            of("randwrite", true, &[cache]),
+            "writes: steady, more than 32 GiB to each drive in each visit before any counts; known caches:\n  write_cache, as given: 32 GiB\n"
+        );
+        assert!(
+            of("randwrite", true, &[]).contains("hint: name the largest cache with write_cache; no cache")
+        );
     }
 
     #[test]

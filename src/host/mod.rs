@@ -1,6 +1,7 @@
 //! What this machine is (facts) and what it lacks (needs).
 
 pub mod block;
+pub mod caches;
 pub mod facts;
 pub mod gauges;
 pub mod kvm;

@@ -92,6 +92,11 @@ pub trait Layer: Sync {
         false
     }
 
+    /// Whether it acknowledges writes that are in this host's page cache only.
+    fn caches_writes(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Adds its steps and says what it shows.
     ///
     /// # Errors

@@ -104,6 +104,11 @@ impl Done {
         Part { stack, amount: (read.count() + write.count()) as f64, seconds: (sum(read) + sum(write)) / 1e9 }
     }
 
+    /// Seconds of the flush behind it; 0 where there was none.
+    pub fn flush_s(&self) -> f64 {
+        self.result.flush_ns.unwrap_or(0) as f64 / 1e9
+    }
+
     /// I/Os a second.
     pub fn rate(&self) -> f64 {
         let part = self.part(0, false);

@@ -3,6 +3,7 @@
 
 pub mod alone;
 pub mod bench;
+pub mod caches;
 pub mod engine;
 pub mod handler;
 pub mod matched;

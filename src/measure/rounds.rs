@@ -9,7 +9,8 @@ use super::observer::{Event, Live, LiveComparison, Observer};
 use crate::scenario::{MeasureSpec, Workload};
 use crate::stats::length;
 use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
-use crate::stats::rounds::{Round, RoundKind, Value};
+use crate::stats::rounds::{Part, Round, RoundKind, Value};
+use crate::stats::steady::SteadySpec;
 use crate::stats::stop::{self, Decision, StopReason, StopSpec};
 use crate::stats::trial::{Planned, Trial, TrialSpec};
 use crate::stats::{ratio, sequence};
@@ -100,6 +101,8 @@ pub struct Visit<'a> {
     pub workload: &'a Workload,
     /// How finely.
     pub measure: &'a MeasureSpec,
+    /// What must be shown before writes count as steady, where that is asked for.
+    pub steady: Option<SteadySpec>,
     /// A stream of random orders of its own for each workload and visit.
     pub stream: u64,
     /// Who is told.
@@ -307,24 +310,30 @@ impl Visit<'_> {
         }
     }
 
-    fn trial(&self, progress: &Progress, value: Value, earlier: &[Round], stream: u64) -> Trial {
+    fn trial(&self, progress: &Progress, phase: Phase) -> Trial {
+        let writes = self.workload.writes();
+        let (value, earlier, stream) = match phase {
+            Phase::Depth if writes => (Value::Time, &progress.rounds, self.stream),
+            Phase::Depth => (Value::Rate, &progress.rounds, self.stream),
+            // Latencies are times; and a stream of its own, since these orders must not repeat those before them.
+            Phase::Matched => (Value::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1),
+        };
         let spec = TrialSpec {
             stacks: self.bench.ready.iter().map(|ready| ready.index).collect(),
             baseline: self.baseline,
             value,
             pattern: progress.design.map_or(Pattern::Mirror, |design| design.pattern),
-            long_rounds: value != Value::Time || self.workload.writes(),
+            long_rounds: phase == Phase::Depth && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS,
             seed: self.measure.seed,
             stream,
+            steady: self.steady.clone().filter(|_| phase == Phase::Depth),
         };
-        let long_rounds = spec.long_rounds && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS;
-        Trial::new(TrialSpec { long_rounds, ..spec }, earlier)
+        Trial::new(spec, earlier)
     }
 
     fn rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let writes = self.workload.writes();
-        let value = if writes { Value::Time } else { Value::Rate };
-        let mut trial = self.trial(progress, value, &progress.rounds, self.stream);
+        let mut trial = self.trial(progress, Phase::Depth);
         let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
             let began_s = self.bench.spent_s;
@@ -334,15 +343,19 @@ impl Visit<'_> {
                 RoundKind::Long => (Purpose::Long, length::TIMES),
             };
             let bound = self.bound(progress, times);
-            let round =
-                self.round(progress, &planned, purpose, bound, &|done, stack| done.part(stack, writes))?;
-            let round = match round {
+            let mut flushes_s = vec![0.0; self.stacks];
+            let mut part = |done: &Done, stack: usize| {
+                flushes_s[stack] += done.flush_s();
+                done.part(stack, writes)
+            };
+            let round = match self.round(progress, &planned, purpose, bound, &mut part)? {
                 Ok(round) => round,
                 Err(ended) => return Ok(ended),
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
             here += usize::from(round.kind == RoundKind::Plain);
             trial.push(&round);
+            flushes_s.iter().enumerate().for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
             progress.rounds.push(round);
             self.tell(progress, &trial, until);
             let spent_s = progress.elapsed_s - before_s;
@@ -359,7 +372,7 @@ impl Visit<'_> {
         planned: &Planned,
         purpose: Purpose,
         bound: Bound,
-        part: &dyn Fn(&Done, usize) -> crate::stats::rounds::Part,
+        part: &mut dyn FnMut(&Done, usize) -> Part,
     ) -> Result<Result<Round, Ended>> {
         if self.bench.would_exceed(bound, planned.order.len() as u64) {
             return Ok(Err(Ended::MaxWritten));
@@ -412,17 +425,15 @@ impl Visit<'_> {
     }
 
     fn matched_rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
-        // A stream of its own: these orders must not repeat those before them.
-        let mut trial =
-            self.trial(progress, Value::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1);
+        let mut trial = self.trial(progress, Phase::Matched);
         let bound = self.bound(progress, 1);
         let (mut here, before_s) = (0, progress.matched_s);
         let until = matched::until(until, progress.elapsed_s);
         loop {
             let began_s = self.bench.spent_s;
             let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
-            let part = |done: &Done, stack: usize| done.latency_part(stack);
-            let round = match self.round(progress, &planned, Purpose::Matched, bound, &part)? {
+            let mut part = |done: &Done, stack: usize| done.latency_part(stack);
+            let round = match self.round(progress, &planned, Purpose::Matched, bound, &mut part)? {
                 Ok(round) => round,
                 Err(ended) => return Ok(ended),
             };

@@ -217,6 +217,7 @@ impl Rig {
             stacks: 2,
             workload: &self.workload,
             measure: &self.measure,
+            steady: None,
             stream: 0,
             observer: &mut Told::default(),
             stop: &self.stop,

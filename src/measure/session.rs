@@ -18,9 +18,10 @@ use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::layer::guest;
 use crate::layer::medium::Found;
-use crate::scenario::{Medium, Scenario, Stack};
+use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
+use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
 use crate::step::op::{Op, RemoteAgent};
@@ -285,7 +286,14 @@ impl Session<'_> {
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
+        let largest = self.survey.write_caches.first();
+        let steady =
+            (self.scenario.measure.regime == Regime::Steady && workload.writes()).then(|| SteadySpec {
+                known_cache: largest.map(|cache| cache.bytes as f64),
+                reaches: self.scenario.reaches(),
+            });
         let mut visit = Visit {
+            steady,
             bench: Bench {
                 visit: planned.number,
                 set: planned.set as u32,

@@ -1,10 +1,10 @@
 //! What is there before anything is planned: needs, the bottom of every stack, and the guard's
 //! word on it. It reads only. All that is missing is named at once.
 
-use super::engine;
 use super::places::Place;
 use super::sets::Layout;
 use super::wire::message::{Request, Response};
+use super::{caches, engine};
 use crate::exit::Failed;
 use crate::guard::admit::admit;
 use crate::guard::fill;
@@ -12,6 +12,8 @@ use crate::guard::inspect::{Inspection, Kind};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
 use crate::host::block::Identity;
+use crate::host::caches::WriteCache;
+use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{by_name, guest};
@@ -31,6 +33,8 @@ pub struct Survey {
     pub found: Vec<Vec<Found>>,
     /// What a reader must know.
     pub warnings: Vec<String>,
+    /// Caches of writes that are known on the path, the largest first.
+    pub write_caches: Vec<WriteCache>,
     /// Files that are made, looked at once though several stacks have them in turn.
     made: BTreeMap<PathBuf, Found>,
     /// Who the local devices and files at the bottom are.
@@ -84,7 +88,8 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
 /// Bad input when a target does not exist or may not be used as meant.
 pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     refuse_fio_in_guests(scenario)?;
-    let mut survey = Survey::default();
+    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+    let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
     for (index, stack) in scenario.stacks.iter().enumerate() {
         let look = |member| bottom(member, &layout.siblings_of(index), scenario, stack, &mut survey);
         let found = stack.medium.members().iter().map(look).collect::<Result<Vec<_>>>()?;

@@ -154,8 +154,9 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
     format!("{rounds} rounds, {:.1} s of load, ended: {ended}", workload.measured_s)
 }
 
-/// Debts of writes, a line a stack.
+/// Of writes: what of them the verdicts are about, then the debts, a line a stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
+    let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
     let line = |row: &Row| {
         let debt = row.debt.as_ref()?;
         let gave_up =
@@ -165,9 +166,12 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
             Some(ios) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
             None => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),
         };
-        Some(format!("{}: waited {:.2} s for earlier writes{gave_up}; {left}", row.stack, debt.waited_s))
+        let share =
+            debt.share().map_or_else(String::new, |share| format!(" ({:.1} % of its time)", 100.0 * share));
+        let (stack, waited_s) = (&row.stack, debt.waited_s);
+        Some(format!("{stack}: waited {waited_s:.2} s{share} for earlier writes{gave_up}; {left}"))
     };
-    workload.rows.iter().filter_map(line).collect()
+    regime.chain(workload.rows.iter().filter_map(line)).collect()
 }
 
 /// Facts of a place as `key: value`, nested ones joined with dots; absent ones are left out.

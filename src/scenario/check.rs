@@ -255,7 +255,7 @@ impl Parts {
         self.take_apart()?;
         let baseline = self.baseline_index()?;
         let workloads = self.workloads()?;
-        self.check_measure()?;
+        self.check_measure(workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
         Ok(Scenario {
@@ -348,15 +348,19 @@ impl Parts {
         Ok(workloads)
     }
 
-    fn check_measure(&mut self) -> Result<(), InputError> {
+    fn check_measure(&mut self, writes: bool) -> Result<(), InputError> {
         // Somebody who names a short budget means it; the default of min_time gives way.
         if !self.measure_origins.contains_key("min_time") {
             self.measure.min_time_ns = self.measure.min_time_ns.min(self.measure.budget_ns);
         }
-        measure::check(&self.measure).map_err(|(key, fault)| match self.measure_origins.get(key) {
-            Some(origin) => origin.error(key, fault),
-            None => self.error(fault).key(key),
-        })?;
+        let given = |key: &str| self.measure_origins.contains_key(key);
+        let checked = measure::check(&self.measure)
+            .and_then(|()| measure::check_writes(&self.measure, writes, given))
+            .map_err(|(key, fault)| match self.measure_origins.get(key) {
+                Some(origin) => origin.error(key, fault),
+                None => self.error(fault).key(key),
+            })?;
+        self.notes.extend(checked);
         if self.measure.visits < measure::VISITS_FOR_A_VERDICT {
             self.notes.push(format!(
                 "visits = {}: stacks that cannot be up together get no verdict from fewer than {}",

@@ -3,6 +3,7 @@
 use super::super::LayerSpec;
 use super::*;
 use crate::layer::catalog;
+use crate::scenario::Regime;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -125,6 +126,54 @@ fn a_baseline_by_name_or_text() {
     assert_eq!(with(&[FILE, guest], &request("vm")).unwrap().baseline, 1);
     assert_eq!(with(&[FILE, guest], &request(guest)).unwrap().baseline, 1);
     assert!(with(&[FILE, guest], &request("mv")).unwrap_err().to_string().contains("did you mean \"vm\"?"));
+}
+
+#[test]
+fn the_regime_is_one_of_writes() {
+    let asked = |rw: &str, measure: &[(&str, &str)]| {
+        let texts = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        with(&[FILE], &Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() })
+    };
+    let spec = asked("randwrite", &[("regime", "steady"), ("write_cache", "32GiB")]).unwrap().measure;
+    assert_eq!((spec.regime, spec.write_cache), (Regime::Steady, Some(32 << 30)));
+    let plain = asked("randwrite", &[]).unwrap();
+    assert_eq!((plain.measure.regime, plain.measure.write_cache), (Regime::Burst, None));
+    assert!(plain.notes.is_empty());
+    let idle = asked("randread", &[("regime", "burst"), ("write_cache", "1GiB")]).unwrap();
+    assert_eq!(idle.notes, ["regime, write_cache: without effect, since no workload writes"]);
+    assert!(asked("randread", &[]).unwrap().notes.is_empty());
+    let errors = [
+        asked("randread", &[("regime", "steady")]),
+        asked("randwrite", &[("regime", "staedy")]),
+        asked("randwrite", &[("write_cache", "32")]),
+    ];
+    let said: Vec<String> = errors.into_iter().map(|result| result.unwrap_err().to_string()).collect();
+    assert_eq!(
+        said[0],
+        "command line: key \"regime\": regime \"steady\" is one of writes, and no workload writes; hint: add a workload that does, such as rw = \"randwrite\""
+    );
+    assert!(said[1].contains("did you mean \"steady\"?"), "{}", said[1]);
+    assert!(said[2].contains("write_cache"), "{}", said[2]);
+}
+
+#[test]
+fn runs_from_before_the_regime_are_bursts() {
+    let mut old = serde_json::to_value(crate::scenario::MeasureSpec::default()).unwrap();
+    old.as_object_mut().unwrap().remove("regime");
+    assert_eq!(serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap().regime, Regime::Burst);
+}
+
+#[test]
+fn drives_get_what_is_written_through_any_stack_on_them() {
+    let reaches = |exprs: &[&str]| stacks(exprs).unwrap().reaches();
+    assert_eq!(reaches(&[FILE, "file:/srv/x.img,size=4GiB | loop"]), [[1.0, 1.0], [1.0, 1.0]]);
+    let (a, b, far) = ("file:/a/x,size=1GiB", "file:/a/y,size=1GiB", "file:/b/x,size=1GiB");
+    assert_eq!(reaches(&[a, b, far]), [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    assert_eq!(reaches(&["/dev/sda", "/dev/sdb"]), [[1.0, 0.0], [0.0, 1.0]]);
+    // Through both, each drive gets half; through one alone, the other gets nothing.
+    assert_eq!(reaches(&["/dev/sda", "each([/dev/sda,/dev/sdb])"]), [[1.0, 0.5], [0.0, 0.5]]);
 }
 
 #[test]

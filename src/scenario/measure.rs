@@ -1,8 +1,9 @@
 //! How long and how finely: the keys of `[measure]`, the same on the command line.
 //! It refuses figures that could never give a verdict.
 
-use super::MeasureSpec;
 use super::error::Fault;
+use super::stacks::size_of;
+use super::{MeasureSpec, Regime};
 use crate::units;
 
 /// One key of `[measure]`, and the option of the same name.
@@ -66,6 +67,18 @@ pub const KEYS: &[KeyDef] = &[
         help: "Seed of every random choice",
         set: |spec, word| seed(word).map(|seed| spec.seed = seed),
     },
+    KeyDef {
+        name: "regime",
+        value: "burst|steady",
+        help: "Which writes count: all, or those after the caches are full",
+        set: |spec, word| regime(word).map(|regime| spec.regime = regime),
+    },
+    KeyDef {
+        name: "write_cache",
+        value: "SIZE",
+        help: "Largest cache of writes known on the path, such as a drive's",
+        set: |spec, word| size_of(word).map(|bytes| spec.write_cache = Some(bytes)),
+    },
 ];
 
 /// Names of all keys.
@@ -101,6 +114,27 @@ pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
         return Err(("budget", Fault::hint(why, "raise budget or lower slice")));
     }
     Ok(())
+}
+
+/// What the keys about writes say where none are: `given` tells whether a key was written by the user.
+///
+/// # Errors
+/// A steady regime of no writes: no verdict could ever be on it.
+pub fn check_writes(
+    spec: &MeasureSpec,
+    writes: bool,
+    given: impl Fn(&str) -> bool,
+) -> Result<Option<String>, (&'static str, Fault)> {
+    if writes {
+        return Ok(None);
+    }
+    if spec.regime == Regime::Steady {
+        let why = "regime \"steady\" is one of writes, and no workload writes";
+        return Err(("regime", Fault::hint(why, "add a workload that does, such as rw = \"randwrite\"")));
+    }
+    let idle: Vec<&str> = ["regime", "write_cache"].into_iter().filter(|key| given(key)).collect();
+    let note = || format!("{}: without effect, since no workload writes", idle.join(", "));
+    Ok((!idle.is_empty()).then(note))
 }
 
 /// Fewer visits than this carry no verdict.
@@ -144,6 +178,12 @@ fn percent(word: &str) -> Result<f64, Fault> {
 
 fn seed(word: &str) -> Result<u64, Fault> {
     word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))
+}
+
+fn regime(word: &str) -> Result<Regime, Fault> {
+    let known = Regime::ALL.map(Regime::word);
+    let found = Regime::ALL.into_iter().find(|regime| regime.word() == word);
+    found.ok_or_else(|| Fault::unknown("regime", word, &known))
 }
 
 fn visits(word: &str) -> Result<u32, Fault> {

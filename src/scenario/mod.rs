@@ -55,6 +55,14 @@ impl Scenario {
     pub fn writes(&self) -> bool {
         self.workloads.iter().any(Workload::writes)
     }
+
+    /// For each stack, how much of a byte written through each of the stacks comes to each drive below it.
+    pub fn reaches(&self) -> Vec<Vec<f64>> {
+        let row = |below: &Stack| {
+            self.stacks.iter().map(|through| below.medium.receives(&through.medium)).collect()
+        };
+        self.stacks.iter().map(row).collect()
+    }
 }
 
 /// A stack from its medium up.
@@ -139,6 +147,25 @@ impl Medium {
     /// Whether both are at one path of one place, whatever their options.
     fn is_at(&self, other: &Medium) -> bool {
         self.path().is_some() && (self.host(), self.path()) == (other.host(), other.path())
+    }
+
+    /// Of a byte that is written through `other`, how much comes to each drive below this one: all where both are the
+    /// same file or device, or files of one folder; divided where one of them has several members. What lies elsewhere
+    /// counts as another drive, so that no drive is thought fuller than it is.
+    pub fn receives(&self, other: &Medium) -> f64 {
+        let (ours, theirs) = (self.members(), other.members());
+        let beside = |one: &Medium| theirs.iter().filter(|other| one.is_on_drive_of(other)).count();
+        // The member that gets least: all of them must come past their caches.
+        let least = ours.iter().map(beside).min().unwrap_or(0);
+        least as f64 / theirs.len().max(1) as f64
+    }
+
+    fn is_on_drive_of(&self, other: &Medium) -> bool {
+        let folder = |medium: &Medium| match medium {
+            Medium::File { path, .. } => path.parent().map(Path::to_owned),
+            _ => None,
+        };
+        self.is_at(other) || (folder(self).is_some() && folder(self) == folder(other))
     }
 
     fn path(&self) -> Option<&Path> {
@@ -263,6 +290,36 @@ pub struct MeasureSpec {
     pub matched_rate: f64,
     /// Seed of every random choice.
     pub seed: u64,
+    /// What verdicts on writes are about.
+    #[serde(default)]
+    pub regime: Regime,
+    /// The largest cache of writes that the user knows of on the path, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<u64>,
+}
+
+/// What a verdict on writes is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Regime {
+    /// Writes as they come, into whatever cache takes them.
+    #[default]
+    Burst,
+    /// Writes after the caches on the path are full.
+    Steady,
+}
+
+impl Regime {
+    /// All of them.
+    pub const ALL: [Regime; 2] = [Regime::Burst, Regime::Steady];
+
+    /// Its word in scenarios, verdicts and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Regime::Burst => "burst",
+            Regime::Steady => "steady",
+        }
+    }
 }
 
 impl Default for MeasureSpec {
@@ -276,6 +333,8 @@ impl Default for MeasureSpec {
             visits: 6,
             matched_rate: 0.7,
             seed: 1,
+            regime: Regime::Burst,
+            write_cache: None,
         }
     }
 }

@@ -40,6 +40,8 @@ min_time = "5s"
 budget = "1min"
 visits = 4
 seed = 42
+regime = "steady"
+write_cache = "24GiB"
 
 [device.disk]
 path = "/srv/my disk.img"

@@ -33,6 +33,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
         long_rounds: true,
         seed,
         stream: 0,
+        steady: None,
     };
     let mut trial = Trial::new(spec, &[]);
     let (began, limited_before) = (machine.at_s, machine.limited_s);

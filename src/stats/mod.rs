@@ -18,6 +18,7 @@ pub mod schedule;
 pub mod sequence;
 pub mod spectrum;
 pub mod spread;
+pub mod steady;
 pub mod stop;
 pub mod trial;
 pub mod unpaired;

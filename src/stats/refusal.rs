@@ -4,6 +4,7 @@ use super::carry::CarryOver;
 use super::length::{LengthCheck, TIMES};
 use super::level::{Regime, Split};
 use super::round::percent;
+use crate::units::show_bytes;
 use serde::Serialize;
 use std::fmt;
 
@@ -65,6 +66,13 @@ pub enum Refusal {
     AmongMany {
         /// Comparisons of the run.
         many: usize,
+    },
+    /// Nothing shows that writes came past the caches.
+    SteadyNotShown {
+        /// Bytes that the least written drive got in the visit that wrote most.
+        written: u64,
+        /// The largest cache of writes that is known on the path, in bytes.
+        known_cache: Option<u64>,
     },
     /// A batch holds fewer than ten samples beyond the percentile.
     ThinTail {
@@ -131,6 +139,17 @@ impl fmt::Display for Refusal {
             Refusal::AmongMany { many } => {
                 write!(out, "of {many} comparisons chance finds one as far from zero too often")
             }
+            Refusal::SteadyNotShown { written, known_cache } => {
+                let cache = match known_cache {
+                    Some(bytes) => format!("does not fill the largest known cache of {}", show_bytes(*bytes)),
+                    None => "no cache on the path is known".to_owned(),
+                };
+                write!(
+                    out,
+                    "the steady regime was not shown: {} written to a drive in one visit, {cache}, and no lasting fall of pace with as much written behind it",
+                    show_bytes(*written)
+                )
+            }
             Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }
@@ -162,6 +181,7 @@ impl Refusal {
             Refusal::CarryOver { .. } => "carry_over",
             Refusal::LengthMatters { .. } => "length_matters",
             Refusal::AmongMany { .. } => "among_many",
+            Refusal::SteadyNotShown { .. } => "steady_not_shown",
             Refusal::ThinTail { .. } => "thin_tail",
             Refusal::Drift => "drift",
             Refusal::NotMeasured { .. } => "not_measured",
@@ -184,6 +204,9 @@ impl Refusal {
             Refusal::CarryOver { .. } => Some("use longer slices (--slice), or visits"),
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
             Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
+            Refusal::SteadyNotShown { .. } => {
+                Some("raise --budget and --max-written, or name the cache with --write-cache")
+            }
             Refusal::ThinTail { .. } => Some("measure longer"),
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
             Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {

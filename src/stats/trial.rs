@@ -1,10 +1,12 @@
 //! A comparison while it is measured: which round comes next, and whether it is enough. Whoever measures asks here;
 //! the simulations of `selfcheck stats` ask the same.
 
+use super::Refusal;
 use super::length::is_long;
 use super::pilot::Pattern;
-use super::rounds::{Round, RoundKind, Value, pairs};
+use super::rounds::{Round, RoundKind, Value};
 use super::schedule::Schedule;
+use super::steady::{self, SteadySpec, Writes};
 use super::stop::{self, Decision, StopSpec};
 
 /// What is measured, and how.
@@ -24,6 +26,8 @@ pub struct TrialSpec {
     pub seed: u64,
     /// A stream of its own for each workload and visit.
     pub stream: u64,
+    /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every round counts.
+    pub steady: Option<SteadySpec>,
 }
 
 /// The round to come.
@@ -35,24 +39,38 @@ pub struct Planned {
     pub order: Vec<usize>,
 }
 
+/// A stack with the values `(baseline, stack)` of its rounds.
+pub type Compared = (usize, Vec<(f64, f64)>);
+
 /// Rounds so far, and the next.
 #[derive(Clone, Debug)]
 pub struct Trial {
     spec: TrialSpec,
     schedule: Schedule,
     number: u32,
-    comparisons: Vec<(usize, Vec<(f64, f64)>)>,
+    comparisons: Vec<Compared>,
+    /// Which of `writes` each pair of a comparison is, in the order of the comparisons.
+    places: Vec<Vec<usize>>,
+    /// All rounds, of any kind; empty unless the regime is steady.
+    writes: Vec<Writes>,
 }
 
 impl Trial {
     /// After the rounds that were measured before (by an earlier visit, or before a resume).
     pub fn new(spec: TrialSpec, earlier: &[Round]) -> Trial {
-        let others = spec.stacks.iter().filter(|stack| **stack != spec.baseline);
-        let pairs_of =
-            |stack: &usize| (*stack, pairs(earlier, RoundKind::Plain, spec.baseline, *stack, spec.value));
-        let comparisons = others.map(pairs_of).collect();
+        let others: Vec<usize> =
+            spec.stacks.iter().filter(|stack| **stack != spec.baseline).copied().collect();
         let schedule = Schedule::new(spec.seed, spec.stream);
-        Trial { spec, schedule, number: 0, comparisons }
+        let mut trial = Trial {
+            spec,
+            schedule,
+            number: 0,
+            places: vec![Vec::new(); others.len()],
+            comparisons: others.into_iter().map(|stack| (stack, Vec::new())).collect(),
+            writes: Vec::new(),
+        };
+        earlier.iter().for_each(|round| trial.push(round));
+        trial
     }
 
     /// Draws the next round.
@@ -69,23 +87,69 @@ impl Trial {
 
     /// Takes a measured round in.
     pub fn push(&mut self, round: &Round) {
+        if self.spec.steady.is_some() {
+            self.writes.push(Writes::of(round));
+        }
         if round.kind != RoundKind::Plain {
             return;
         }
-        for (stack, pairs) in &mut self.comparisons {
+        let place = self.writes.len().saturating_sub(1);
+        for ((stack, pairs), places) in self.comparisons.iter_mut().zip(&mut self.places) {
             let value = |stack| round.value(stack, self.spec.value);
-            pairs.extend(value(self.spec.baseline).zip(value(*stack)));
+            if let Some(pair) = value(self.spec.baseline).zip(value(*stack)) {
+                pairs.push(pair);
+                places.push(place);
+            }
+        }
+    }
+
+    /// Says how many seconds the flushes of a stack took in the round that was pushed last: a drive's change of pace
+    /// that caches hide shows in them.
+    pub fn flushed(&mut self, stack: usize, seconds: f64) {
+        let last = self.writes.last_mut().into_iter().flat_map(|writes| &mut writes.stacks);
+        for wrote in last.filter(|wrote| wrote.stack == stack) {
+            wrote.durable_s = Some(wrote.seconds + seconds);
         }
     }
 
     /// Each stack but the baseline with its pairs so far.
-    pub fn comparisons(&self) -> &[(usize, Vec<(f64, f64)>)] {
+    pub fn comparisons(&self) -> &[Compared] {
         &self.comparisons
     }
 
-    /// Whether it is enough after so many seconds.
+    /// The same, of those rounds that a verdict may rest on.
+    ///
+    /// # Errors
+    /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
+    pub fn judged(&self) -> Result<Vec<Compared>, Refusal> {
+        let Some(spec) = &self.spec.steady else { return Ok(self.comparisons.clone()) };
+        let judged = steady::judged(&self.writes, spec)?;
+        let kept = |((stack, pairs), places): (&Compared, &Vec<usize>)| {
+            let ours = pairs.iter().zip(places).filter(|(_, at)| judged[**at]).map(|(pair, _)| *pair);
+            (*stack, ours.collect())
+        };
+        Ok(self.comparisons.iter().zip(&self.places).map(kept).collect())
+    }
+
+    /// Whether it is enough after so many seconds. Where the regime is steady, rounds before it do not count, and
+    /// the visit that goes on must have reached it.
     pub fn decide(&self, elapsed_s: f64, spec: &StopSpec) -> Decision {
-        let pairs: Vec<&[(f64, f64)]> = self.comparisons.iter().map(|(_, pairs)| pairs.as_slice()).collect();
+        let judged = match self.is_steady() {
+            true => self.judged().unwrap_or_default(),
+            // No pairs: only the budget ends it.
+            false => Vec::new(),
+        };
+        let pairs: Vec<&[(f64, f64)]> = judged.iter().map(|(_, pairs)| pairs.as_slice()).collect();
         stop::decide(&pairs, elapsed_s, spec)
     }
+
+    /// Whether the visit that goes on has come past the caches, if it must.
+    fn is_steady(&self) -> bool {
+        let Some(spec) = &self.spec.steady else { return true };
+        steady::at_the_end(&self.writes, spec).is_some_and(|visit| visit.reached)
+    }
 }
+
+#[cfg(test)]
+#[path = "trial_tests.rs"]
+mod tests;

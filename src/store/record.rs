@@ -1,5 +1,6 @@
 //! What a run records (docs/result-format.md). Every line of the index is one of these.
 
+use crate::host::caches::WriteCache;
 use crate::host::facts::Facts;
 use crate::scenario::Scenario;
 use crate::stats::pilot::Pattern;
@@ -73,6 +74,9 @@ pub struct RunStart {
     pub scenario: Scenario,
     /// Boot id of the host.
     pub boot_id: String,
+    /// Caches of writes that were known on the path, the largest first; none where nothing writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write_caches: Vec<WriteCache>,
 }
 
 /// Facts of one place.

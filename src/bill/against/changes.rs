@@ -287,7 +287,11 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
         Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
     };
     let stacks = &matched.sides[1].run.start.scenario.stacks;
-    let quantity = subject::quantity(matched.sides[1].workload, which);
+    let quantity = subject::quantity(
+        matched.sides[1].workload,
+        which,
+        matched.sides[1].run.start.scenario.measure.regime,
+    );
     let emulated = label(matched, at, judged);
     let words = emulated.as_ref().map_or("", |(_, words)| words);
     RateChange {

@@ -220,6 +220,10 @@ impl Layer for VirtualMachine {
         }
     }
 
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        cache_of(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(
             below.place == HOST,

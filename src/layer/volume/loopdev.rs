@@ -22,6 +22,10 @@ impl Layer for Loop {
         if flag(spec, "direct-io") { Claim::SharedRead } else { Claim::Caches }
     }
 
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        !flag(spec, "direct-io")
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(
             below.place == HOST,

@@ -1,0 +1,282 @@
+//! The regime of writes in a run: which rounds a verdict may rest on, what the caches on the path were, where the pace
+//! fell. A verdict on steady writes rests on rounds behind the caches alone; one on a burst is told what it holds.
+
+use super::findings::WarningReport;
+use super::gather::{RoundId, Side};
+use super::reading::Reading;
+use super::run::RunData;
+use crate::host::caches::WriteCache;
+use crate::scenario::{Regime, Workload};
+use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
+use crate::stats::{Refusal, Verdict};
+use crate::units::show_bytes;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What is said about the writes of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WritesReport {
+    /// What the verdicts are about.
+    pub regime: Regime,
+    /// Caches that were known on the path, the largest first.
+    pub known_caches: Vec<WriteCache>,
+    /// Visit by visit.
+    pub visits: Vec<VisitReport>,
+    /// In words.
+    pub sentences: Vec<String>,
+}
+
+/// One visit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VisitReport {
+    /// Its number.
+    pub visit: u32,
+    /// Bytes that the least written drive got.
+    pub written: f64,
+    /// Whole rounds.
+    pub rounds: usize,
+    /// The first of them behind the caches, from 0; `None`: that was not reached.
+    pub steady_from: Option<usize>,
+    /// By what it was reached.
+    #[serde(flatten)]
+    pub why: Why,
+    /// Stacks whose pace fell and stayed down.
+    pub changes: Vec<ChangeReport>,
+}
+
+/// A fall of pace, in bytes a second; with the flush, where flushes show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeReport {
+    /// Name of the stack.
+    pub stack: String,
+    /// Bytes that its drive had got in the visit by then.
+    pub written: f64,
+    /// Mean pace before.
+    pub before: f64,
+    /// Mean pace behind it.
+    pub after: f64,
+}
+
+/// The writes of one workload while its findings are made; of reads there are none.
+#[derive(Debug, Default)]
+pub struct Course {
+    regime: Regime,
+    caches: Vec<WriteCache>,
+    names: Vec<String>,
+    visits: Vec<(u32, Steady, Range<usize>)>,
+    refused: Option<Refusal>,
+    /// Stacks whose judged rounds SNIA would not call level.
+    uneven: Vec<(String, Window)>,
+}
+
+impl Course {
+    /// Finds where the caches end, and leaves of the sides only what a verdict of the regime may rest on. Where nothing
+    /// shows the end, all is left and verdicts are refused.
+    pub fn settle(run: &RunData, workload: &Workload, sides: &mut [Side]) -> Course {
+        if !workload.writes() {
+            return Course::default();
+        }
+        let scenario = &run.start.scenario;
+        let (ids, rounds): (Vec<RoundId>, Vec<Writes>) = writes(sides).into_iter().unzip();
+        let spec = SteadySpec {
+            known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
+            reaches: scenario.reaches(),
+        };
+        let visits = steady::by_visit(&rounds, &spec);
+        let mut course = Course {
+            regime: scenario.measure.regime,
+            caches: run.start.write_caches.clone(),
+            names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+            visits: visits.into_iter().map(|(range, found)| (ids[range.start].0, found, range)).collect(),
+            ..Course::default()
+        };
+        if course.regime == Regime::Steady {
+            match steady::judged(&rounds, &spec) {
+                Ok(kept) => course.keep(run, sides, &ids, &kept),
+                Err(reason) => course.refused = Some(reason),
+            }
+        }
+        course
+    }
+
+    fn keep(&mut self, run: &RunData, sides: &mut [Side], ids: &[RoundId], kept: &[bool]) {
+        let kept: BTreeSet<RoundId> =
+            ids.iter().zip(kept).filter(|(_, kept)| **kept).map(|(id, _)| *id).collect();
+        for (side, name) in sides.iter_mut().zip(&self.names) {
+            side.keep(run, |id| kept.contains(id));
+            let wrote: Vec<f64> = side.rounds.values().map(|round| round.bytes / round.window_s).collect();
+            let window = Window::of(&wrote).filter(|window| !window.is_level());
+            self.uneven.extend(window.map(|window| (name.clone(), window)));
+        }
+    }
+
+    /// The verdict, or why the regime allows none.
+    pub fn verdict(&self, found: Verdict) -> Verdict {
+        match (&self.refused, found) {
+            // What was not measured at all has the better reason.
+            (_, Verdict::Unresolved { half_width, reason: reason @ Refusal::NotMeasured { .. } }) => {
+                Verdict::Unresolved { half_width, reason }
+            }
+            (Some(reason), _) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+            (None, found) => found,
+        }
+    }
+
+    /// For the report; `None` of reads.
+    pub fn findings(&self) -> Option<WritesReport> {
+        if self.visits.is_empty() {
+            return None;
+        }
+        let visits: Vec<VisitReport> = self.visits.iter().map(|visit| self.visit(visit)).collect();
+        let sentences = self.sentences(&visits);
+        Some(WritesReport { regime: self.regime, known_caches: self.caches.clone(), visits, sentences })
+    }
+
+    fn visit(&self, (visit, found, range): &(u32, Steady, Range<usize>)) -> VisitReport {
+        let change = |change: &Change| ChangeReport {
+            stack: self.names[change.stack].clone(),
+            written: change.written,
+            before: change.before,
+            after: change.after,
+        };
+        VisitReport {
+            visit: *visit,
+            written: found.written,
+            rounds: range.len(),
+            steady_from: found.reached.then_some(found.from_round),
+            why: found.why,
+            changes: found.changes.iter().map(change).collect(),
+        }
+    }
+
+    fn sentences(&self, visits: &[VisitReport]) -> Vec<String> {
+        let several = visits.len() > 1;
+        let of =
+            |visit: &VisitReport| if several { format!("visit {}: ", visit.visit) } else { String::new() };
+        let mut lines = vec![self.caches_sentence()];
+        for visit in visits {
+            let changes = visit.changes.iter().map(|change| format!("{}{}", of(visit), fall(change)));
+            lines.extend(changes);
+            if self.regime == Regime::Steady {
+                lines.push(format!("{}{}", of(visit), reached(visit)));
+            }
+        }
+        lines
+    }
+
+    fn caches_sentence(&self) -> String {
+        let said = |cache: &WriteCache| format!("{}, {}", cache.name, show_bytes(cache.bytes));
+        let regime = self.regime.word();
+        match self.caches.as_slice() {
+            [] => format!("writes, {regime}: no cache on the path is known"),
+            caches => {
+                let known: Vec<String> = caches.iter().map(said).collect();
+                format!("writes, {regime}: known caches on the path: {}", known.join("; "))
+            }
+        }
+    }
+
+    /// Of a workload called so.
+    pub fn warnings(&self, workload: &str) -> Vec<WarningReport> {
+        let warning = |kind: &str, subject: &str, text: String| WarningReport {
+            kind: kind.into(),
+            subject: subject.into(),
+            text: format!("{workload}: {text}"),
+        };
+        let mut found: Vec<WarningReport> = Vec::new();
+        for (name, window) in &self.uneven {
+            let (range, slope) = (100.0 * window.range, 100.0 * window.slope);
+            let text = format!(
+                "the judged rounds are not level by SNIA's measure: range {range:.0} % of the mean (20 %), slope {slope:.0} % (10 %)"
+            );
+            found.push(warning("not_level", name, text));
+        }
+        for (visit, steady, _) in self.visits.iter().filter(|_| self.refused.is_none()) {
+            if self.regime == Regime::Steady && !steady.reached {
+                let written = show_bytes(steady.written as u64);
+                let text = format!(
+                    "visit {visit} is left out: with {written} written it did not come past the caches"
+                );
+                found.push(warning("not_steady", workload, text));
+            }
+            // A burst that outlived a cache is the mean of two regimes.
+            let falls = steady.changes.iter().filter(|_| self.regime == Regime::Burst);
+            found.extend(falls.map(|change| {
+                let text = format!(
+                    "the pace fell after {} in visit {visit}, and rounds behind that count as a burst too; hint: a shorter budget, or regime = \"steady\"",
+                    show_bytes(change.written as u64)
+                );
+                warning("two_regimes", &self.names[change.stack], text)
+            }));
+        }
+        found
+    }
+}
+
+/// Whole rounds in order of time, with what each stack wrote.
+fn writes(sides: &[Side]) -> Vec<(RoundId, Writes)> {
+    let ids: BTreeSet<RoundId> = sides.iter().flat_map(|side| side.rounds.keys()).copied().collect();
+    let wrote = |id: &RoundId| {
+        let of = |(stack, side): (usize, &Side)| {
+            let round = side.rounds.get(id)?;
+            let durable_s = round.flush_s.map(|flush| round.window_s + flush);
+            Some(Wrote { stack, bytes: round.bytes, seconds: round.window_s, durable_s })
+        };
+        sides.iter().enumerate().filter_map(of).collect()
+    };
+    ids.into_iter().map(|id| (id, Writes { visit: id.0, stacks: wrote(&id) })).collect()
+}
+
+/// `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`
+fn fall(change: &ChangeReport) -> String {
+    let pace = |bytes: f64| format!("{}/s", show_bytes(bytes as u64));
+    let until = show_bytes(change.written as u64);
+    format!(
+        "{}: burst {} until {until}, then steady {}",
+        change.stack,
+        pace(change.before),
+        pace(change.after)
+    )
+}
+
+fn reached(visit: &VisitReport) -> String {
+    let written = show_bytes(visit.written as u64);
+    let by = match visit.why {
+        Why::NotReached => return format!("steady was not reached with {written} written to a drive"),
+        Why::PastCache { cache } => format!("the largest known cache, {}", show_bytes(cache as u64)),
+        Why::PastChange { written } => format!("the fall of pace after {}", show_bytes(written as u64)),
+    };
+    let from = visit.steady_from.unwrap_or(visit.rounds);
+    let judged = visit.rounds.saturating_sub(from);
+    format!("steady behind {by}: {judged} of {} rounds count, {written} written to a drive", visit.rounds)
+}
+
+/// What verdicts on writes leave open.
+pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
+    let writes = || readings.iter().map(|reading| &reading.writes).filter(|writes| !writes.visits.is_empty());
+    let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
+    let by_cache = |(_, steady, _): &(u32, Steady, Range<usize>)| {
+        matches!(steady.why, Why::PastCache { .. }) && steady.changes.is_empty()
+    };
+    let mut lines = Vec::new();
+    if of(Regime::Burst) {
+        lines.push(
+            "the steady state of writes: slices of seconds are a burst that caches may absorb".to_owned(),
+        );
+    }
+    if of(Regime::Steady) && writes().flat_map(|writes| &writes.visits).any(by_cache) {
+        lines.push(
+            "a cache of writes that is larger than the largest known one: no drive showed a change of pace of its own"
+                .to_owned(),
+        );
+    }
+    if of(Regime::Steady) {
+        lines.push("the burst: what writes cost while caches take them".to_owned());
+    }
+    lines
+}
+
+#[cfg(test)]
+#[path = "steady_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+//! Writes with a cache that is named, one that shows, and none.
+
+use super::*;
+use crate::bill::findings::{Figure, Findings};
+use crate::bill::{findings, twin};
+
+const MIB: u64 = 1 << 20;
+/// The twin's two stacks write one file: four slices of 4096 blocks of 4 KiB in a round.
+const ROUND: u64 = 64 * MIB;
+
+fn writes(regime: Regime, cache: Option<u64>) -> RunData {
+    let mut run = twin::writes();
+    run.start.scenario.measure.regime = regime;
+    let named = |bytes| WriteCache { name: "write_cache, as given".into(), bytes };
+    run.start.write_caches = cache.map(named).into_iter().collect();
+    run
+}
+
+/// From that round on all slices take three times as long, and the second stack's a half more than that.
+fn with_cliff(mut run: RunData, at: u32) -> RunData {
+    let second = run.start.scenario.stacks[1].name.clone();
+    for slice in run.slices.iter_mut().filter(|slice| slice.round >= at) {
+        let times = if slice.stack == second { 9 } else { 6 };
+        slice.window_ns = slice.window_ns * times / 2;
+    }
+    run
+}
+
+fn kinds(found: &Findings) -> Vec<&str> {
+    found.warnings.iter().map(|warning| warning.kind.as_str()).collect()
+}
+
+fn ratio(found: &Findings) -> (f64, u64) {
+    match &found.workloads[0].comparisons[0].ratio {
+        Figure::Known { value, n, .. } => (*value, *n),
+        other => panic!("no ratio: {other:?}"),
+    }
+}
+
+#[test]
+fn behind_a_named_cache_only_the_later_rounds_count() {
+    let found = findings(&writes(Regime::Steady, Some(16 * ROUND)));
+    let workload = &found.workloads[0];
+    // The cache is exceeded in round 16, counted from 0.
+    assert_eq!(workload.rows.iter().map(|row| row.rounds).collect::<Vec<_>>(), [31, 31]);
+    assert_eq!(ratio(&found).1, 31);
+    assert!(
+        workload.comparisons.iter().all(|one| one.quantity.contains("steady") && one.verdict.is_resolved())
+    );
+    let all = findings(&writes(Regime::Burst, None));
+    let (Figure::Known { n: some, .. }, Figure::Known { n: every, .. }) =
+        (&workload.rows[0].latency[0].p50, &all.workloads[0].rows[0].latency[0].p50)
+    else {
+        panic!("no latency");
+    };
+    assert_eq!(some * 48, every * 31, "latencies are of the same rounds");
+    assert!(workload.measured_s < 0.8 * all.workloads[0].measured_s);
+    let report = workload.writes.as_ref().unwrap();
+    assert_eq!(report.visits[0].steady_from, Some(17));
+    assert_eq!(
+        report.sentences,
+        [
+            "writes, steady: known caches on the path: write_cache, as given, 1 GiB",
+            "steady behind the largest known cache, 1 GiB: 31 of 48 rounds count, 3 GiB written to a drive"
+        ]
+    );
+    assert!(found.not_excluded.iter().any(|line| line.starts_with("a cache of writes that is larger")));
+    assert!(!found.not_excluded.iter().any(|line| line.starts_with("the steady state")));
+}
+
+#[test]
+fn what_is_not_shown_to_be_steady_has_figures_and_no_verdict() {
+    for cache in [None, Some(48 * ROUND)] {
+        let found = findings(&writes(Regime::Steady, cache));
+        for one in &found.workloads[0].comparisons {
+            let Verdict::Unresolved { reason: Refusal::SteadyNotShown { written, known_cache }, .. } =
+                one.verdict
+            else {
+                panic!("{}", one.sentence);
+            };
+            assert_eq!((written, known_cache), (48 * ROUND, cache));
+        }
+        assert_eq!(found.workloads[0].rows[0].rounds, 48);
+        assert_eq!(found.headline, None);
+        let sentences = &found.workloads[0].writes.as_ref().unwrap().sentences;
+        assert_eq!(sentences[1], "steady was not reached with 3 GiB written to a drive");
+    }
+}
+
+#[test]
+fn behind_a_cliff_the_layer_s_cost_there_is_found() {
+    let found = findings(&with_cliff(writes(Regime::Steady, None), 20));
+    let (value, n) = ratio(&found);
+    assert_eq!(n, 27, "the round at the cliff does not count");
+    // 40 to 48 in all rounds, and a half more time behind the cliff.
+    assert!((value - 40.0 / 48.0 / 1.5).abs() < 0.02, "{value}");
+    let report = found.workloads[0].writes.as_ref().unwrap();
+    assert_eq!(report.visits[0].changes.len(), 2);
+    let change = &report.visits[0].changes[0];
+    assert_eq!(change.written, 20.0 * ROUND as f64);
+    assert!(
+        report.sentences[1].starts_with("file: burst ")
+            && report.sentences[1].contains(" until 1.25 GiB, then steady ")
+    );
+    assert!(!found.not_excluded.iter().any(|line| line.starts_with("a cache of writes")));
+}
+
+#[test]
+fn a_burst_that_outlived_a_cache_says_so() {
+    let found = findings(&with_cliff(writes(Regime::Burst, None), 20));
+    assert_eq!(kinds(&found).iter().filter(|kind| **kind == "two_regimes").count(), 2);
+    assert_eq!(ratio(&found).1, 48);
+    let calm = findings(&writes(Regime::Burst, None));
+    assert!(!kinds(&calm).contains(&"two_regimes"));
+    assert_eq!(
+        calm.workloads[0].writes.as_ref().unwrap().sentences,
+        ["writes, burst: no cache on the path is known"]
+    );
+    assert!(calm.not_excluded.iter().any(|line| line.starts_with("the steady state of writes")));
+}
+
+#[test]
+fn a_slope_is_warned_of_and_judged() {
+    let mut run = writes(Regime::Steady, Some(16 * ROUND));
+    for slice in &mut run.slices {
+        slice.window_ns = (slice.window_ns as f64 * (1.0 + f64::from(slice.round) / 60.0)) as u64;
+    }
+    let found = findings(&run);
+    assert_eq!(kinds(&found).iter().filter(|kind| **kind == "not_level").count(), 2);
+    assert_eq!(ratio(&found).1, 31);
+}
+
+#[test]
+fn reads_have_no_regime() {
+    let mut run = twin::bill();
+    run.start.scenario.measure.regime = Regime::Steady;
+    let found = findings(&run);
+    assert_eq!(found.workloads[0].writes, None);
+    assert!(found.workloads[0].comparisons.iter().all(|one| !one.quantity.contains("steady")));
+    assert!(
+        !found.not_excluded.iter().any(|line| line.contains("burst") || line.contains("cache of writes"))
+    );
+}
+
+#[test]
+fn the_gate_s_waits_are_a_share_of_the_time() {
+    let mut run = twin::writes();
+    let row = |run: &RunData| findings(run).workloads[0].rows[0].debt.clone().unwrap();
+    let debt = row(&run);
+    assert_eq!(debt.slices, 96);
+    // As long as the slices took, flushes, discarded starts and drains with them.
+    let name = run.start.scenario.stacks[0].name.clone();
+    let each_s = debt.busy_s / 96.0;
+    for slice in run.slices.iter_mut().filter(|slice| slice.stack == name) {
+        slice.gate.as_mut().unwrap().waited_ns = (each_s * 1e9) as u64;
+    }
+    assert!((row(&run).share().unwrap() - 0.5).abs() < 1e-6);
+    let load_s: f64 = run
+        .slices
+        .iter()
+        .filter(|slice| slice.stack == name)
+        .map(|slice| (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64 * 1e-9)
+        .sum();
+    assert!(debt.busy_s > load_s, "the flushes are part of it");
+}

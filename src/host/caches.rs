@@ -1,0 +1,52 @@
+//! Caches that hold writes back on their way to a drive, as far as this machine tells how large they are. A drive's
+//! own it does not tell.
+
+use super::facts::memory_bytes;
+use super::probe::Probe;
+use crate::units::show_bytes;
+use serde::{Deserialize, Serialize};
+
+/// A cache of writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteCache {
+    /// What it is, and by what its size is known.
+    pub name: String,
+    /// The most that it takes, in bytes.
+    pub bytes: u64,
+}
+
+/// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`, or `vm.dirty_ratio`
+/// of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel
+/// does not tell.
+pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
+    let whose = "the page cache of this host";
+    if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
+        return Some(WriteCache { name: format!("{whose} (vm.dirty_bytes)"), bytes });
+    }
+    let ratio = probe.number("/proc/sys/vm/dirty_ratio")?;
+    let available = memory_bytes(probe, "MemAvailable")?;
+    let name = format!("{whose} (vm.dirty_ratio, {ratio} % of {} available)", show_bytes(available));
+    Some(WriteCache { name, bytes: (u128::from(available) * u128::from(ratio) / 100) as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    #[test]
+    fn the_page_cache_has_a_limit_in_bytes_or_of_the_memory() {
+        let machine = server();
+        assert_eq!(page_cache(&machine.probe), None, "a kernel that does not tell");
+        machine.put(&[
+            ("/proc/meminfo", "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n"),
+            ("/proc/sys/vm/dirty_bytes", "0\n"),
+            ("/proc/sys/vm/dirty_ratio", "20\n"),
+        ]);
+        let found = page_cache(&machine.probe).unwrap();
+        assert_eq!(found.bytes, 107_374_182);
+        assert!(found.name.contains("20 % of 512 MiB"), "{}", found.name);
+        machine.put(&[("/proc/sys/vm/dirty_bytes", "67108864\n")]);
+        assert_eq!(page_cache(&machine.probe).unwrap().bytes, 64 << 20);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which caches of writes are known on the paths of a scenario, before anything is measured: a verdict on steady
+//! writes needs more written than the largest of them holds.
+
+use crate::host::caches::{WriteCache, page_cache};
+use crate::host::probe::Probe;
+use crate::layer::by_name;
+use crate::scenario::{Scenario, Stack};
+use crate::units::parse_bytes;
+
+/// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
+/// unless the user says it.
+pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
+    if !scenario.writes() {
+        return Vec::new();
+    }
+    let named = scenario.measure.write_cache;
+    let named = named.map(|bytes| WriteCache { name: "write_cache, as given".into(), bytes });
+    let here = scenario.stacks.iter().any(|stack| on_this_host(scenario, stack));
+    let here = here.then(|| page_cache(probe)).flatten();
+    let guests = scenario.stacks.iter().filter_map(|stack| in_guest(scenario, stack)).max();
+    let guests = guests.map(|bytes| WriteCache { name: "the memory of a guest".into(), bytes });
+    let mut all: Vec<WriteCache> = [named, here, guests].into_iter().flatten().collect();
+    all.sort_by_key(|cache| std::cmp::Reverse(cache.bytes));
+    all
+}
+
+/// Whether writes of a stack are acknowledged from this host's page cache.
+fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
+    let load = buffered(scenario) && stack.medium.host().is_none() && guest_memory(stack).is_none();
+    load || stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.caches_writes(spec)))
+}
+
+/// Bytes that a guest's page cache has room for at most, where the load in it writes without O_DIRECT.
+fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
+    guest_memory(stack).filter(|_| buffered(scenario))
+}
+
+/// Memory of the guest in which the load runs, in bytes.
+fn guest_memory(stack: &Stack) -> Option<u64> {
+    let guest = stack.layers.iter().find(|spec| spec.name == "vm")?;
+    parse_bytes(guest.option("memory")?).ok()
+}
+
+fn buffered(scenario: &Scenario) -> bool {
+    let mut jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
+    jobs.any(|job| job.rw.writes() && !job.direct)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+    use crate::scenario::check::{Request, from_stacks};
+
+    const MEMORY: &str = "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n";
+    /// A fifth of it.
+    const LIMIT: u64 = 107_374_182;
+
+    /// Sizes of the known caches of `FILE | layers` under these words.
+    fn sizes(layers: &str, words: &[(&str, &str)], write_cache: Option<&str>) -> Vec<u64> {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
+        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let measure = write_cache.map(|size| ("write_cache".to_owned(), size.to_owned()));
+        let request = Request { words, measure: measure.into_iter().collect(), ..Request::default() };
+        let scenario = from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
+        known(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
+    }
+
+    #[test]
+    fn the_page_cache_counts_where_something_writes_into_it() {
+        let writes: &[(&str, &str)] = &[("rw", "randwrite")];
+        let buffered: &[(&str, &str)] = &[("rw", "randwrite"), ("direct", "0")];
+        for (layers, words, expected) in [
+            ("", writes, vec![]),
+            ("", buffered, vec![LIMIT]),
+            ("", &[("rw", "randread"), ("direct", "0")], vec![]),
+            (" | loop", writes, vec![]),
+            (" | loop(direct-io=false)", writes, vec![LIMIT]),
+            (" | vm(cache=none)", writes, vec![]),
+            (" | vm(cache=directsync)", writes, vec![]),
+            (" | vm(cache=writethrough)", writes, vec![]),
+            (" | vm(cache=writeback)", writes, vec![LIMIT]),
+            (" | vm(cache=unsafe)", writes, vec![LIMIT]),
+            // Buffered writes in a guest stay in its own memory.
+            (" | vm(memory=1GiB)", buffered, vec![1 << 30]),
+            (" | vm(cache=writeback,memory=64MiB)", buffered, vec![LIMIT, 64 << 20]),
+        ] {
+            assert_eq!(sizes(layers, words, None), expected, "{layers} {words:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_knows_counts_by_its_size() {
+        let words: &[(&str, &str)] = &[("rw", "randwrite"), ("direct", "0")];
+        assert_eq!(sizes("", words, Some("32GiB")), [32 << 30, LIMIT]);
+        assert_eq!(sizes("", words, Some("1MiB")), [LIMIT, 1 << 20]);
+        assert_eq!(sizes("", &[("rw", "randwrite")], Some("1MiB")), [1 << 20]);
+    }
+}
