@@ -46,7 +46,7 @@ impl Spread {
         let remembers = long_run.variance > (1.0 + 4.0 / (n as f64).sqrt()) * independent;
         let variance = if remembers { long_run.variance } else { independent };
         let shape = Shape::of(residuals, n as f64 * independent / variance);
-        let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(2, means.len()) - 1 } else { n - 1 };
+        let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1 } else { n - 1 };
         Ok(Spread {
             n,
             batch,
