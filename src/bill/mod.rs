@@ -121,7 +121,7 @@ fn comparison(reading: &Reading, at: usize, which: Quantity) -> Comparison {
     };
     let (stack, against) = (scenario.stacks[at].name.clone(), scenario.stacks[base].name.clone());
     let quantity = subject::quantity(reading.workload, which, scenario.measure.regime);
-    let verdict = reading.writes.verdict(found.verdict(scenario.measure.equivalence));
+    let verdict = reading.writes.verdict(found.verdict(scenario.measure.equivalence), which, [base, at]);
     let emulated = reading.emulated_pair(base, at);
     let label = if emulated.is_some() { " (emulated: not representative)" } else { "" };
     Comparison {

@@ -5,6 +5,7 @@ use super::findings::WarningReport;
 use super::gather::{RoundId, Side};
 use super::reading::Reading;
 use super::run::RunData;
+use super::subject::Quantity;
 use crate::host::caches::WriteCache;
 use crate::scenario::{Regime, Workload};
 use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
@@ -111,9 +112,20 @@ impl Course {
         }
     }
 
-    /// The verdict, or why the regime allows none.
-    pub fn verdict(&self, found: Verdict) -> Verdict {
-        match (&self.refused, found) {
+    /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush, which empties a cache
+    /// above it: what is acknowledged from there never comes past it, however much is written.
+    pub fn verdict(&self, found: Verdict, which: Quantity, stacks: [usize; 2]) -> Verdict {
+        let taken = stacks.into_iter().find_map(|stack| self.cache_above_the_flush(stack));
+        let acknowledged = which == Quantity::Acknowledged && self.regime == Regime::Steady;
+        let refused = self.refused.clone().or_else(|| {
+            let (stack, cache) = taken.filter(|_| acknowledged)?;
+            let reason = format!(
+                "{stack} acknowledges from {}, which the flush behind each slice empties, so that it is never full; hint: read the durable figure",
+                cache.name
+            );
+            Some(Refusal::NotMeasured { reason })
+        });
+        match (&refused, found) {
             // What was not measured at all has the better reason.
             (_, Verdict::Unresolved { half_width, reason: reason @ Refusal::NotMeasured { .. } }) => {
                 Verdict::Unresolved { half_width, reason }
@@ -121,6 +133,12 @@ impl Course {
             (Some(reason), _) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
             (None, found) => found,
         }
+    }
+
+    fn cache_above_the_flush(&self, stack: usize) -> Option<(&str, &WriteCache)> {
+        let name = self.names.get(stack)?;
+        let cache = self.caches.iter().find(|cache| cache.stacks.contains(name))?;
+        Some((name, cache))
     }
 
     /// For the report; `None` of reads.

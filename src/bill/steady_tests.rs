@@ -11,7 +11,7 @@ const ROUND: u64 = 64 * MIB;
 fn writes(regime: Regime, cache: Option<u64>) -> RunData {
     let mut run = twin::writes();
     run.start.scenario.measure.regime = regime;
-    let named = |bytes| WriteCache { name: "write_cache, as given".into(), bytes };
+    let named = |bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() };
     run.start.write_caches = cache.map(named).into_iter().collect();
     run
 }
@@ -85,6 +85,27 @@ fn what_is_not_shown_to_be_steady_has_figures_and_no_verdict() {
         let sentences = &found.workloads[0].writes.as_ref().unwrap().sentences;
         assert_eq!(sentences[1], "steady was not reached with 3 GiB written to a drive");
     }
+}
+
+#[test]
+fn what_a_flush_empties_is_never_full() {
+    let above = |regime| {
+        let mut run = writes(regime, Some(16 * ROUND));
+        run.start.write_caches[0].stacks = vec![run.start.scenario.stacks[1].name.clone()];
+        findings(&run)
+    };
+    let steady = above(Regime::Steady);
+    let [acknowledged, durable] = steady.workloads[0].comparisons.as_slice() else { panic!("two figures") };
+    assert!(
+        acknowledged.sentence.contains("fs(ext4) acknowledges from write_cache, as given"),
+        "{acknowledged:?}"
+    );
+    assert!(!acknowledged.verdict.is_resolved() && durable.verdict.is_resolved());
+    let burst = above(Regime::Burst);
+    assert!(
+        burst.workloads[0].comparisons.iter().all(|one| one.verdict.is_resolved()),
+        "a burst may be cached"
+    );
 }
 
 #[test]

@@ -208,7 +208,7 @@ mod tests {
             let request = Request { words, measure, ..Request::default() };
             regime(&from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap(), caches)
         };
-        let cache = WriteCache { name: "write_cache, as given".into(), bytes: 32 << 30 };
+        let cache = WriteCache { name: "write_cache, as given".into(), bytes: 32 << 30, stacks: Vec::new() };
         assert_eq!(of("randread", false, &[]), "");
         assert_eq!(
             of("randwrite", false, std::slice::from_ref(&cache)),

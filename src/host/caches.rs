@@ -13,6 +13,9 @@ pub struct WriteCache {
     pub name: String,
     /// The most that it takes, in bytes.
     pub bytes: u64,
+    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<String>,
 }
 
 /// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`, or `vm.dirty_ratio`
@@ -21,12 +24,13 @@ pub struct WriteCache {
 pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     let whose = "the page cache of this host";
     if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
-        return Some(WriteCache { name: format!("{whose} (vm.dirty_bytes)"), bytes });
+        return Some(WriteCache { name: format!("{whose} (vm.dirty_bytes)"), bytes, stacks: Vec::new() });
     }
     let ratio = probe.number("/proc/sys/vm/dirty_ratio")?;
     let available = memory_bytes(probe, "MemAvailable")?;
     let name = format!("{whose} (vm.dirty_ratio, {ratio} % of {} available)", show_bytes(available));
-    Some(WriteCache { name, bytes: (u128::from(available) * u128::from(ratio) / 100) as u64 })
+    let bytes = (u128::from(available) * u128::from(ratio) / 100) as u64;
+    Some(WriteCache { name, bytes, stacks: Vec::new() })
 }
 
 #[cfg(test)]

@@ -14,11 +14,22 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
         return Vec::new();
     }
     let named = scenario.measure.write_cache;
-    let named = named.map(|bytes| WriteCache { name: "write_cache, as given".into(), bytes });
-    let here = scenario.stacks.iter().any(|stack| on_this_host(scenario, stack));
-    let here = here.then(|| page_cache(probe)).flatten();
-    let guests = scenario.stacks.iter().filter_map(|stack| in_guest(scenario, stack)).max();
-    let guests = guests.map(|bytes| WriteCache { name: "the memory of a guest".into(), bytes });
+    let named =
+        named.map(|bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() });
+    let mut stacks = Vec::new();
+    let (mut inside, mut memory) = (Vec::new(), 0);
+    for stack in &scenario.stacks {
+        if on_this_host(scenario, stack) {
+            stacks.push(stack.name.clone());
+        }
+        if let Some(bytes) = in_guest(scenario, stack) {
+            inside.push(stack.name.clone());
+            memory = memory.max(bytes);
+        }
+    }
+    let here = page_cache(probe).filter(|_| !stacks.is_empty()).map(|cache| WriteCache { stacks, ..cache });
+    let guests = WriteCache { name: "the memory of a guest".into(), bytes: memory, stacks: inside };
+    let guests = Some(guests).filter(|cache| !cache.stacks.is_empty());
     let mut all: Vec<WriteCache> = [named, here, guests].into_iter().flatten().collect();
     all.sort_by_key(|cache| std::cmp::Reverse(cache.bytes));
     all
@@ -88,6 +99,20 @@ mod tests {
         ] {
             assert_eq!(sizes(layers, words, None), expected, "{layers} {words:?}");
         }
+    }
+
+    #[test]
+    fn a_cache_above_the_flush_names_the_stacks_that_write_into_it() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
+        let words = vec![("rw".to_owned(), "write".to_owned())];
+        let measure = vec![("write_cache".to_owned(), "1GiB".to_owned())];
+        let request = Request { words, measure, ..Request::default() };
+        let file = "file:/srv/x.img,size=1GiB";
+        let stacks = [file.to_owned(), format!("{file} | loop(direct-io=false)")];
+        let found = known(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
+        let names: Vec<&[String]> = found.iter().map(|cache| cache.stacks.as_slice()).collect();
+        assert_eq!(names, [&[][..], &["loop".to_owned()][..]]);
     }
 
     #[test]
