@@ -455,17 +455,18 @@ impl Visit<'_> {
     fn tell(&mut self, progress: &Progress, trial: &Trial, until: Until) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
-        for (stack, rounds) in trial.comparisons() {
-            let found = ratio::estimate(rounds).ok();
+        // While steady writes are not reached there is nothing to show but the time.
+        for (stack, rounds) in trial.judged().unwrap_or_default() {
+            let found = ratio::estimate(&rounds).ok();
             if let (Some(found), Until::Precise(spec)) = (&found, until) {
                 let per_round = progress.elapsed_s / rounds.len() as f64;
                 let more = stop::rounds_needed(found, &spec).saturating_sub(rounds.len()) as f64 * per_round;
                 left_s = Some(left_s.unwrap_or(0.0).max(more).max(spec.min_time_s - progress.elapsed_s));
             }
-            let ratio = ratio::ratio_of_totals(rounds).unwrap_or(1.0);
+            let ratio = ratio::ratio_of_totals(&rounds).unwrap_or(1.0);
             let ratio = if self.workload.writes() { 1.0 / ratio } else { ratio };
             comparisons.push(LiveComparison {
-                stack: self.bench.ready[self.worker_of(*stack)].stack.clone(),
+                stack: self.bench.ready[self.worker_of(stack)].stack.clone(),
                 cost: 1.0 - ratio,
                 half_width: found.as_ref().and_then(sequence::half_width),
             });
