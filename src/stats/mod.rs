@@ -1,7 +1,9 @@
 //! Statistics of a comparison: values in, values out, no clock and no device. METHOD.md gives the
 //! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a number.
 
+pub mod alone;
 pub mod carry;
+pub mod charge;
 pub mod family;
 pub mod gate;
 pub mod judge;
@@ -27,6 +29,7 @@ mod refusal;
 #[cfg(test)]
 pub(crate) mod traps;
 
+pub use charge::Charge;
 pub use gate::Gate;
 pub use ratio::Ratio;
 pub use refusal::Refusal;

@@ -71,6 +71,13 @@ pub enum Refusal {
         /// Samples beyond it in the poorest batch.
         have: u64,
     },
+    /// One side did not achieve the offered rate: its latency grows as long as a slice lasts.
+    NotKeptUp {
+        /// Which: the baseline or the stack.
+        of_baseline: bool,
+        /// Achieved share of the offered rate.
+        share: f64,
+    },
     /// Two runs differ by more than their own noise, but not by more than the machine may have drifted.
     Drift,
     /// There is nothing to judge, in words.
@@ -131,6 +138,10 @@ impl fmt::Display for Refusal {
             Refusal::AmongMany { many } => {
                 write!(out, "of {many} comparisons chance finds one as far from zero too often")
             }
+            Refusal::NotKeptUp { of_baseline, share } => {
+                let who = if *of_baseline { "the baseline" } else { "the stack" };
+                write!(out, "{who} did not keep up: it achieved {:.1} % of the offered rate", 100.0 * share)
+            }
             Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }
@@ -163,6 +174,7 @@ impl Refusal {
             Refusal::LengthMatters { .. } => "length_matters",
             Refusal::AmongMany { .. } => "among_many",
             Refusal::ThinTail { .. } => "thin_tail",
+            Refusal::NotKeptUp { .. } => "not_kept_up",
             Refusal::Drift => "drift",
             Refusal::NotMeasured { .. } => "not_measured",
         }
@@ -185,6 +197,7 @@ impl Refusal {
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
             Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
             Refusal::ThinTail { .. } => Some("measure longer"),
+            Refusal::NotKeptUp { .. } => Some("offer a lower rate (rate_iops)"),
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
             Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {
                 None
