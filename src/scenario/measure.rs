@@ -55,6 +55,12 @@ pub const KEYS: &[KeyDef] = &[
         set: |spec, word| visits(word).map(|visits| spec.visits = visits),
     },
     KeyDef {
+        name: "attaches",
+        value: "N",
+        help: "Set-ups over which stacks are compared; from 3 on the interval is over set-ups",
+        set: |spec, word| attaches(word).map(|attaches| spec.attaches = attaches),
+    },
+    KeyDef {
         name: "seed",
         value: "N",
         help: "Seed of every random choice",
@@ -127,6 +133,13 @@ fn percent(word: &str) -> Result<f64, Fault> {
 
 fn seed(word: &str) -> Result<u64, Fault> {
     word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))
+}
+
+fn attaches(word: &str) -> Result<u32, Fault> {
+    match word.parse() {
+        Ok(attaches @ 1..=100) => Ok(attaches),
+        _ => Err(Fault::new(format!("\"{word}\" is not a whole number from 1 to 100"))),
+    }
 }
 
 fn visits(word: &str) -> Result<u32, Fault> {

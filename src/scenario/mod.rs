@@ -15,6 +15,7 @@ pub mod toml;
 pub mod values;
 pub mod words;
 
+pub use check::BILL_DEPTHS;
 pub use error::InputError;
 pub use sweep::{Coordinate, SweepPoint};
 
@@ -193,6 +194,12 @@ impl Workload {
     pub fn subject(&self) -> String {
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
     }
+
+    /// `4k random reads`: what is issued, but not how much at once.
+    pub fn kind_subject(&self) -> String {
+        let kind = |job| job_subject(job, &["iodepth", "numjobs", "rate_iops"]);
+        self.jobs.iter().map(kind).collect::<Vec<_>>().join(" with ")
+    }
 }
 
 /// `swept` are the words that have no one value.
@@ -257,8 +264,16 @@ pub struct MeasureSpec {
     pub budget_ns: u64,
     /// Visits where stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
+    /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of the interval.
+    #[serde(default = "one")]
+    pub attaches: u32,
     /// Seed of every random choice.
     pub seed: u64,
+}
+
+/// What a run recorded before there were attaches had.
+fn one() -> u32 {
+    1
 }
 
 impl Default for MeasureSpec {
@@ -270,6 +285,7 @@ impl Default for MeasureSpec {
             min_time_ns: 10_000_000_000,
             budget_ns: 300_000_000_000,
             visits: 6,
+            attaches: 1,
             seed: 1,
         }
     }
