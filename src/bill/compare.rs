@@ -234,7 +234,7 @@ pub fn added(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Op
     let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of);
     let rounds: Option<Vec<(Total, Total)>> =
         ids.iter().map(|id| Some((side(a, id)?, side(b, id)?))).collect();
-    match rounds.map(|rounds| ratio::difference(&rounds)) {
+    match rounds.map(|rounds| ratio::difference(&[rounds])) {
         Some(Ok(found)) => of_difference(&found),
         Some(Err(reason)) => Figure::missing(reason),
         None => Figure::missing("not recorded"),

@@ -164,6 +164,9 @@ fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
     let (least, most) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     let workloads = scenario.workloads.len();
     let how = match (layout.sets.len(), layout.siblings()) {
+        _ if measure.attaches > 1 && layout.sets.len() == 1 => {
+            format!("rounds of all stacks, set up {} times", measure.attaches)
+        }
         (1, 1) => "rounds of all stacks, until the answer is sure".to_owned(),
         (1, siblings) => format!("rounds of all stacks on {siblings} equal files, swapped at half time"),
         (sets, _) => format!("{sets} sets in {} visits each, in random order", measure.visits),

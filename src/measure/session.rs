@@ -205,12 +205,17 @@ impl Session<'_> {
         Ok(Outcome::Interrupted)
     }
 
-    /// One visit for stacks that can be up together; as many as there are equal siblings where these are
-    /// swapped (two: at half time); several in random order where sets take turns.
+    /// Visits of the one set: on each of the equal siblings, and as many attaches as were asked for of each.
+    fn ways(&self, layout: &Layout) -> usize {
+        layout.visits_of_a_set(&self.scenario.measure) as usize
+    }
+
+    /// One visit for stacks that can be up together; as many as there are equal siblings where these are swapped (two: at
+    /// half time), and that for every attach; several in random order where sets take turns.
     fn planned_visits(&self, layout: &Layout) -> Vec<Planned> {
         if layout.sets.len() == 1 {
             // A Latin square: every stack once on every one of the equal files.
-            let last = self.past.first_visit + layout.siblings() as u32 - 1;
+            let last = self.past.first_visit + self.ways(layout) as u32 - 1;
             return (self.past.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
         }
         let mut made = vec![0; layout.sets.len()];
@@ -280,7 +285,7 @@ impl Session<'_> {
         let budget_s = match until {
             Until::Precise(spec) => spec.budget_s,
             Until::Time(seconds) => seconds,
-            Until::AsBefore { .. } => self.seconds().budget_s / layout.siblings() as f64,
+            Until::AsBefore { .. } => self.seconds().budget_s / self.ways(layout) as f64,
         };
         self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
@@ -342,8 +347,8 @@ impl Session<'_> {
             self.past.ended.insert((planned.number, set, workload.to_owned()));
             return Ok(ended);
         }
-        let swapping_goes_on = planned.number + 1 < layout.siblings() as u32;
-        if !swapping_goes_on {
+        let goes_on = planned.number + 1 < self.ways(layout) as u32;
+        if !goes_on {
             let reason = match ended {
                 Ended::Precision => "precision",
                 Ended::RateLimited => "rate_limited",
@@ -360,7 +365,7 @@ impl Session<'_> {
     fn until(&self, layout: &Layout, planned: Planned, workload: &str) -> Until {
         let spec = self.seconds();
         let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
-        match (layout.sets.len(), layout.siblings()) {
+        match (layout.sets.len(), self.ways(layout)) {
             (1, 1) if self.scenario.stacks.len() == 1 => Until::Time(spec.min_time_s),
             (1, 1) => Until::Precise(spec),
             // An equal part of the time for each way round; the later ones as long as the first.

@@ -4,7 +4,7 @@
 //! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
 
 use crate::layer::{Claim, by_name, catalog};
-use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
+use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack};
 
 /// Stacks that are up at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,17 +56,19 @@ impl Layout {
         Layout { sets, sibling: self.sibling.clone() }
     }
 
-    /// How often each set is brought up: once on every one of the equal files, or as many `visits` as were asked for
-    /// where sets take turns.
-    pub fn visits_of_a_set(&self, visits: u32) -> u32 {
-        if self.sets.len() == 1 { self.siblings() as u32 } else { visits }
+    /// How often each set is brought up: once on every one of the equal files, for every attach; or as many `visits` as
+    /// were asked for where sets take turns.
+    pub fn visits_of_a_set(&self, measure: &MeasureSpec) -> u32 {
+        if self.sets.len() == 1 { self.siblings() as u32 * measure.attaches.max(1) } else { measure.visits }
     }
 }
 
 /// Why a run that was cut short cannot go on, if so.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
-    (layout(scenario).siblings() > 1)
-        .then_some("its stacks swap equal files, and a run that was cut short cannot make up for it")
+    if layout(scenario).siblings() > 1 {
+        return Some("its stacks swap equal files, and a run that was cut short cannot make up for it");
+    }
+    (scenario.measure.attaches > 1).then_some("its attaches must be of equal length")
 }
 
 /// Sorts the stacks of a scenario.
@@ -174,7 +176,7 @@ fn strongest(layers: &[&LayerSpec]) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{MeasureSpec, Workload};
+    use crate::scenario::Workload;
     use iotax_load::{Job, Rw};
 
     fn file(name: &str) -> Medium {

@@ -11,8 +11,12 @@ use super::{
     Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, sweep,
     toml,
 };
+use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Depths at which a bill is measured where nobody names a load.
+pub const BILL_DEPTHS: [u32; 2] = [1, 32];
 
 /// What the options of the command line say beside stacks or a scenario file.
 #[derive(Clone, Debug, Default)]
@@ -334,7 +338,7 @@ impl Parts {
 
     fn workloads(&mut self) -> Result<Vec<Workload>, InputError> {
         if self.drafts.is_empty() {
-            self.drafts = sweep::drafts(&JobWords::default(), None, self.engine)?;
+            self.drafts = self.default_drafts()?;
         }
         let targets = targets(&self.stacks);
         let mut taken = BTreeSet::new();
@@ -346,6 +350,27 @@ impl Parts {
             workloads.push(workload);
         }
         Ok(workloads)
+    }
+
+    /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a time as well.
+    fn default_drafts(&mut self) -> Result<Vec<Draft>, InputError> {
+        let one = sweep::drafts(&JobWords::default(), None, self.engine)?;
+        if !self.bill {
+            return Ok(one);
+        }
+        if self.engine == Some(Engine::Native(EngineName::Sync)) {
+            self.notes.push("engine \"sync\" issues one I/O at a time: the bill has no rates at load".into());
+            return Ok(one);
+        }
+        let [shallow, deep] = BILL_DEPTHS;
+        self.notes.push(format!(
+            "no load is named: the bill is measured with 4k random reads at iodepth {shallow} (microseconds an I/O) and at iodepth {deep} (rate and CPU time)"
+        ));
+        let at = |depth: u32| drafts_from_words(&[("iodepth".to_owned(), depth.to_string())]);
+        let mut both = at(shallow)?;
+        both.extend(at(deep)?);
+        both.iter_mut().for_each(|draft| draft.engine = self.engine);
+        Ok(both)
     }
 
     fn check_measure(&mut self, writes: bool) -> Result<(), InputError> {

@@ -40,6 +40,42 @@ fn a_bill() {
 }
 
 #[test]
+fn a_bill_without_a_load_is_measured_at_two_depths() {
+    let depths = |request: &Request| -> (Vec<u32>, bool) {
+        let scenario = with(&["file:/srv/x.img,size=4GiB | loop"], request).unwrap();
+        let said = scenario
+            .notes
+            .iter()
+            .any(|note| note.contains("iodepth 1 (microseconds an I/O) and at iodepth 32"));
+        (scenario.workloads.iter().map(|workload| workload.jobs[0].iodepth).collect(), said)
+    };
+    let bill = Request { bill: true, ..Request::default() };
+    let words = |depth: &str| vec![("iodepth".to_owned(), depth.to_owned())];
+    assert_eq!(depths(&bill), (BILL_DEPTHS.to_vec(), true));
+    assert_eq!(depths(&Request { words: words("8"), ..bill.clone() }), (vec![8], false));
+    assert_eq!(depths(&Request { engine: Some("sync".into()), ..bill.clone() }), (vec![1], false));
+    assert_eq!(depths(&Request::default()), (vec![1], false), "a comparison is no bill");
+    let scenario = with(&["file:/srv/x.img,size=4GiB | loop"], &bill).unwrap();
+    assert_eq!(scenario.workloads[1].kind_subject(), "4k random reads");
+    assert_ne!(scenario.workloads[0].name, scenario.workloads[1].name);
+}
+
+#[test]
+fn attaches_are_one_unless_asked_for() {
+    let asked = |word: &str| {
+        let measure = vec![("attaches".to_owned(), word.to_owned())];
+        with(&[FILE], &Request { measure, ..Request::default() }).map(|scenario| scenario.measure.attaches)
+    };
+    assert_eq!(with(&[FILE], &Request::default()).unwrap().measure.attaches, 1);
+    assert_eq!(asked("3").unwrap(), 3);
+    assert!(asked("0").is_err() && asked("101").is_err() && asked("two").is_err());
+    // A run that was recorded before there were attaches.
+    let mut old = serde_json::to_value(crate::scenario::MeasureSpec::default()).unwrap();
+    old.as_object_mut().unwrap().remove("attaches");
+    assert_eq!(serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap().attaches, 1);
+}
+
+#[test]
 fn names_are_short_and_unique() {
     insta::assert_debug_snapshot!([
         names(&[FILE, "file:/srv/x.img,size=4GiB | vm"]),

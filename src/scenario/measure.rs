@@ -62,6 +62,12 @@ pub const KEYS: &[KeyDef] = &[
         set: |spec, word| matched_rate(word).map(|fraction| spec.matched_rate = fraction),
     },
     KeyDef {
+        name: "attaches",
+        value: "N",
+        help: "Set-ups over which stacks are compared; from 3 on the interval is over set-ups",
+        set: |spec, word| attaches(word).map(|attaches| spec.attaches = attaches),
+    },
+    KeyDef {
         name: "seed",
         value: "N",
         help: "Seed of every random choice",
@@ -184,6 +190,13 @@ fn regime(word: &str) -> Result<Regime, Fault> {
     let known = Regime::ALL.map(Regime::word);
     let found = Regime::ALL.into_iter().find(|regime| regime.word() == word);
     found.ok_or_else(|| Fault::unknown("regime", word, &known))
+}
+
+fn attaches(word: &str) -> Result<u32, Fault> {
+    match word.parse() {
+        Ok(attaches @ 1..=100) => Ok(attaches),
+        _ => Err(Fault::new(format!("\"{word}\" is not a whole number from 1 to 100"))),
+    }
 }
 
 fn visits(word: &str) -> Result<u32, Fault> {

@@ -15,6 +15,7 @@ pub mod toml;
 pub mod values;
 pub mod words;
 
+pub use check::BILL_DEPTHS;
 pub use error::InputError;
 pub use sweep::{Coordinate, SweepPoint};
 
@@ -220,6 +221,12 @@ impl Workload {
     pub fn subject(&self) -> String {
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
     }
+
+    /// `4k random reads`: what is issued, but not how much at once.
+    pub fn kind_subject(&self) -> String {
+        let kind = |job| job_subject(job, &["iodepth", "numjobs", "rate_iops"]);
+        self.jobs.iter().map(kind).collect::<Vec<_>>().join(" with ")
+    }
 }
 
 /// `swept` are the words that have no one value.
@@ -288,6 +295,9 @@ pub struct MeasureSpec {
     /// Share of the slowest stack's rate at which latencies are compared; 0: they are not.
     #[serde(default)]
     pub matched_rate: f64,
+    /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of the interval.
+    #[serde(default = "one")]
+    pub attaches: u32,
     /// Seed of every random choice.
     pub seed: u64,
     /// What verdicts on writes are about.
@@ -322,6 +332,11 @@ impl Regime {
     }
 }
 
+/// What a run recorded before there were attaches had.
+fn one() -> u32 {
+    1
+}
+
 impl Default for MeasureSpec {
     fn default() -> Self {
         MeasureSpec {
@@ -332,6 +347,7 @@ impl Default for MeasureSpec {
             budget_ns: 300_000_000_000,
             visits: 6,
             matched_rate: 0.7,
+            attaches: 1,
             seed: 1,
             regime: Regime::Burst,
             write_cache: None,

@@ -1,7 +1,8 @@
 //! Many comparisons at once: of 24 that cost nothing, one shows a cost by chance in two matrices of three. Holm's
 //! procedure keeps the chance of any false one at five in a hundred; intervals that hold all together are wider.
 
-use super::{ALPHA, Uncertain};
+use super::visits::VisitRatio;
+use super::{ALPHA, Ratio, Uncertain};
 
 /// Holm (1979): which of the p values may be called significant, in their order, so that the chance of any false
 /// one among all is at most 5 %.
@@ -23,9 +24,35 @@ pub fn simultaneous(one: Uncertain, many: usize) -> f64 {
     one.half_width(1.0 - ALPHA / many.max(1) as f64)
 }
 
+/// Bounds of a ratio that hold together with those of all `many` comparisons; skewness as in its own interval, so that
+/// they are never narrower.
+pub fn bounds(found: &Ratio, many: usize) -> (f64, f64) {
+    found.bounds_at(1.0 - ALPHA / many.max(1) as f64)
+}
+
+/// The same of visits.
+pub fn visit_bounds(found: &VisitRatio, many: usize) -> (f64, f64) {
+    let factor = simultaneous(found.log, many).exp();
+    (found.ratio / factor, found.ratio * factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::{ratio, visits};
+
+    #[test]
+    fn bounds_of_one_are_its_own_and_of_many_wider() {
+        let rounds: Vec<_> = (0..40).map(|i| (100.0, if i % 8 == 0 { 60.0 } else { 97.0 })).collect();
+        let found = ratio::estimate(&rounds).unwrap();
+        assert_eq!(bounds(&found, 1), (found.low, found.high));
+        let (low, high) = bounds(&found, 2);
+        assert!(low < found.low && high > found.high);
+        let four = visits::paired(&[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
+        let (low, high) = visit_bounds(&four, 1);
+        assert!((low / four.low - 1.0).abs() < 1e-9 && (high / four.high - 1.0).abs() < 1e-9);
+        assert!(visit_bounds(&four, 8).0 < four.low);
+    }
 
     #[test]
     fn worked_by_hand() {

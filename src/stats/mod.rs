@@ -3,6 +3,7 @@
 
 pub mod alone;
 pub mod carry;
+pub mod charge;
 pub mod family;
 pub mod gate;
 pub mod judge;
@@ -29,6 +30,7 @@ mod refusal;
 #[cfg(test)]
 pub(crate) mod traps;
 
+pub use charge::Charge;
 pub use gate::Gate;
 pub use ratio::Ratio;
 pub use refusal::Refusal;

@@ -42,14 +42,21 @@ impl Ratio {
         self.log().half_width(confidence)
     }
 
+    /// Bounds of the interval that holds with probability `confidence`.
+    pub fn bounds_at(&self, confidence: f64) -> (f64, f64) {
+        let (below, above) = self.spread.reach(confidence);
+        (self.ratio * (-below).exp(), self.ratio * above.exp())
+    }
+
     /// The batch gate.
     pub fn gate(&self) -> Gate {
         self.spread.gate
     }
 
-    /// The same finding about the reciprocal: a ratio of times becomes one of rates.
+    /// The same finding about the reciprocal: a ratio of times becomes one of rates, and its longer side the other one.
     pub fn inverted(self) -> Ratio {
-        Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, ..self }
+        let spread = Spread { skewness: -self.spread.skewness, ..self.spread };
+        Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, spread }
     }
 }
 
@@ -73,17 +80,31 @@ pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
 /// # Errors
 /// As [`estimate`], of any visit; rounds are counted over all of them.
 pub fn stratified(visits: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
-    let ratios = visits.iter().map(|rounds| ratio_of_totals(rounds)).collect::<Result<Vec<f64>, _>>()?;
-    if ratios.is_empty() {
+    let strata = visits.iter().map(|rounds| {
+        let ratio = ratio_of_totals(rounds)?;
+        Ok(Stratum { value: ratio.ln(), residuals: residuals(rounds, ratio) })
+    });
+    let (log, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    Ok(Ratio::around(log.exp(), spread))
+}
+
+/// What one visit says, and how its rounds scatter around that.
+struct Stratum {
+    value: f64,
+    residuals: Vec<f64>,
+}
+
+/// Mean of the visits with the spread of their rounds.
+fn pooled(strata: &[Stratum]) -> Result<(f64, Spread), Refusal> {
+    if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
-    let within = visits.iter().zip(&ratios).flat_map(|(rounds, ratio)| residuals(rounds, *ratio));
-    let mut spread = Spread::of(&within.collect::<Vec<_>>())?;
+    let within: Vec<f64> = strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
+    let mut spread = Spread::of(&within)?;
     // Visits weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
-    let shares: f64 = visits.iter().map(|rounds| 1.0 / rounds.len() as f64).sum();
-    spread.variance *= spread.n as f64 * shares / (visits.len() as f64).powi(2);
-    let ratio = mean(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<_>>()).exp();
-    Ok(Ratio::around(ratio, spread))
+    let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
+    spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);
+    Ok((mean(&strata.iter().map(|visit| visit.value).collect::<Vec<_>>()), spread))
 }
 
 /// Sum B / sum A, without an interval.
@@ -132,22 +153,52 @@ pub struct Total {
     pub items: f64,
 }
 
-/// Estimates the mean per item of B minus that of A, paired by rounds `(A, B)` (for added
-/// microseconds per I/O). Both means are ratios of totals; their residuals are subtracted round by
-/// round, so that noise common to both cancels.
+/// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds `(A, B)` of one or
+/// more visits. Both means are ratios of totals; their residuals are subtracted round by round, so that noise common to
+/// both cancels. Of several visits it is the mean of their differences.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or when a side has no item.
-pub fn difference(rounds: &[(Total, Total)]) -> Result<Difference, Refusal> {
-    let side_a: Vec<(f64, f64)> = rounds.iter().map(|(a, _)| (a.items, a.sum)).collect();
-    let side_b: Vec<(f64, f64)> = rounds.iter().map(|(_, b)| (b.items, b.sum)).collect();
-    let mean_a = ratio_of_totals(&side_a).map_err(|_| Refusal::IdleBaseline)?;
-    let mean_b = ratio_of_totals(&side_b).map_err(|_| Refusal::IdleStack)?;
-    let off_a = residuals(&side_a, mean_a);
-    let off_b = residuals(&side_b, mean_b);
-    let paired: Vec<f64> = off_b.iter().zip(&off_a).map(|(b, a)| b * mean_b - a * mean_a).collect();
-    let spread = Spread::of(&paired)?;
-    Ok(Difference { value: mean_b - mean_a, half_width: spread.half_width(), rounds: rounds.len() })
+/// [`Refusal`] below 16 rounds or when a side has no item in a visit.
+pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal> {
+    let strata = visits.iter().map(|rounds| {
+        let [a, b] = means(rounds)?;
+        let off = b.residuals.iter().zip(&a.residuals).map(|(off_b, off_a)| off_b * b.mean - off_a * a.mean);
+        Ok(Stratum { value: b.mean - a.mean, residuals: off.collect() })
+    });
+    let (value, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
+}
+
+/// Estimates the mean per item of B over that of A, paired as in [`difference`]: how many times as long an I/O takes.
+///
+/// # Errors
+/// As [`difference`].
+pub fn of_means(visits: &[Vec<(Total, Total)>]) -> Result<Ratio, Refusal> {
+    let strata = visits.iter().map(|rounds| {
+        let [a, b] = means(rounds)?;
+        let off = b.residuals.iter().zip(&a.residuals).map(|(off_b, off_a)| off_b - off_a);
+        Ok(Stratum { value: (b.mean / a.mean).ln(), residuals: off.collect() })
+    });
+    let (log, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    Ok(Ratio::around(log.exp(), spread))
+}
+
+/// One side of some rounds: its mean per item and the relative residuals.
+struct Mean {
+    mean: f64,
+    residuals: Vec<f64>,
+}
+
+fn means(rounds: &[(Total, Total)]) -> Result<[Mean; 2], Refusal> {
+    let side = |pick: fn(&(Total, Total)) -> Total, idle: Refusal| {
+        let side: Vec<(f64, f64)> = rounds.iter().map(pick).map(|total| (total.items, total.sum)).collect();
+        let mean = ratio_of_totals(&side).map_err(|reason| match reason {
+            few @ Refusal::TooFewRounds { .. } => few,
+            _ => idle,
+        })?;
+        Ok::<Mean, Refusal>(Mean { mean, residuals: residuals(&side, mean) })
+    };
+    Ok([side(|pair| pair.0, Refusal::IdleBaseline)?, side(|pair| pair.1, Refusal::IdleStack)?])
 }
 
 #[cfg(test)]
@@ -187,12 +238,40 @@ mod tests {
                 (Total { sum: 10.0 * drift, items: 10.0 }, Total { sum: 10.0 * (drift + 3.0), items: 10.0 })
             })
             .collect();
-        let found = difference(&rounds).unwrap();
+        let found = difference(std::slice::from_ref(&rounds)).unwrap();
         assert!((found.value - 3.0).abs() < 1e-9 && found.half_width < 1e-9, "{found:?}");
-        assert_eq!(
-            difference(&[(Total::default(), Total { sum: 1.0, items: 1.0 }); 16]),
-            Err(Refusal::IdleBaseline)
-        );
+        let times = of_means(&[rounds]).unwrap();
+        // Means of 115.5 and 118.5; the residuals are relative, and those of the larger are smaller.
+        assert!((times.ratio - 118.5 / 115.5).abs() < 1e-9 && times.half_width() > 1e-4, "{times:?}");
+        let idle = vec![(Total::default(), Total { sum: 1.0, items: 1.0 }); 16];
+        assert_eq!(difference(std::slice::from_ref(&idle)), Err(Refusal::IdleBaseline));
+        assert_eq!(of_means(&[idle]), Err(Refusal::IdleBaseline));
+        assert_eq!(of_means(&[]), Err(Refusal::TooFewRounds { have: 0 }));
+    }
+
+    #[test]
+    fn what_a_visit_gives_to_a_side_cancels_in_means_too() {
+        // Files swapped between two visits: one I/O takes 10 or 11, the stack on it 2 more.
+        let visit = |a: f64, b: f64| -> Vec<(Total, Total)> {
+            let noise = |i: usize| [1.0, 0.99, 1.0, 1.01][i % 4];
+            (0..20).map(|i| (Total { sum: a * noise(i), items: 1.0 }, Total { sum: b, items: 1.0 })).collect()
+        };
+        let both = [visit(10.0, 13.0), visit(11.0, 12.0)];
+        let found = difference(&both).unwrap();
+        assert!((found.value - 2.0).abs() < 1e-9 && found.half_width < 0.1, "{found:?}");
+        let times = of_means(&both).unwrap();
+        assert!((times.ratio - (1.3f64 * 12.0 / 11.0).sqrt()).abs() < 1e-9, "{times:?}");
+    }
+
+    #[test]
+    fn a_reciprocal_has_its_longer_side_the_other_way() {
+        let rounds: Vec<_> = (0..64).map(|i| (100.0, if i % 16 == 3 { 20.0 } else { 100.0 })).collect();
+        let found = estimate(&rounds).unwrap();
+        let ((low, high), (turned_low, turned_high)) =
+            (found.bounds_at(0.99), found.inverted().bounds_at(0.99));
+        assert!((low * turned_high - 1.0).abs() < 1e-9 && (high * turned_low - 1.0).abs() < 1e-9);
+        assert!((found.ratio / low) > 1.2 * (high / found.ratio), "rare losses reach further down");
+        assert_eq!(found.bounds_at(0.95), (found.low, found.high));
     }
 
     #[test]

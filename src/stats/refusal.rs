@@ -79,6 +79,13 @@ pub enum Refusal {
         /// Samples beyond it in the poorest batch.
         have: u64,
     },
+    /// One side did not achieve the offered rate: its latency grows as long as a slice lasts.
+    NotKeptUp {
+        /// Which: the baseline or the stack.
+        of_baseline: bool,
+        /// Achieved share of the offered rate.
+        share: f64,
+    },
     /// Two runs differ by more than their own noise, but not by more than the machine may have drifted.
     Drift,
     /// There is nothing to judge, in words.
@@ -150,6 +157,10 @@ impl fmt::Display for Refusal {
                     show_bytes(*written)
                 )
             }
+            Refusal::NotKeptUp { of_baseline, share } => {
+                let who = if *of_baseline { "the baseline" } else { "the stack" };
+                write!(out, "{who} did not keep up: it achieved {:.1} % of the offered rate", 100.0 * share)
+            }
             Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
         }
@@ -183,6 +194,7 @@ impl Refusal {
             Refusal::AmongMany { .. } => "among_many",
             Refusal::SteadyNotShown { .. } => "steady_not_shown",
             Refusal::ThinTail { .. } => "thin_tail",
+            Refusal::NotKeptUp { .. } => "not_kept_up",
             Refusal::Drift => "drift",
             Refusal::NotMeasured { .. } => "not_measured",
         }
@@ -208,6 +220,7 @@ impl Refusal {
                 Some("raise --budget and --max-written, or name the cache with --write-cache")
             }
             Refusal::ThinTail { .. } => Some("measure longer"),
+            Refusal::NotKeptUp { .. } => Some("offer a lower rate: --matched-rate 50%, or rate_iops"),
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
             Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {
                 None

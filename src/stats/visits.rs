@@ -1,11 +1,15 @@
 //! Stacks that cannot be up together: the unit is the visit, not the round, since what a set-up did to
-//! the stack (placement, attach, boot) is the same for all its rounds. Refuses fewer than 4 pairs.
+//! the stack (placement, attach, boot) is the same for all its rounds. Refuses fewer than 4 pairs, or fewer than 3
+//! where attaches were asked for.
 
+use super::ratio::Difference;
 use super::spread::mean;
-use super::{Refusal, t975};
+use super::{Refusal, Uncertain};
 
 /// Pairs that an interval needs.
 pub const LEAST: usize = 4;
+/// The same where a scenario asks for attaches: each holds all stacks, so that a pair differs by less.
+pub const LEAST_ATTACHES: usize = 3;
 
 /// A ratio from paired visits with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +22,22 @@ pub struct VisitRatio {
     pub high: f64,
     /// Pairs of visits.
     pub visits: usize,
+    /// Logarithm of the ratio with its standard error.
+    pub log: Uncertain,
+}
+
+impl VisitRatio {
+    /// Student's t interval around a mean of logarithms.
+    fn around(log: Uncertain, visits: usize) -> VisitRatio {
+        let half_width = log.half_width(0.95);
+        VisitRatio {
+            ratio: log.value.exp(),
+            low: (log.value - half_width).exp(),
+            high: (log.value + half_width).exp(),
+            visits,
+            log,
+        }
+    }
 }
 
 /// Student's t interval on the log ratios of the rates `(A, B)` of paired visits.
@@ -25,20 +45,41 @@ pub struct VisitRatio {
 /// # Errors
 /// [`Refusal`] below 4 pairs or when a visit completed nothing (a logarithm of zero).
 pub fn paired(visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
+    of_at_least(LEAST, visits)
+}
+
+/// The same of so many pairs or more: [`LEAST`] or [`LEAST_ATTACHES`].
+///
+/// # Errors
+/// As [`paired`].
+pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
     let logs = log_ratios(visits)?;
-    let k = logs.len();
-    if k < LEAST {
+    let log = mean_of(least, &logs)?;
+    Ok(VisitRatio::around(log, logs.len()))
+}
+
+/// Student's t interval on the differences B - A of the values of paired visits.
+///
+/// # Errors
+/// [`Refusal`] below `least` pairs, or for a value that is not a number.
+pub fn difference(least: usize, visits: &[(f64, f64)]) -> Result<Difference, Refusal> {
+    let differences: Vec<f64> = visits.iter().map(|(a, b)| b - a).collect();
+    if !differences.iter().all(|one| one.is_finite()) {
+        return Err(Refusal::NotARate);
+    }
+    let found = mean_of(least, &differences)?;
+    Ok(Difference { value: found.value, half_width: found.half_width(0.95), rounds: visits.len() })
+}
+
+/// Mean of independent values with its standard error.
+fn mean_of(least: usize, values: &[f64]) -> Result<Uncertain, Refusal> {
+    let k = values.len();
+    if k < least.max(2) {
         return Err(Refusal::TooFewVisits { have: k });
     }
-    let centre = mean(&logs);
-    let variance = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (k - 1) as f64;
-    let half_width = t975(k - 1) * (variance / k as f64).sqrt();
-    Ok(VisitRatio {
-        ratio: centre.exp(),
-        low: (centre - half_width).exp(),
-        high: (centre + half_width).exp(),
-        visits: k,
-    })
+    let centre = mean(values);
+    let variance = values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (k - 1) as f64;
+    Ok(Uncertain { value: centre, error: (variance / k as f64).sqrt(), freedom: (k - 1) as f64 })
 }
 
 fn log_ratios(visits: &[(f64, f64)]) -> Result<Vec<f64>, Refusal> {
@@ -64,6 +105,22 @@ mod tests {
         assert!((found.ratio.ln() - 0.5).abs() < 1e-12);
         assert!((found.high.ln() - 0.5 - 3.182_446 / 12f64.sqrt()).abs() < 1e-5);
         assert_eq!(found.visits, 4);
+        // t = 0.5 / 0.288675 = 1.732 with 3 degrees of freedom: p = 0.1817 by printed tables.
+        assert!((found.log.p_zero() - 0.1817).abs() < 1e-3, "{}", found.log.p_zero());
+    }
+
+    #[test]
+    fn three_attaches_are_enough_where_they_were_asked_for() {
+        let three = [(1.0, 0.90), (2.0, 1.84), (1.0, 0.91)];
+        assert_eq!(paired(&three), Err(Refusal::TooFewVisits { have: 3 }));
+        let found = of_at_least(LEAST_ATTACHES, &three).unwrap();
+        assert!(found.low < 0.90 && found.high < 1.0 && found.visits == 3, "{found:?}");
+        // Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t(0.975, 2) = 4.303.
+        let added = difference(3, &[(1.0, 2.0), (1.0, 3.0), (1.0, 4.0)]).unwrap();
+        assert!(
+            (added.value - 2.0).abs() < 1e-12 && (added.half_width - 4.302_65 / 3f64.sqrt()).abs() < 1e-4
+        );
+        assert_eq!(difference(3, &[(1.0, f64::NAN); 3]), Err(Refusal::NotARate));
     }
 
     #[test]

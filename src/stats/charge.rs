@@ -1,0 +1,212 @@
+//! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
+//! since `costs` and `gains` would not say which way a latency went.
+
+use super::ratio::Difference;
+use super::round::{percent, percent_up, rounded, rounded_up};
+use super::visits::VisitRatio;
+use super::{Ratio, Refusal};
+use serde::Serialize;
+
+/// The conclusion; fractions of the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Charge {
+    /// The stack takes more: the interval excludes zero.
+    Adds {
+        /// R - 1, above zero.
+        added: f64,
+        /// Distance to the farther bound.
+        half_width: f64,
+    },
+    /// The stack takes less.
+    Saves {
+        /// 1 - R, above zero.
+        saved: f64,
+        /// Distance to the farther bound.
+        half_width: f64,
+    },
+    /// Zero is within the interval and both bounds are within the zone.
+    NoDifference {
+        /// The larger bound.
+        above: f64,
+    },
+    /// Nothing can be said.
+    Unresolved {
+        /// Half-width, where there is an interval.
+        half_width: Option<f64>,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+impl Charge {
+    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. An estimate whose batches
+    /// still depend on each other is refused.
+    pub fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Charge {
+        let found = match found {
+            Ok(found) => found,
+            Err(reason) => return Charge::Unresolved { half_width: None, reason: reason.clone() },
+        };
+        let gate = found.gate();
+        if gate.holds() {
+            return Charge::of_interval(found.ratio, found.low, found.high, zone);
+        }
+        let half_width = Some(reach(found.ratio, found.low, found.high));
+        let reason = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
+        Charge::Unresolved { half_width, reason }
+    }
+
+    /// Of paired visits.
+    pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Charge {
+        match found {
+            Ok(found) => Charge::of_interval(found.ratio, found.low, found.high, zone),
+            Err(reason) => Charge::Unresolved { half_width: None, reason: reason.clone() },
+        }
+    }
+
+    /// Of a ratio of amounts and its bounds.
+    pub fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Charge {
+        let half_width = reach(ratio, low, high);
+        let farthest = (1.0 - low).abs().max((1.0 - high).abs());
+        match () {
+            () if low > 1.0 => Charge::Adds { added: ratio - 1.0, half_width },
+            () if high < 1.0 => Charge::Saves { saved: 1.0 - ratio, half_width },
+            () if farthest <= zone => Charge::NoDifference { above: farthest },
+            () => Charge::Unresolved { half_width: Some(half_width), reason: Refusal::TooWide { zone } },
+        }
+    }
+
+    /// Whether something was concluded.
+    pub fn is_resolved(&self) -> bool {
+        !matches!(self, Charge::Unresolved { .. })
+    }
+
+    /// Why nothing was.
+    pub fn reason(&self) -> Option<&Refusal> {
+        match self {
+            Charge::Unresolved { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Size of a resolved difference, as a logarithm so that more and less compare.
+    pub fn effect(&self) -> Option<f64> {
+        match self {
+            Charge::Adds { added, .. } => Some((1.0 + added).ln()),
+            Charge::Saves { saved, .. } => Some(-(1.0 - saved).max(f64::MIN_POSITIVE).ln()),
+            _ => None,
+        }
+    }
+
+    /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
+    pub fn share_sentence(&self, subject: &str) -> String {
+        let share = |value: f64, half_width: f64| match half_width < value {
+            true => percent(value, half_width),
+            false => format!("some, at most {}", percent_up(value + half_width)),
+        };
+        match self {
+            Charge::Adds { added, half_width } => format!("adds {} to {subject}", share(*added, *half_width)),
+            Charge::Saves { saved, half_width } => {
+                format!("saves {} of {subject}", share(*saved, *half_width))
+            }
+            _ => self.undecided(subject),
+        }
+    }
+
+    /// `takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
+    /// nanoseconds and the ratio behind the verdict.
+    pub fn cpu_sentence(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> String {
+        let (more, found, ratio) = match (self, found, ratio) {
+            (Charge::Adds { .. }, Some(found), Some(ratio)) => ("more", found, ratio),
+            (Charge::Saves { .. }, Some(found), Some(ratio)) => ("less", found, ratio),
+            _ => return self.undecided(&format!("CPU an I/O of {subject}")),
+        };
+        let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
+        format!("takes {} {more} CPU an I/O (x {ratio:.decimals$}) for {subject}", microseconds(found))
+    }
+
+    fn undecided(&self, subject: &str) -> String {
+        match self {
+            Charge::NoDifference { above } => {
+                format!("no difference above {} in {subject}", percent_up(*above))
+            }
+            Charge::Unresolved { half_width: Some(half), reason } => {
+                format!("unresolved in {subject} (+- {}): {reason}", percent_up(*half))
+            }
+            Charge::Unresolved { half_width: None, reason } => format!("unresolved in {subject}: {reason}"),
+            Charge::Adds { .. } | Charge::Saves { .. } => format!("some difference in {subject}"),
+        }
+    }
+}
+
+/// `2.31 us +- 0.20 us`, the sign left out: the words around it say which way.
+fn microseconds(found: &Difference) -> String {
+    let (value, half_width) = (found.value.abs() / 1e3, found.half_width / 1e3);
+    if half_width < value {
+        let shown = rounded(value, half_width, 3);
+        return format!("{} us +- {} us", shown.value, shown.half_width);
+    }
+    format!("some, at most {} us,", rounded_up(value + half_width, 3))
+}
+
+fn reach(ratio: f64, low: f64, high: f64) -> f64 {
+    (ratio - low).max(high - ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::ratio::estimate;
+
+    #[test]
+    fn each_word_says_which_way() {
+        let said = |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).share_sentence("the mean");
+        assert_eq!(said(1.123, 1.102, 1.144), "adds 12.3 % +- 2.1 % to the mean");
+        assert_eq!(said(0.9, 0.88, 0.92), "saves 10.0 % +- 2.0 % of the mean");
+        assert_eq!(said(1.0, 0.99, 1.012), "no difference above 1.2 % in the mean");
+        assert_eq!(
+            said(1.0, 0.9, 1.1),
+            "unresolved in the mean (+- 10 %): the interval includes zero and reaches beyond 2 %"
+        );
+        // A skewed interval: the longer side must not be printed across zero.
+        assert_eq!(said(1.01, 1.001, 1.03), "adds some, at most 3.0 % to the mean");
+    }
+
+    #[test]
+    fn cpu_time_is_said_in_microseconds_and_times() {
+        let found = Difference { value: 2_310.0, half_width: 196.0, rounds: 40 };
+        let more = Charge::of_interval(1.8, 1.7, 1.9, 0.02);
+        let said = |charge: &Charge, found| charge.cpu_sentence(Some(found), Some(1.8), "4k reads");
+        assert_eq!(said(&more, &found), "takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k reads");
+        let less = Charge::of_interval(0.8, 0.7, 0.9, 0.02);
+        let saved = Difference { value: -300.0, ..found };
+        assert!(
+            said(&less, &saved).starts_with("takes 0.30 us +- 0.20 us less CPU"),
+            "{}",
+            said(&less, &saved)
+        );
+        let vague = Difference { value: 100.0, ..found };
+        assert!(
+            said(&more, &vague).starts_with("takes some, at most 0.30 us, more CPU"),
+            "{}",
+            said(&more, &vague)
+        );
+        let none = Charge::of_interval(1.0, 0.995, 1.005, 0.02);
+        assert_eq!(said(&none, &found), "no difference above 0.50 % in CPU an I/O of 4k reads");
+    }
+
+    #[test]
+    fn effects_of_more_and_less_compare() {
+        let effect = |ratio: f64| Charge::of_interval(ratio, 0.99 * ratio, 1.01 * ratio, 0.02).effect();
+        assert!((effect(2.0).unwrap() - effect(0.5).unwrap()).abs() < 1e-12);
+        assert_eq!(effect(1.0), None);
+    }
+
+    #[test]
+    fn dependent_batches_are_refused() {
+        let trend: Vec<_> = (0..32).map(|i| (100.0, 120.0 - 0.5 * f64::from(i))).collect();
+        let charge = Charge::of_rounds(&estimate(&trend), 0.02);
+        assert!(matches!(charge.reason(), Some(Refusal::DependentBatches { .. })), "{charge:?}");
+        assert!(!charge.is_resolved());
+    }
+}
