@@ -69,8 +69,20 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 9] =
-    ["run", "place", "worker", "slice", "warning", "resumed", "visit_end", "workload_end", "end"];
+const KINDS: [&str; 12] = [
+    "run",
+    "place",
+    "worker",
+    "design",
+    "matched",
+    "apart",
+    "slice",
+    "warning",
+    "resumed",
+    "visit_end",
+    "workload_end",
+    "end",
+];
 
 #[cfg(test)]
 mod tests {
@@ -104,8 +116,14 @@ mod tests {
         assert!(
             matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice")
         );
-        let newer = String::from_utf8(whole).unwrap().replace("{\"v\":1", "{\"v\":2");
-        assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(2)));
+        let of = |version: u32| {
+            String::from_utf8(whole.clone())
+                .unwrap()
+                .replace(&format!("{{\"v\":{FORMAT}"), &format!("{{\"v\":{version}"))
+        };
+        assert!(matches!(decode(of(1).as_bytes()), Parsed::Record(record) if record == resumed()));
+        let newer = of(FORMAT + 1);
+        assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(version) if version == FORMAT + 1));
         assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), Parsed::Torn));
     }
 

@@ -45,12 +45,12 @@ pub fn open(line: &[u8]) -> Option<Sound<'_>> {
 /// millions of lines. Any other JSON of the same meaning goes the slow way.
 fn as_written(line: &[u8]) -> Option<Sound<'_>> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)).ok()?;
-    let rest = line.strip_prefix("{\"v\":1,\"len\":")?.strip_suffix('}')?;
+    let (version, rest) = line.strip_prefix("{\"v\":")?.strip_suffix('}')?.split_once(",\"len\":")?;
     let (len, rest) = rest.split_once(",\"crc\":\"")?;
     let (crc, record) = rest.split_once("\",\"rec\":")?;
     let sound = len.parse() == Ok(record.len())
         && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(record.as_bytes()));
-    sound.then_some(Sound { version: 1, record })
+    sound.then_some(Sound { version: version.parse().ok()?, record })
 }
 
 fn as_json(line: &[u8]) -> Option<Sound<'_>> {
