@@ -30,9 +30,9 @@ pub fn of_stack(reading: &Reading, at: usize) -> Charges {
     }
 }
 
-/// Latencies under the matched load, a row a stack.
+/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its rows have them.
 pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
-    let load = reading.matched_load().ok()?;
+    let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
     let row = |at: usize| {
         let side = &load.sides()[at];
         MatchedRow {
@@ -133,7 +133,8 @@ impl Said<'_> {
         let remedy = verdict.reason().and_then(Refusal::remedy);
         let settle = remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
         let over = over_attaches(&taken.times());
-        let label = if self.emulated { EMULATED } else { "" };
+        let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
+        let label = if self.emulated && is_measured { EMULATED } else { "" };
         let (stack, against) = (self.reading.name(self.at), self.reading.name(self.base()));
         ChargeFinding {
             sentence: format!("{stack} against {against}: {phrase}{over}{settle}{label}"),

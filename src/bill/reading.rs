@@ -30,6 +30,7 @@ pub struct Reading<'a> {
 
 /// A load that is the same on all stacks.
 pub struct Load<'a> {
+    own: bool,
     rate: f64,
     origin: String,
     sides: &'a [Side],
@@ -39,6 +40,11 @@ impl Load<'_> {
     /// I/Os a second that are offered.
     pub fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Whether it is the workload itself.
+    pub fn is_own(&self) -> bool {
+        self.own
     }
 
     /// Where the rate came from, in words.
@@ -74,12 +80,13 @@ impl<'a> Reading<'a> {
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
         match (record, self.offered()) {
             (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
+                own: false,
                 rate: record.rate_iops,
                 origin: format!("taken from {}, the slowest", record.slowest),
                 sides: &self.matched,
             }),
             (_, Some(rate)) if rate > 0.0 => {
-                Ok(Load { rate, origin: "the workload's own rate".into(), sides: &self.sides })
+                Ok(Load { own: true, rate, origin: "the workload's own rate".into(), sides: &self.sides })
             }
             (Some(_), _) => Err(lacking("no whole round at the matched rate was recorded")),
             (None, _) => Err(lacking("the run has no slices at a matched rate")),
