@@ -3,20 +3,51 @@
 
 use super::findings::{Figure, Interval};
 use super::gather::{RoundId, RoundTotal, Side};
+use super::reading::Reading;
 use super::subject::Quantity;
+use super::timeline;
+use crate::stats::judge::{Question, judge};
 use crate::stats::quantile::Estimate;
 use crate::stats::ratio::{self, Difference, Total};
+use crate::stats::rounds::Value;
 use crate::stats::spread::Spread;
 use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{Ratio, Refusal, Verdict};
+use crate::stats::{Charge, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level};
+use serde::Serialize;
 
-/// Rates `(A, B)` of what can be paired.
+/// What can be paired.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Paired {
     /// Rounds in order of time.
     Rounds(Vec<RoundId>),
     /// Visits of A and of B.
-    Visits(Vec<(u32, u32)>),
+    Visits(Vec<(u32, u32)>, Unit),
+}
+
+/// What a visit is called: attaches were asked for, and hold all stacks each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Visits that had to be, or happened to be enough.
+    Visit,
+    /// The scenario's `attaches`.
+    Attach,
+}
+
+impl Unit {
+    /// `visits`, `attaches`: the word of a figure.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unit::Visit => "visits",
+            Unit::Attach => "attaches",
+        }
+    }
+
+    fn least(self) -> usize {
+        match self {
+            Unit::Visit => visits::LEAST,
+            Unit::Attach => visits::LEAST_ATTACHES,
+        }
+    }
 }
 
 /// What one round is worth.
@@ -28,20 +59,29 @@ pub struct Basis {
     pub by_bytes: bool,
 }
 
-/// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
-/// four visits or more (then what a set-up did to the ratio is in the interval).
+/// How the two are paired where nobody asked for attaches.
 pub fn pair(a: &Side, b: &Side) -> Paired {
+    pair_over(a, b, 1)
+}
+
+/// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
+/// four visits or more, or in as many attaches as were asked for (then what a set-up did to the ratio is in the
+/// interval). Fewer visits are strata of one set of rounds.
+pub fn pair_over(a: &Side, b: &Side, attaches: u32) -> Paired {
     let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
-    let together = visits_of(common.iter());
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
-        return Paired::Visits(
-            visits_of(a.rounds.keys()).into_iter().zip(visits_of(b.rounds.keys())).collect(),
-        );
+        let ids = visits_of(a.rounds.keys()).into_iter().zip(visits_of(b.rounds.keys()));
+        return Paired::Visits(ids.collect(), Unit::Visit);
     }
-    if together.len() >= visits::LEAST {
-        return Paired::Visits(together.into_iter().map(|visit| (visit, visit)).collect());
+    let together = visits_of(common.iter());
+    let as_visits = |unit| Paired::Visits(together.iter().map(|visit| (*visit, *visit)).collect(), unit);
+    match together.len() {
+        k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
+            as_visits(Unit::Attach)
+        }
+        k if k >= visits::LEAST => as_visits(Unit::Visit),
+        _ => Paired::Rounds(common),
     }
-    Paired::Rounds(common)
 }
 
 fn visits_of<'a>(rounds: impl Iterator<Item = &'a RoundId>) -> Vec<u32> {
@@ -50,47 +90,148 @@ fn visits_of<'a>(rounds: impl Iterator<Item = &'a RoundId>) -> Vec<u32> {
     visits
 }
 
-/// Of a pair: the ratio of rates with what its interval rests on.
-#[derive(Clone, Debug)]
-pub enum Found {
+/// An estimated ratio, whatever its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Estimated {
     /// By rounds.
-    Rounds(Result<Ratio, Refusal>),
+    Rounds(Ratio),
     /// By visits.
-    Visits(Result<VisitRatio, Refusal>),
+    Visits(VisitRatio, Unit),
 }
 
-impl Found {
-    /// Estimates B over A.
-    pub fn of(a: &Side, b: &Side, paired: &Paired, basis: Basis) -> Found {
-        match paired {
-            Paired::Rounds(ids) => Found::Rounds(by_rounds(a, b, ids, basis)),
-            Paired::Visits(ids) => Found::Visits(by_visits(a, b, ids, basis)),
+impl Estimated {
+    /// As a figure.
+    pub fn figure(&self) -> Figure {
+        match self {
+            Estimated::Rounds(found) => of_ratio(found, "1"),
+            Estimated::Visits(found, unit) => Figure::Known {
+                value: found.ratio,
+                unit: "1",
+                n: found.visits as u64,
+                of: unit.word(),
+                interval: Interval::Bounds { low: found.low, high: found.high },
+                caution: None,
+            },
         }
     }
 
-    /// The conclusion.
-    pub fn verdict(&self, zone: f64) -> Verdict {
+    /// The logarithm with its standard error, for a p value.
+    pub fn log(&self) -> Uncertain {
         match self {
-            Found::Rounds(found) => Verdict::of_rounds(found, zone),
-            Found::Visits(found) => Verdict::of_visits(found, zone),
+            Estimated::Rounds(found) => found.log(),
+            Estimated::Visits(found, _) => found.log,
         }
+    }
+
+    /// The interval that holds together with those of `many` comparisons.
+    pub fn simultaneous(&self, many: usize) -> Interval {
+        let (low, high) = match self {
+            Estimated::Rounds(found) => family::bounds(found, many),
+            Estimated::Visits(found, _) => family::visit_bounds(found, many),
+        };
+        Interval::Bounds { low, high }
+    }
+
+    fn half_width(&self) -> f64 {
+        let (value, low, high) = match self {
+            Estimated::Rounds(found) => (found.ratio, found.low, found.high),
+            Estimated::Visits(found, _) => (found.ratio, found.low, found.high),
+        };
+        (value - low).max(high - value)
+    }
+
+    /// Of a figure of which less is better.
+    pub fn charge(found: &Result<Estimated, Refusal>, zone: f64) -> Charge {
+        match found {
+            Ok(Estimated::Rounds(found)) => Charge::of_rounds(&Ok(*found), zone),
+            Ok(Estimated::Visits(found, _)) => Charge::of_visits(&Ok(*found), zone),
+            Err(reason) => Charge::Unresolved { half_width: None, reason: reason.clone() },
+        }
+    }
+}
+
+/// What was looked for beside the ratio; `None` where too little was measured for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Checks {
+    /// A break of the level.
+    pub level: Option<level::Split>,
+    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
+    pub carry_over: [Option<carry::CarryOver>; 2],
+    /// Slices four times as long against the others.
+    pub length: Option<length::LengthCheck>,
+}
+
+/// A pair's ratio of rates with its conclusion.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// B over A.
+    pub estimated: Result<Estimated, Refusal>,
+    /// Of this comparison by itself.
+    pub verdict: Verdict,
+    /// What else was looked for.
+    pub checks: Checks,
+}
+
+impl Found {
+    /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
+    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> Found {
+        match paired {
+            Paired::Rounds(ids) => Found::by_rounds(reading, pair, ids, basis),
+            Paired::Visits(ids, unit) => Found::by_visits(reading, pair, ids, *unit, basis),
+        }
+    }
+
+    /// Nothing was measured.
+    pub fn refused(reason: Refusal) -> Found {
+        let verdict = Verdict::Unresolved { half_width: None, reason: reason.clone() };
+        Found { estimated: Err(reason), verdict, checks: Checks::default() }
+    }
+
+    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> Found {
+        let rounds = match reading.timeline.rounds(pair, ids, basis) {
+            Ok(rounds) => rounds,
+            Err(reason) => return Found::refused(reason),
+        };
+        let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
+        let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
+        Found { estimated: judged.ratio.map(Estimated::Rounds), verdict: judged.verdict, checks }
+    }
+
+    /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
+    fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[(u32, u32)], unit: Unit, basis: Basis) -> Found {
+        let [a, b] = pair.map(|at| &reading.sides[at]);
+        let found =
+            visit_values(a, b, ids, basis).and_then(|values| visits::of_at_least(unit.least(), &values));
+        let verdict = Verdict::of_visits(&found, reading.zone());
+        let estimated = found.map(|found| Estimated::Visits(found, unit));
+        let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
+        let within = Found::by_rounds(reading, pair, &common, basis);
+        let spoilt = match (&within.verdict, &estimated) {
+            (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
+                Some(Verdict::Unresolved { half_width: Some(found.half_width()), reason: reason.clone() })
+            }
+            _ => None,
+        };
+        Found { verdict: spoilt.unwrap_or(verdict), estimated, checks: within.checks }
     }
 
     /// The ratio as a figure.
     pub fn figure(&self) -> Figure {
-        match self {
-            Found::Rounds(Ok(found)) => of_ratio(found, "1"),
-            Found::Visits(Ok(found)) => Figure::Known {
-                value: found.ratio,
-                unit: "1",
-                n: found.visits as u64,
-                of: "visits",
-                interval: Interval::Bounds { low: found.low, high: found.high },
-                caution: None,
-            },
-            Found::Rounds(Err(reason)) | Found::Visits(Err(reason)) => Figure::missing(reason),
+        match &self.estimated {
+            Ok(found) => found.figure(),
+            Err(reason) => Figure::missing(reason),
         }
     }
+}
+
+/// What slices show of themselves, whatever the unit of the interval.
+fn spoils(reason: &Refusal) -> bool {
+    matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
+}
+
+fn question(reading: &Reading, [a, b]: [usize; 2], value: Value) -> Question {
+    let measure = &reading.run.start.scenario.measure;
+    Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
 }
 
 /// Rates `(A, B)` of the rounds, or times per byte.
@@ -106,33 +247,21 @@ fn lost() -> Refusal {
     Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }
 
-fn by_rounds(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result<Ratio, Refusal> {
-    let found = ratio::estimate(&round_values(a, b, ids, basis)?)?;
-    Ok(if basis.by_bytes { found.inverted() } else { found })
-}
-
 fn value(round: &RoundTotal, basis: Basis) -> Result<f64, Refusal> {
     let time = time(round, basis.quantity)?;
     match basis.by_bytes {
         false => Ok(round.ios / time),
         true if round.bytes > 0.0 => Ok(time / round.bytes),
-        true => Err(Refusal::NotMeasured {
-            reason: "a slice that should end on equal bytes completed none".into(),
-        }),
+        true => Err(timeline::wrote_nothing()),
     }
 }
 
 /// Seconds that a round's work took.
 pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
-    let no_flush = || Refusal::NotMeasured { reason: "no flush was recorded".into() };
     match quantity {
         Quantity::Acknowledged => Ok(round.window_s),
-        Quantity::Durable => Ok(round.window_s + round.flush_s.ok_or_else(no_flush)?),
+        Quantity::Durable => Ok(round.window_s + round.flush_s.ok_or_else(timeline::no_flush)?),
     }
-}
-
-fn by_visits(a: &Side, b: &Side, ids: &[(u32, u32)], basis: Basis) -> Result<VisitRatio, Refusal> {
-    visits::paired(&visit_values(a, b, ids, basis)?)
 }
 
 /// Rates `(A, B)` of the visits, totals over each visit.
@@ -226,31 +355,99 @@ fn unsteady(found: &Estimate) -> Option<String> {
         .then(|| format!("unresolved: it moves by +- {:.0} % from batch to batch", 100.0 * half_width))
 }
 
-/// An added amount per I/O as a figure in ns: B minus A of what `of` takes from each round.
-pub fn added(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Figure {
-    let Paired::Rounds(ids) = paired else {
-        return Figure::missing("the two were not up together");
-    };
-    let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of);
-    let rounds: Option<Vec<(Total, Total)>> =
-        ids.iter().map(|id| Some((side(a, id)?, side(b, id)?))).collect();
-    match rounds.map(|rounds| ratio::difference(&[rounds])) {
-        Some(Ok(found)) => of_difference(&found),
-        Some(Err(reason)) => Figure::missing(reason),
-        None => Figure::missing("not recorded"),
+/// What an I/O takes more on B, of what `of` takes from each round.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Mean of B over that of A.
+    pub ratio: Result<Estimated, Refusal>,
+    /// Mean of B less that of A.
+    pub difference: Result<Difference, Refusal>,
+    unit: &'static str,
+}
+
+impl Taken {
+    /// In the same unit as throughput: rounds within their visits, or visits.
+    pub fn of(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Taken {
+        let (ratio, difference, unit) = match paired {
+            Paired::Rounds(ids) => {
+                let strata = strata(a, b, ids, of);
+                let ratio = strata.clone().and_then(|strata| ratio::of_means(&strata));
+                (ratio.map(Estimated::Rounds), strata.and_then(|strata| ratio::difference(&strata)), "rounds")
+            }
+            Paired::Visits(ids, unit) => {
+                let means = visit_means(a, b, ids, of);
+                let ratio = means.clone().and_then(|means| visits::of_at_least(unit.least(), &means));
+                let difference = means.and_then(|means| visits::difference(unit.least(), &means));
+                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, unit.word())
+            }
+        };
+        Taken { ratio, difference, unit }
+    }
+
+    /// Nothing was measured.
+    pub fn refused(reason: &Refusal) -> Taken {
+        Taken { ratio: Err(reason.clone()), difference: Err(reason.clone()), unit: "rounds" }
+    }
+
+    /// The ratio as a figure.
+    pub fn times(&self) -> Figure {
+        match &self.ratio {
+            Ok(found) => found.figure(),
+            Err(reason) => Figure::missing(reason),
+        }
+    }
+
+    /// The difference as a figure, ns.
+    pub fn added(&self) -> Figure {
+        match &self.difference {
+            Ok(found) => Figure::Known {
+                value: found.value,
+                unit: "ns",
+                n: found.rounds as u64,
+                of: self.unit,
+                interval: Interval::Bounds {
+                    low: found.value - found.half_width,
+                    high: found.value + found.half_width,
+                },
+                caution: None,
+            },
+            Err(reason) => Figure::missing(reason),
+        }
     }
 }
 
-fn of_difference(found: &Difference) -> Figure {
-    Figure::Known {
-        value: found.value,
-        unit: "ns",
-        n: found.rounds as u64,
-        of: "rounds",
-        interval: Interval::Bounds {
-            low: found.value - found.half_width,
-            high: found.value + found.half_width,
-        },
-        caution: None,
-    }
+type Strata = Vec<Vec<(Total, Total)>>;
+
+fn not_recorded() -> Refusal {
+    Refusal::NotMeasured { reason: "not recorded".into() }
+}
+
+/// Rounds of each visit.
+fn strata(
+    a: &Side,
+    b: &Side,
+    ids: &[RoundId],
+    of: impl Fn(&RoundTotal) -> Option<Total>,
+) -> Result<Strata, Refusal> {
+    let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
+    let visit = |ids: &[RoundId]| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
+    ids.chunk_by(|one, next| one.0 == next.0).map(visit).collect()
+}
+
+/// Means `(A, B)` of each pair of visits.
+fn visit_means(
+    a: &Side,
+    b: &Side,
+    ids: &[(u32, u32)],
+    of: impl Fn(&RoundTotal) -> Option<Total>,
+) -> Result<Vec<(f64, f64)>, Refusal> {
+    let mean = |side: &Side, visit: u32| {
+        let mut all = Total::default();
+        for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
+            let one = of(round).ok_or_else(not_recorded)?;
+            all = Total { sum: all.sum + one.sum, items: all.items + one.items };
+        }
+        Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
+    };
+    ids.iter().map(|(in_a, in_b)| Ok((mean(a, *in_a)?, mean(b, *in_b)?))).collect()
 }

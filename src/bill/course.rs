@@ -76,13 +76,16 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
     Course { quantity, at_once, change, sentence }
 }
 
-/// A ratio whose batches still depend on each other has an interval that means too little.
+/// A ratio that something spoils, such as batches that depend on each other, has an interval that means too little; one
+/// that is only wide, or one of many, has not.
 fn usable(one: &Comparison, at_once: usize) -> Option<Sure> {
-    let weak = matches!(
-        one.verdict,
-        Verdict::Unresolved { reason: Refusal::DependentBatches { .. } | Refusal::SteadyNotShown { .. }, .. }
-    );
-    if weak { None } else { Sure::of(&one.ratio, at_once) }
+    let sound = match &one.verdict {
+        Verdict::Unresolved { reason, .. } => {
+            matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
+        }
+        _ => true,
+    };
+    if sound { Sure::of(&one.ratio, at_once) } else { None }
 }
 
 fn change(points: &[(&Spot, Sure)]) -> Change {

@@ -1,10 +1,13 @@
 //! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
 //! it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
+use super::ceiling::Masked;
+use super::compare::Checks;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
-use crate::stats::Verdict;
+use crate::stats::pilot::Pattern;
+use crate::stats::{Charge, Refusal, Verdict};
 use serde::Serialize;
 
 /// A figure, or why there is none.
@@ -125,6 +128,12 @@ pub struct Findings {
     pub emulated: Vec<String>,
     /// In the order of the scenario.
     pub workloads: Vec<WorkloadFindings>,
+    /// The bill of one stack from two depths, where there are such; the bills of single workloads stand with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joint_bills: Vec<JointBill>,
+    /// Why stacks were measured apart that could be up together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
@@ -181,14 +190,50 @@ pub struct WorkloadFindings {
     /// Of writes: their regime, and what caches there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesReport>,
+    /// Length and order of its slices.
+    pub design: Option<DesignReport>,
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.
     pub rows: Vec<Row>,
     /// Each stack against the baseline; writes have two each.
     pub comparisons: Vec<Comparison>,
+    /// Latency and CPU time of each stack against the baseline.
+    pub charges: Vec<Charges>,
+    /// Latencies where all stacks get the same load.
+    pub matched: Option<MatchedFindings>,
+    /// Whether the other stacks disturb the baseline, where it was looked for.
+    pub beside: Option<Beside>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
+}
+
+/// How a workload was measured, as recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DesignReport {
+    /// Length of a slice's window.
+    pub slice_ns: u64,
+    /// Order of slices in a round.
+    pub pattern: Pattern,
+    /// Period of something that comes back on the machine, where it decided the pattern.
+    pub period_ns: Option<u64>,
+    /// Slices of the pilot behind it; 0: no pilot.
+    pub pilot_slices: u32,
+    /// Why.
+    pub why: String,
+    /// In words.
+    pub sentence: String,
+}
+
+/// The baseline beside the other stacks against itself alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Rate beside them over rate alone.
+    pub ratio: Figure,
+    /// The conclusion: the baseline costs by so much, or does not.
+    pub verdict: Verdict,
+    /// In words.
+    pub sentence: String,
 }
 
 /// One stack under one workload.
@@ -222,6 +267,8 @@ pub struct Row {
     pub cpu_generator: Figure,
     /// CPU time of the whole place (user and system) an I/O.
     pub cpu_place: Figure,
+    /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
+    pub cpu: Figure,
     /// What earlier writes still owed; only of writes.
     pub debt: Option<Debt>,
 }
@@ -284,18 +331,115 @@ pub struct Comparison {
     pub against: String,
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
-    /// The conclusion.
+    /// The conclusion, with all comparisons of the run in mind.
     pub verdict: Verdict,
+    /// What would settle it, where something would.
+    pub remedy: Option<&'static str>,
     /// In words, naming stack, baseline and quantity.
     pub sentence: String,
     /// Rate of the stack over that of the baseline.
     pub ratio: Figure,
+    /// The ratio's interval that holds together with those of all comparisons of the run.
+    pub simultaneous: Option<Interval>,
+    /// What hides a cost: both run into it.
+    pub masked: Option<Masked>,
+    /// What else was looked for.
+    pub checks: Checks,
     /// Seconds of load on the two.
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub latency_ratios: Vec<(&'static str, f64, Figure)>,
     /// Why it is not representative.
     pub emulated: Option<String>,
+}
+
+/// What a stack takes more or less than the baseline: figures of which less is better.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charges {
+    /// The stack.
+    pub stack: String,
+    /// The baseline.
+    pub against: String,
+    /// Mean latency at the matched rate.
+    pub latency: ChargeFinding,
+    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
+    pub percentiles: Vec<(&'static str, f64, Figure)>,
+    /// CPU time an I/O at load, host and guest together.
+    pub cpu: ChargeFinding,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+/// One such figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChargeFinding {
+    /// `the mean latency of 4k random reads at 12,300 I/Os a second`.
+    pub quantity: String,
+    /// The conclusion, of this comparison by itself.
+    pub verdict: Charge,
+    /// What would settle it, where something would.
+    pub remedy: Option<&'static str>,
+    /// In words, naming stack, baseline and quantity.
+    pub sentence: String,
+    /// Of the stack over that of the baseline.
+    pub ratio: Figure,
+    /// Of the stack less that of the baseline, ns.
+    pub difference: Figure,
+}
+
+impl ChargeFinding {
+    /// Why there is nothing to judge.
+    pub fn not_measured(&self) -> Option<&str> {
+        match self.verdict.reason() {
+            Some(Refusal::NotMeasured { reason }) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+/// All stacks under the same offered load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatchedFindings {
+    /// I/Os a second that were offered.
+    pub rate_iops: f64,
+    /// `4k random reads at 12,300 I/Os a second`.
+    pub subject: String,
+    /// Where the rate came from, in words.
+    pub origin: String,
+    /// A row a stack.
+    pub rows: Vec<MatchedRow>,
+}
+
+/// One stack under the offered load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatchedRow {
+    /// Its name.
+    pub stack: String,
+    /// Whether the others are compared with it.
+    pub baseline: bool,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Whether it achieved 98 % of the offered rate; `None`: not measured.
+    pub kept_up: Option<bool>,
+    /// By direction.
+    pub latency: Vec<Latency>,
+}
+
+/// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JointBill {
+    /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
+    pub subject: String,
+    /// Name of the workload at depth 1.
+    pub shallow: String,
+    /// Name of the deeper one.
+    pub deep: String,
+    /// Whether it stands for the bills of both, as nobody asked for these workloads.
+    pub sole: bool,
+    /// The lines.
+    pub bill: Bill,
 }
 
 /// A stack taken apart. Ratios multiply; they do not add.
@@ -318,9 +462,13 @@ pub struct BillLine {
     pub on: String,
     /// Rate with it over rate without.
     pub ratio: Figure,
+    /// What follows: withheld for the same reasons as that of any comparison.
+    pub verdict: Verdict,
+    /// What hides a cost: both run into it.
+    pub masked: Option<Masked>,
     /// Added mean latency in ns; only at depth 1.
     pub added_latency: Figure,
-    /// Added CPU time of the place an I/O, ns.
+    /// Added CPU time an I/O, host and guest together, ns.
     pub added_cpu: Figure,
     /// Why it is not representative.
     pub emulated: Option<String>,

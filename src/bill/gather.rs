@@ -1,13 +1,13 @@
-//! From slices to rounds: one pass over the record of a workload. Only whole rounds count (a kill in the
-//! middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
+//! From slices to rounds: one pass over the record of a workload for each purpose. Only whole rounds count (a kill in
+//! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::Debt;
 use super::run::RunData;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::store::record::{Purpose, Slice, Value, worse_known};
-use std::collections::{BTreeMap, HashMap};
+use crate::store::record::{CpuTimes, Purpose, Slice, Value, worse_known};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Visit and round.
 pub type RoundId = (u32, u32);
@@ -31,6 +31,8 @@ pub struct RoundTotal {
     pub cpu_generator_ns: Option<f64>,
     /// User and system time of the place, if every slice says it.
     pub cpu_place_ns: Option<f64>,
+    /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
+    pub cpu_ns: Option<f64>,
     /// Latencies of both directions.
     pub latency: Total,
 }
@@ -56,7 +58,62 @@ pub struct Side {
     pub debt: Debt,
     /// Seconds of load in whole rounds.
     pub load_s: f64,
+    /// How busy generator and CPUs were, and how much slices vary.
+    pub usage: Usage,
     frames: Vec<Frame>,
+}
+
+/// What tells a ceiling, summed over the slices of a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU time of the generator's threads.
+    pub generator_ns: f64,
+    /// Time in which one thread could have computed.
+    pub thread_ns: f64,
+    /// Idle and all CPU time of the place.
+    pub place: (f64, f64),
+    /// The same of this host where the place is a guest on it.
+    pub host: Option<(f64, f64)>,
+    slices: f64,
+    rates: f64,
+    squares: f64,
+}
+
+impl Usage {
+    fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
+        if let Some(cpu_ns) = found.cpu_ns {
+            self.generator_ns += cpu_ns;
+            self.thread_ns += generator_span(slice);
+        }
+        if let Some(cpu) = slice.cpu {
+            self.place = plus(self.place, cpu);
+        }
+        if let Some(cpu) = slice.host_cpu {
+            self.host = Some(plus(self.host.unwrap_or_default(), cpu));
+        }
+        self.slices += 1.0;
+        self.rates += rate;
+        self.squares += rate * rate;
+    }
+
+    /// Standard deviation of the slices' rates over their mean; `None` below 16 slices.
+    pub fn variation(&self) -> Option<f64> {
+        let mean = self.rates / self.slices;
+        let variance = (self.squares - self.slices * mean * mean).max(0.0) / (self.slices - 1.0);
+        (self.slices >= 16.0 && mean > 0.0).then(|| variance.sqrt() / mean)
+    }
+}
+
+fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
+    let busy = cpu.user_ns + cpu.system_ns + cpu.steal_ns;
+    (idle + cpu.idle_ns as f64, all + (busy + cpu.idle_ns) as f64)
+}
+
+/// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known, of the window.
+fn generator_span(slice: &Slice) -> f64 {
+    let around =
+        if slice.drain_ns == 0 && slice.discarded_ios == 0 { 0 } else { slice.discarded_ns + slice.drain_ns };
+    (slice.window_ns + around) as f64
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,17 +123,27 @@ struct Frame {
     offset: u64,
 }
 
-/// The sides of all stacks, in the order of the scenario, and the number of slices of unknown stacks.
-pub fn sides(run: &RunData, workload: &Workload) -> (Vec<Side>, u64) {
-    let stacks = &run.start.scenario.stacks;
-    let index: HashMap<&str, usize> =
-        stacks.iter().enumerate().map(|(at, stack)| (stack.name.as_str(), at)).collect();
-    let mut sides: Vec<Side> = stacks.iter().map(|_| Side::default()).collect();
+/// Place of each stack in the scenario, by its name.
+pub fn index(run: &RunData) -> HashMap<&str, usize> {
+    let stacks = run.start.scenario.stacks.iter().enumerate();
+    stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
+}
+
+/// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
+pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>, u64) {
+    let index = index(run);
+    let mut sides: Vec<Side> = run.start.scenario.stacks.iter().map(|_| Side::default()).collect();
     let mut unknown = 0;
-    let ours = |slice: &&Slice| slice.workload == workload.name && slice.purpose == Purpose::Plain;
+    let crowded = match purpose {
+        Purpose::Alone | Purpose::Beside => BTreeSet::new(),
+        _ => crowded(run, workload),
+    };
+    let ours = |slice: &&Slice| {
+        slice.workload == workload.name && slice.purpose == purpose && !crowded.contains(&slice.visit)
+    };
     for slice in run.slices.iter().filter(ours) {
         match index.get(slice.stack.as_str()) {
-            Some(at) => sides[*at].add(slice),
+            Some(at) => sides[*at].add(slice, workload.writes()),
             None => unknown += 1,
         }
     }
@@ -89,10 +156,24 @@ pub fn sides(run: &RunData, workload: &Workload) -> (Vec<Side>, u64) {
     (sides, unknown)
 }
 
+/// Visits with several stacks, where such disturbed each other and were measured apart after that: what they disturbed
+/// does not count.
+fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<u32> {
+    let mut stacks: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    let plain = |slice: &&Slice| slice.workload == workload.name && slice.purpose == Purpose::Plain;
+    for slice in run.slices.iter().filter(plain).filter(|_| run.apart.is_some()) {
+        stacks.entry(slice.visit).or_default().insert(&slice.stack);
+    }
+    let any_apart = stacks.values().any(|names| names.len() == 1);
+    stacks.into_iter().filter(|(_, names)| any_apart && names.len() > 1).map(|(visit, _)| visit).collect()
+}
+
 impl Side {
-    fn add(&mut self, slice: &Slice) {
+    fn add(&mut self, slice: &Slice, by_bytes: bool) {
         let id = (slice.visit, slice.round);
         let found = Samples::of(slice);
+        let amount = if by_bytes { found.bytes } else { found.ios };
+        self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
         self.errors += slice.errors;
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
@@ -111,8 +192,9 @@ impl Side {
         round.window_s += slice.window_ns as f64 / 1e9;
         round.flush_s = joined(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));
         round.cpu_generator_ns = joined(first, round.cpu_generator_ns, found.cpu_ns);
-        let place = slice.cpu.map(|cpu| (cpu.user_ns + cpu.system_ns) as f64);
-        round.cpu_place_ns = joined(first, round.cpu_place_ns, place);
+        let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
+        round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
+        round.cpu_ns = joined(first, round.cpu_ns, slice.host_cpu.or(slice.cpu).map(used));
     }
 
     fn add_debt(&mut self, slice: &Slice) {
@@ -200,17 +282,17 @@ fn joined(first: bool, sum: Option<f64>, part: Option<f64>) -> Option<f64> {
 
 /// The samples of a slice by meaning.
 #[derive(Default)]
-struct Samples {
-    ios: f64,
-    bytes: f64,
-    flush_ns: Option<f64>,
+pub(super) struct Samples {
+    pub(super) ios: f64,
+    pub(super) bytes: f64,
+    pub(super) flush_ns: Option<f64>,
     cpu_ns: Option<f64>,
     frames: Vec<(bool, u64)>,
-    failed: Option<String>,
+    pub(super) failed: Option<String>,
 }
 
 impl Samples {
-    fn of(slice: &Slice) -> Samples {
+    pub(super) fn of(slice: &Slice) -> Samples {
         let mut found = Samples::default();
         for sample in &slice.samples {
             match &sample.value {

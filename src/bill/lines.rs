@@ -1,29 +1,91 @@
 //! A stack taken apart: each prefix against the one below it, the total, and what the lines leave
 //! unexplained. Lines multiply. A prefix that is missing makes its line missing, never one or zero.
 
-use super::compare::{self, Basis, Found, Paired};
-use super::findings::{Bill, BillLine, Figure, Interval};
+use super::ceiling;
+use super::charges::cpu;
+use super::compare::{Estimated, Found, Paired, Taken, round_values};
+use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, Side};
 use super::reading::Reading;
-use crate::stats::ratio::{self, Total};
+use crate::scenario::{BILL_DEPTHS, Workload};
+use crate::stats::ratio;
 use crate::stats::spread::Spread;
-use crate::stats::visits;
+use crate::stats::{Refusal, Verdict, visits};
+use iotax_load::Job;
 
-/// The bill of one workload.
-pub fn bill(reading: &Reading) -> Bill {
+/// The bill of one workload, and the estimates of its lines.
+pub fn bill(reading: &Reading) -> (Bill, Vec<Option<Estimated>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
     let measured: Vec<Line> = (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
     let total = line(reading, &usable, &common, 0, last);
     let unexplained = unexplained(reading, &total, &measured);
+    let estimates = measured.iter().map(|line| line.estimated).collect();
     let lines = measured.into_iter().map(|line| line.shown).collect();
-    Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }
+    (Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }, estimates)
+}
+
+/// Bills whose microseconds are of depth 1 and whose ratios are of the deepest workload of the same kind.
+pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBill> {
+    let sole =
+        matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
+    let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
+    let joined = |(one, shallow): (&Workload, &WorkloadFindings)| {
+        let alike = workloads.iter().zip(found).filter(|(other, _)| kind(other) == kind(one));
+        let (deepest, deep) = alike.max_by_key(|(other, _)| depth(other))?;
+        let (from, to) = (shallow.bill.as_ref()?, deep.bill.as_ref()?);
+        let subject = format!(
+            "{}: microseconds at iodepth 1, rate and CPU at iodepth {}",
+            one.kind_subject(),
+            depth(deepest)
+        );
+        let names = (shallow.name.clone(), deep.name.clone());
+        (depth(deepest) > 1).then(|| JointBill {
+            subject,
+            shallow: names.0,
+            deep: names.1,
+            sole,
+            bill: both(from, to),
+        })
+    };
+    shallow.filter_map(joined).collect()
+}
+
+fn both(shallow: &Bill, deep: &Bill) -> Bill {
+    let one =
+        |from: &BillLine, to: &BillLine| BillLine { added_latency: from.added_latency.clone(), ..to.clone() };
+    Bill {
+        lines: shallow.lines.iter().zip(&deep.lines).map(|(from, to)| one(from, to)).collect(),
+        total: one(&shallow.total, &deep.total),
+        unexplained: one(&shallow.unexplained, &deep.unexplained),
+    }
+}
+
+fn depth(workload: &Workload) -> u32 {
+    workload.jobs.iter().map(|job| job.iodepth).max().unwrap_or(0)
+}
+
+/// Jobs without how much of them is in flight.
+fn kind(workload: &Workload) -> Vec<Job> {
+    workload
+        .jobs
+        .iter()
+        .map(|job| Job { name: String::new(), iodepth: 1, numjobs: 1, ..job.clone() })
+        .collect()
+}
+
+/// What `--bill` measures where nobody says which load.
+fn is_default(workload: &Workload, iodepth: u32) -> bool {
+    let default = Job { iodepth, ..Job::default() };
+    let sized = |job: &Job| Job { name: String::new(), size: None, ..job.clone() };
+    workload.sweep.is_none() && matches!(workload.jobs.as_slice(), [job] if sized(job) == sized(&default))
 }
 
 /// A line with what its interval rests on.
 struct Line {
     shown: BillLine,
+    estimated: Option<Estimated>,
     residuals: Option<Vec<f64>>,
 }
 
@@ -44,55 +106,77 @@ fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
     let common: Vec<RoundId> = first.rounds.keys().filter(shared).copied().collect();
     let mut visits: Vec<u32> = common.iter().map(|id| id.0).collect();
     visits.dedup();
-    if visits.len() >= visits::LEAST { Vec::new() } else { common }
+    let attaches = reading.run.start.scenario.measure.attaches as usize;
+    let least = if attaches >= visits::LEAST_ATTACHES { visits::LEAST_ATTACHES } else { visits::LEAST };
+    if visits.len() >= least { Vec::new() } else { common }
 }
 
 fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> Line {
-    let stacks = &reading.run.start.scenario.stacks;
-    let absent = |figure: Figure| Line {
-        shown: BillLine {
-            layer: stacks[to].name.clone(),
-            on: stacks[from].name.clone(),
-            ratio: figure.clone(),
-            added_latency: figure.clone(),
-            added_cpu: figure,
-            emulated: None,
-        },
-        residuals: None,
-    };
     match (usable[to], usable[from]) {
-        (false, _) => return absent(reading.absence(to)),
+        (false, _) => return absent(reading, from, to, reading.absence(to)),
         (_, false) => {
-            return absent(Figure::missing(format!("{} below it was not measured", stacks[from].name)));
+            let reason = format!("{} below it was not measured", reading.name(from));
+            return absent(reading, from, to, Figure::missing(reason));
         }
         _ => {}
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
-    let paired = if common.is_empty() { compare::pair(a, b) } else { Paired::Rounds(common.to_vec()) };
-    let mut line = absent(Found::of(a, b, &paired, reading.basis()).figure());
-    line.residuals = residuals(a, b, &paired, reading.basis());
-    line.shown.added_latency = added_latency(reading, a, b, &paired);
-    line.shown.added_cpu = compare::added(a, b, &paired, |round| {
-        round.cpu_place_ns.map(|sum| Total { sum, items: round.all_ios })
-    });
-    line.shown.emulated = reading.emulated_pair(from, to);
-    line
+    let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
+    let found = Found::of(reading, [from, to], &paired, reading.basis());
+    let taken = match reading.cpu_lacking([from, to]) {
+        Some(reason) => Taken::refused(&reason),
+        None => Taken::of(a, b, &paired, cpu),
+    };
+    let shown = BillLine {
+        layer: reading.name(to).to_owned(),
+        on: reading.name(from).to_owned(),
+        ratio: found.figure(),
+        masked: ceiling::of_pair(reading, [from, to], &found.verdict),
+        verdict: found.verdict,
+        added_latency: added_latency(reading, a, b, &paired),
+        added_cpu: taken.added(),
+        emulated: reading.emulated_pair(from, to),
+    };
+    Line { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
+}
+
+fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> Line {
+    let reason = match &figure {
+        Figure::Failed { reason } | Figure::Missing { reason } => reason.clone(),
+        Figure::Known { .. } => String::new(),
+    };
+    let shown = BillLine {
+        layer: reading.name(to).to_owned(),
+        on: reading.name(from).to_owned(),
+        ratio: figure.clone(),
+        verdict: Verdict::Unresolved { half_width: None, reason: Refusal::NotMeasured { reason } },
+        masked: None,
+        added_latency: figure.clone(),
+        added_cpu: figure,
+        emulated: None,
+    };
+    Line { shown, estimated: None, residuals: None }
 }
 
 fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figure {
     if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
         return Figure::missing("only at iodepth 1");
     }
-    compare::added(a, b, paired, |round| Some(round.latency).filter(|latency| latency.items > 0.0))
+    Taken::of(a, b, paired, |round| Some(round.latency).filter(|latency| latency.items > 0.0)).added()
 }
 
-fn residuals(a: &Side, b: &Side, paired: &Paired, basis: Basis) -> Option<Vec<f64>> {
+fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
     let Paired::Rounds(ids) = paired else {
         return None;
     };
-    let values = compare::round_values(a, b, ids, basis).ok()?;
-    let ratio = ratio::ratio_of_totals(&values).ok()?;
-    Some(ratio::residuals(&values, ratio))
+    // Of each visit its own, as the ratio of the line has them.
+    let visit = |ids: &[RoundId]| {
+        let values = round_values(a, b, ids, reading.basis()).ok()?;
+        let ratio = ratio::ratio_of_totals(&values).ok()?;
+        Some(ratio::residuals(&values, ratio))
+    };
+    let visits: Option<Vec<Vec<f64>>> = ids.chunk_by(|one, next| one.0 == next.0).map(visit).collect();
+    visits.map(|visits| visits.concat())
 }
 
 /// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
@@ -108,10 +192,20 @@ fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
         names => format!("unexplained (with {})", names.join(", ")),
     };
     let known: Vec<&Line> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
+    let ratio = left_over(total, &known);
+    let verdict = match ratio.value().zip(ratio.bounds()) {
+        Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
+        None => Verdict::Unresolved {
+            half_width: None,
+            reason: Refusal::NotMeasured { reason: "there is no total to explain".into() },
+        },
+    };
     BillLine {
         layer,
         on: total.shown.on.clone(),
-        ratio: left_over(total, &known),
+        verdict,
+        masked: None,
+        ratio,
         added_latency: Figure::missing("see the ratio"),
         added_cpu: Figure::missing("see the ratio"),
         emulated: reading.emulated_pair(0, reading.sides.len() - 1),

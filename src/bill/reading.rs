@@ -1,13 +1,15 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
-use super::compare::Basis;
+use super::compare::{self, Basis, Paired};
 use super::findings::Figure;
 use super::gather::{self, Side};
 use super::run::RunData;
 use super::steady::Course;
 use super::subject::Quantity;
+use super::timeline::Timeline;
 use crate::scenario::Workload;
-use crate::store::record::{IO_ERRORS, Warning, ended_as_asked};
+use crate::stats::Refusal;
+use crate::store::record::{IO_ERRORS, Purpose, Warning, WorkerUp, ended_as_asked};
 use std::collections::HashMap;
 
 /// A workload with its gathered rounds.
@@ -22,15 +24,136 @@ pub struct Reading<'a> {
     pub unknown: u64,
     /// The regime of writes, and what it leaves of the rounds.
     pub writes: Course,
+    /// Slices in the order of the record.
+    pub timeline: Timeline,
+    /// Sides at the matched rate.
+    matched: Vec<Side>,
     emulated: Vec<Option<String>>,
+}
+
+/// A load that is the same on all stacks.
+pub struct Load<'a> {
+    own: bool,
+    rate: f64,
+    origin: String,
+    sides: &'a [Side],
+}
+
+impl Load<'_> {
+    /// I/Os a second that are offered.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Whether it is the workload itself.
+    pub fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// Where the rate came from, in words.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// A side a stack.
+    pub fn sides(&self) -> &[Side] {
+        self.sides
+    }
+}
+
+fn lacking(reason: impl Into<String>) -> Refusal {
+    Refusal::NotMeasured { reason: reason.into() }
 }
 
 impl<'a> Reading<'a> {
     /// Gathers the rounds of a workload.
     pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
-        let (mut sides, unknown) = gather::sides(run, workload);
+        let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
         let writes = Course::settle(run, workload, &mut sides);
-        Reading { run, workload, sides, unknown, writes, emulated: emulated(run) }
+        let (matched, _) = gather::sides(run, workload, Purpose::Matched);
+        let timeline = Timeline::of(run, workload);
+        Reading { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
+    }
+
+    /// The load under which latencies are compared: an open loop at a matched rate, or the workload itself if it is one.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn matched_load(&self) -> Result<Load<'_>, Refusal> {
+        let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
+        let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
+        match (record, self.offered()) {
+            (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
+                own: false,
+                rate: record.rate_iops,
+                origin: format!("taken from {}, the slowest", record.slowest),
+                sides: &self.matched,
+            }),
+            (_, Some(rate)) if rate > 0.0 => {
+                Ok(Load { own: true, rate, origin: "the workload's own rate".into(), sides: &self.sides })
+            }
+            (Some(_), _) => Err(lacking("no whole round at the matched rate was recorded")),
+            (None, _) => Err(lacking("the run has no slices at a matched rate")),
+        }
+    }
+
+    /// I/Os a second that the workload itself offers, all threads together.
+    pub fn offered(&self) -> Option<f64> {
+        let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
+        self.workload.jobs.iter().map(rate).sum()
+    }
+
+    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.
+    pub fn threads(&self, at: usize) -> f64 {
+        let worker = self.worker(at);
+        let members = worker.map_or(1, |worker| worker.others.len() + 1);
+        let one_each = worker.is_some_and(|worker| worker.engine == "sync");
+        let of = |job: &iotax_load::Job| {
+            f64::from(job.numjobs) * if one_each { f64::from(job.iodepth) } else { 1.0 }
+        };
+        self.workload.jobs.iter().map(of).sum::<f64>() * members as f64
+    }
+
+    /// Why CPU times of these two do not compare: a guest's own time leaves out what its host does for it.
+    pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
+        let alone = |at: &usize| {
+            let place = self.worker(*at).map_or("host", |worker| worker.place.as_str());
+            place != "host" && !place.starts_with("ssh:") && self.sides[*at].usage.host.is_none()
+        };
+        let at = pair.into_iter().find(alone)?;
+        Some(lacking(format!("what this host computed for the guest of {} was not recorded", self.name(at))))
+    }
+
+    /// A refusal for a stack without a whole round.
+    pub fn not_measured(&self, at: usize) -> Refusal {
+        let name = self.name(at);
+        lacking(match self.absence(at) {
+            Figure::Failed { reason } => format!("{name} failed: {reason}"),
+            Figure::Missing { reason } => format!("{name}: {reason}"),
+            Figure::Known { .. } => format!("{name} was not measured"),
+        })
+    }
+
+    /// How two stacks are paired.
+    pub fn pair(&self, a: &Side, b: &Side) -> Paired {
+        compare::pair_over(a, b, self.run.start.scenario.measure.attaches)
+    }
+
+    /// Fraction within which "no difference" may be said.
+    pub fn zone(&self) -> f64 {
+        self.run.start.scenario.measure.equivalence
+    }
+
+    /// Name of a stack.
+    pub fn name(&self, at: usize) -> &'a str {
+        &self.run.start.scenario.stacks[at].name
+    }
+
+    /// The worker that loaded a stack, the first of several.
+    pub fn worker(&self, at: usize) -> Option<&'a WorkerUp> {
+        let ours =
+            |worker: &&WorkerUp| worker.stack == self.name(at) && worker.workload == self.workload.name;
+        self.run.workers.iter().find(ours)
     }
 
     /// What is compared first: acknowledged time.

@@ -12,10 +12,7 @@ use crate::stats::quantile::{self, Batches, Estimate};
 pub fn row(reading: &Reading, at: usize) -> Row {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
-    let ours = |worker: &&crate::store::record::WorkerUp| {
-        worker.stack == stack.name && worker.workload == reading.workload.name
-    };
-    let worker = reading.run.workers.iter().find(ours);
+    let worker = reading.worker(at);
     let writes = reading.workload.writes();
     Row {
         stack: stack.name.clone(),
@@ -36,6 +33,10 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         latency: latencies(side),
         cpu_generator: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_generator_ns?))),
         cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
+        cpu: match reading.cpu_lacking([at, at]).filter(|_| !side.rounds.is_empty()) {
+            Some(reason) => Figure::missing(reason),
+            None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
+        },
         debt: writes.then(|| side.debt.clone()),
     }
 }
@@ -47,17 +48,22 @@ fn figure(
     unit: &'static str,
     of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
 ) -> Figure {
-    let side = &reading.sides[at];
-    if side.rounds.is_empty() {
-        return reading.absence(at);
-    }
-    match side.rounds.values().map(of).collect::<Option<Vec<_>>>() {
-        Some(rounds) => of_totals(&rounds, unit),
-        None => Figure::missing("not recorded"),
-    }
+    of_side(&reading.sides[at], unit, of).unwrap_or_else(|| reading.absence(at))
 }
 
-fn latencies(side: &Side) -> Vec<Latency> {
+/// The same of a side; `None` without a whole round.
+pub fn of_side(
+    side: &Side,
+    unit: &'static str,
+    of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
+) -> Option<Figure> {
+    let rounds = side.rounds.values().map(of).collect::<Option<Vec<_>>>();
+    let figure = rounds.map_or_else(|| Figure::missing("not recorded"), |rounds| of_totals(&rounds, unit));
+    (!side.rounds.is_empty()).then_some(figure)
+}
+
+/// Of each direction that has any.
+pub fn latencies(side: &Side) -> Vec<Latency> {
     [("read", &side.read), ("write", &side.write)]
         .into_iter()
         .filter(|(_, batches)| batches.count() > 0)

@@ -1,6 +1,7 @@
 //! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
 //! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
 
+use super::ceiling::Masked;
 use super::compare;
 use super::course::{self, Course};
 use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
@@ -119,6 +120,8 @@ pub struct Cost {
     pub quantity: &'static str,
     /// As at the point's workload.
     pub verdict: Verdict,
+    /// What hides a cost: both run into it.
+    pub masked: Option<Masked>,
     /// Rate of the stack over that of the baseline.
     pub ratio: Figure,
     /// The ratio's interval that holds for all points of the sweep at once.
@@ -170,7 +173,7 @@ fn of_members(name: &str, mut members: Vec<Member>) -> Option<SweepFindings> {
         curve_word: first.at.get(1).map(|at| at.word.clone()),
         throughput: if by_bytes { "B/s" } else { "1/s" },
         points: members.len(),
-        note: members.iter().any(|member| offered(member.reading).is_some()).then_some(OPEN_LOOP),
+        note: members.iter().any(|member| member.reading.offered().is_some()).then_some(OPEN_LOOP),
         curves: curves.map(|members| all.curve(members)).collect(),
     })
 }
@@ -210,7 +213,7 @@ impl Sweep<'_> {
 
     fn point(&self, member: &Member, stack: usize) -> Point {
         let row = &member.found.rows[stack];
-        let offered = offered(member.reading);
+        let offered = member.reading.offered();
         let achieved = row.iops.value().zip(offered).map(|(iops, offered)| iops / offered);
         Point {
             at: Spot::of(&member.at[0]),
@@ -233,6 +236,7 @@ impl Sweep<'_> {
         Cost {
             quantity,
             verdict: one.verdict.clone(),
+            masked: one.masked.clone(),
             ratio: one.ratio.clone(),
             simultaneous,
             median_latency,
@@ -282,7 +286,7 @@ impl Sure {
         let Figure::Known { value, n, of, .. } = figure else { return None };
         let (low, high) = figure.bounds().filter(|(low, _)| *low > 0.0)?;
         let freedom = match *of {
-            "visits" => (*n as usize).saturating_sub(1),
+            "visits" | "attaches" => (*n as usize).saturating_sub(1),
             _ => spread::freedom(*n as usize),
         };
         let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom as f64) / t975(freedom);
@@ -294,12 +298,6 @@ impl Sure {
     pub fn apart(&self, other: &Sure) -> bool {
         self.low > other.high || other.low > self.high
     }
-}
-
-/// I/Os a second that an open loop offers, all threads together.
-fn offered(reading: &Reading) -> Option<f64> {
-    let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
-    reading.workload.jobs.iter().map(rate).sum()
 }
 
 /// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.

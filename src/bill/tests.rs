@@ -2,8 +2,8 @@
 
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
-use crate::stats::{Refusal, Verdict};
-use crate::store::record::{Value, Warning};
+use crate::stats::{Charge, Refusal, Verdict};
+use crate::store::record::{Purpose, Value, Warning};
 
 fn covers(figure: &Figure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
@@ -23,13 +23,13 @@ fn the_bill_finds_each_layer_and_explains_the_total() {
     assert_eq!(bill.lines.len(), 3);
     for ((line, truth), added) in bill.lines.iter().zip(truths).zip(added) {
         assert!(
-            covers(&line.ratio, truth) && narrow(&line.ratio, 1.5),
+            covers(&line.ratio, truth) && narrow(&line.ratio, 2.0),
             "{}: {:?}, {truth}",
             line.layer,
             line.ratio
         );
         let (low, high) = line.added_latency.bounds().unwrap();
-        assert!(low < added && added < high && high - low < 4_000.0, "{}: {low} {high} {added}", line.layer);
+        assert!(low < added && added < high && high - low < 5_000.0, "{}: {low} {high} {added}", line.layer);
     }
     assert!(covers(&bill.total.ratio, 90.0 / 106.6));
     let left = &bill.unexplained.ratio;
@@ -246,8 +246,20 @@ fn latency_figures_are_ordered_and_come_from_merged_histograms() {
 
 #[test]
 fn every_known_figure_holds_its_value_inside_its_interval() {
-    let runs: [fn() -> RunData; 7] =
-        [twin::bill, twin::failed, twin::a_against_a, twin::guest, twin::partial, twin::writes, twin::visits];
+    let runs: [fn() -> RunData; 12] = [
+        twin::bill,
+        twin::failed,
+        twin::a_against_a,
+        twin::guest,
+        twin::partial,
+        twin::writes,
+        twin::visits,
+        twin::three_figures,
+        twin::late,
+        twin::masked,
+        twin::attaches,
+        twin::disturbed,
+    ];
     for run in runs {
         let json = serde_json::to_value(findings(&run())).unwrap();
         walk(&json, &mut |figure| {
@@ -258,6 +270,252 @@ fn every_known_figure_holds_its_value_inside_its_interval() {
             }
         });
     }
+}
+
+#[test]
+fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
+    let found = findings(&twin::three_figures());
+    let (workload, charges) = (&found.workloads[0], &found.workloads[0].charges[0]);
+    assert!(
+        matches!(workload.comparisons[0].verdict, Verdict::NoDifference { .. }),
+        "{:?}",
+        workload.comparisons
+    );
+    assert!(covers(
+        &charges.latency.ratio,
+        105_750.0 / 90_000.0 * (1.0 - 40_000.0 * 90e-6 / 8e3) / (1.0 - 40_000.0 * 105.75e-6 / 9.4e3)
+    ));
+    assert!(matches!(charges.latency.verdict, Charge::Adds { .. }));
+    // The host's own 2.3 us beside what the guest computes.
+    let (low, high) = charges.cpu.difference.bounds().unwrap();
+    assert!(low < 2_300.0 + 100.0 && high > 2_300.0 - 100.0 && high - low < 400.0, "{low} {high}");
+    let row =
+        |at: usize| workload.rows[at].cpu.value().unwrap() - workload.rows[at].cpu_place.value().unwrap();
+    assert!(row(0).abs() < 1e-6 && (row(1) - 2_300.0).abs() < 100.0, "only the guest has a host below it");
+    assert_eq!(found.headline.as_deref(), Some(charges.latency.sentence.as_str()));
+    let matched = workload.matched.as_ref().unwrap();
+    assert_eq!(
+        (matched.rate_iops, matched.origin.as_str()),
+        (40_000.0, "taken from vm(vcpus=2), the slowest")
+    );
+    assert!(matched.rows.iter().all(|row| row.kept_up == Some(true)));
+    let design = workload.design.as_ref().unwrap();
+    assert!(design.sentence.starts_with("slices of 20.0 ms in ") && design.period_ns == Some(81_000_000));
+    assert!(workload.beside.as_ref().unwrap().sentence.contains("no difference above"));
+    assert!(workload.comparisons[0].checks.length.is_some_and(|found| found.rounds == 8));
+}
+
+#[test]
+fn long_slices_that_tell_another_ratio_withhold_the_verdict() {
+    let mut run = twin::three_figures();
+    for slice in run.slices.iter_mut().filter(|slice| slice.purpose == Purpose::Long && slice.stack != "file")
+    {
+        slice.window_ns *= 2;
+    }
+    let one = &findings(&run).workloads[0].comparisons[0];
+    assert!(
+        matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }),
+        "{one:?}"
+    );
+    assert!(one.sentence.ends_with("; to settle it: use longer slices (--slice)"), "{}", one.sentence);
+}
+
+#[test]
+fn who_does_not_keep_up_has_no_latency_and_a_guest_without_its_host_no_cpu_time() {
+    let charges = &findings(&twin::late()).workloads[0].charges[0];
+    let reason = charges.latency.verdict.reason();
+    assert!(matches!(reason, Some(Refusal::NotKeptUp { of_baseline: false, .. })), "{reason:?}");
+    assert!(charges.percentiles.is_empty());
+    assert!(charges.cpu.not_measured().unwrap().contains("was not recorded"), "{:?}", charges.cpu);
+    let old = &findings(&twin::a_against_a()).workloads[0];
+    assert_eq!(old.charges[0].latency.not_measured(), Some("the run has no slices at a matched rate"));
+    assert!(old.charges[0].latency.sentence.contains("not measured: the run has no slices"));
+}
+
+#[test]
+fn an_open_loop_is_its_own_matched_rate() {
+    let found = findings(&twin::rates());
+    let guest = |at: usize| &found.workloads[at].charges[1].latency;
+    assert!(guest(0).sentence.contains("the mean latency of 4k random reads at 10,000 I/Os a second"));
+    assert!(matches!(guest(3).verdict.reason(), Some(Refusal::NotKeptUp { .. })));
+    let masked = |at: usize| found.workloads[at].comparisons[0].masked.as_ref().map(|masked| masked.short());
+    assert_eq!(masked(0), Some("offered rate"));
+    assert_ne!(masked(4), Some("offered rate"), "the last rate is kept up by neither");
+}
+
+#[test]
+fn what_a_ceiling_hides_is_masked_and_no_headline() {
+    let found = findings(&twin::masked());
+    let workload = &found.workloads[0];
+    for one in &workload.comparisons {
+        assert!(
+            one.masked.is_some() && one.sentence.contains("; masked by a steady limit"),
+            "{}",
+            one.sentence
+        );
+    }
+    let bill = workload.bill.as_ref().unwrap();
+    assert!(bill.lines.iter().all(|line| line.masked.is_some()) && bill.total.masked.is_some());
+    let headline = found.headline.unwrap();
+    assert!(headline.starts_with("fs(xfs) against file: takes 1.0"), "{headline}");
+    assert!(findings(&twin::bill()).workloads[0].comparisons.iter().all(|one| one.masked.is_none()));
+}
+
+#[test]
+fn busy_cpus_and_a_busy_generator_are_ceilings_only_if_both_have_them() {
+    let with = |change: &dyn Fn(&mut crate::store::record::Slice), both: bool| {
+        let mut run = twin::a_against_a();
+        run.slices.iter_mut().filter(|slice| both || slice.stack == "file").for_each(change);
+        findings(&run).workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short())
+    };
+    let busy = |slice: &mut crate::store::record::Slice| slice.cpu.as_mut().unwrap().idle_ns = 0;
+    assert_eq!((with(&busy, true), with(&busy, false)), (Some("busy CPUs"), None));
+    let spinning = |slice: &mut crate::store::record::Slice| {
+        let whole = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
+        for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "cpu.user") {
+            sample.value = Value::Value(0.96 * whole);
+        }
+    };
+    assert_eq!((with(&spinning, true), with(&spinning, false)), (Some("generator"), None));
+}
+
+#[test]
+fn a_limit_that_sets_in_is_refused_with_what_to_read_instead() {
+    let one = &findings(&twin::rate_limited()).workloads[0].comparisons[0];
+    assert!(
+        matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. }),
+        "{one:?}"
+    );
+    assert_eq!(one.masked.as_ref().map(|masked| masked.short()), Some("rate limit"));
+    assert!(one.sentence.contains("to settle it: read latency at the matched rate"), "{}", one.sentence);
+}
+
+#[test]
+fn a_break_of_the_level_alone_is_a_warning() {
+    let mut run = twin::a_against_a();
+    // From the middle on a third of the I/Os, on both alike.
+    for slice in run.slices.iter_mut().filter(|slice| slice.round >= 24) {
+        slice.window_ns *= 3;
+    }
+    let found = findings(&run);
+    let warning = found.warnings.iter().find(|warning| warning.kind == "level").expect("a warning");
+    assert!(warning.text.contains("their ratio did not change with it"), "{}", warning.text);
+    assert!(!matches!(
+        found.workloads[0].comparisons[0].verdict,
+        Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }
+    ));
+}
+
+#[test]
+fn chance_is_no_cost_among_many_and_a_real_one_stays() {
+    let found = findings(&twin::matrix());
+    let all: Vec<_> = found.workloads.iter().flat_map(|workload| &workload.comparisons).collect();
+    let among = |stack: &str| {
+        let of = all.iter().filter(|one| (one.stack == "loop") == (stack == "loop"));
+        of.filter(|one| {
+            matches!(one.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { many: 27 }, .. })
+        })
+        .count()
+    };
+    assert!(among("null") > 0, "the seed was chosen for a false cost");
+    assert!(
+        all.iter().all(|one| one.stack == "loop"
+            || !matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. }))
+    );
+    assert!(all.iter().any(|one| one.stack == "loop" && matches!(one.verdict, Verdict::Costs { .. })));
+    for one in &all {
+        let Some(Interval::Bounds { low, high }) = one.simultaneous else { panic!("{one:?}") };
+        let (own_low, own_high) = one.ratio.bounds().unwrap();
+        assert!(low < own_low && high > own_high, "{}", one.sentence);
+    }
+    assert!(found.not_excluded.iter().any(|line| line.contains("over all 27 comparisons together")));
+    let one = &findings(&twin::a_against_a());
+    assert!(!one.not_excluded.iter().any(|line| line.contains("chance")), "one comparison is no family");
+}
+
+#[test]
+fn three_attaches_are_the_unit_where_they_were_asked_for() {
+    let mut run = twin::attaches();
+    let found = findings(&run);
+    let (workload, one) = (&found.workloads[0], &found.workloads[0].comparisons[0]);
+    assert!(matches!(one.ratio, Figure::Known { n: 3, of: "attaches", .. }), "{:?}", one.ratio);
+    assert!(one.sentence.ends_with(" over 3 attaches"), "{}", one.sentence);
+    assert!(
+        workload.charges[0].cpu.sentence.contains(" over 3 attaches"),
+        "{}",
+        workload.charges[0].cpu.sentence
+    );
+    let this_attach = |found: &Findings| found.not_excluded.iter().any(|line| line.contains("this attach"));
+    assert!(!this_attach(&found));
+    // The same record without the wish: rounds within three visits.
+    run.start.scenario.measure.attaches = 1;
+    let strata = findings(&run);
+    assert!(matches!(strata.workloads[0].comparisons[0].ratio, Figure::Known { n: 60, of: "rounds", .. }));
+    assert!(this_attach(&strata));
+}
+
+#[test]
+fn a_disturbed_baseline_is_measured_apart_and_says_so() {
+    let found = findings(&twin::disturbed());
+    let workload = &found.workloads[0];
+    let beside = workload.beside.as_ref().unwrap();
+    assert!(covers(&beside.ratio, 0.95), "{:?}", beside.ratio);
+    assert!(
+        beside.sentence.ends_with(" slower (it was measured in visits therefore)"),
+        "{}",
+        beside.sentence
+    );
+    assert!(matches!(workload.comparisons[0].ratio, Figure::Known { of: "visits", n: 6, .. }));
+    assert!(found.warnings.iter().any(|warning| warning.kind == "apart"));
+    assert!(found.apart.is_some());
+}
+
+#[test]
+fn what_was_measured_before_the_stacks_were_apart_does_not_count() {
+    let mut run = twin::disturbed();
+    let mut together: Vec<_> =
+        run.slices.iter().filter(|slice| slice.visit == 1 || slice.visit == 2).cloned().collect();
+    together.iter_mut().for_each(|slice| slice.visit = 0);
+    let before = findings(&run).workloads[0].comparisons[0].clone();
+    run.slices.extend(together);
+    let after = &findings(&run).workloads[0].comparisons[0];
+    assert_eq!((&before.ratio, before.measured_s), (&after.ratio, after.measured_s));
+}
+
+#[test]
+fn a_bill_of_two_depths_is_one_table() {
+    let found = findings(&twin::bill());
+    let [joint] = found.joint_bills.as_slice() else { panic!("{:?}", found.joint_bills) };
+    let [one, deep] = [0, 1].map(|at| found.workloads[at].bill.as_ref().unwrap());
+    assert!(joint.sole && joint.subject.ends_with("microseconds at iodepth 1, rate and CPU at iodepth 32"));
+    for (line, (from, to)) in joint.bill.lines.iter().zip(one.lines.iter().zip(&deep.lines)) {
+        assert_eq!(
+            (&line.added_latency, &line.ratio, &line.added_cpu),
+            (&from.added_latency, &to.ratio, &to.added_cpu)
+        );
+    }
+    let named = findings(&twin::named_bill());
+    assert!(!named.joint_bills[0].sole, "loads that were named keep their own tables");
+    assert!(findings(&twin::bill_of_seed(1)).joint_bills.is_empty());
+}
+
+#[test]
+fn a_gate_that_fails_withholds_the_line_too() {
+    let mut run = twin::bill();
+    // The loop device drifts away from the others for good, and comes back.
+    for slice in run.slices.iter_mut().filter(|slice| slice.stack == "loop") {
+        slice.window_ns =
+            (slice.window_ns as f64 * (1.0 + 0.02 * (f64::from(slice.round) / 8.0).sin())) as u64;
+    }
+    let found = findings(&run);
+    let line = &found.workloads[0].bill.as_ref().unwrap().lines[0];
+    let reason = |verdict: &Verdict| match verdict {
+        Verdict::Unresolved { reason, .. } => Some(reason.word()),
+        _ => None,
+    };
+    assert_eq!(reason(&line.verdict), reason(&found.workloads[0].comparisons[0].verdict));
+    assert!(reason(&line.verdict).is_some(), "{line:?}");
+    assert!(line.ratio.value().is_some(), "the figure is printed all the same");
 }
 
 fn walk(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Value)) {

@@ -5,10 +5,12 @@ use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
 use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
+use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
 use crate::stats::traps::Noise;
 use crate::store::record::{
-    Better, CpuTimes, Gate, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning, WorkerUp,
+    Better, CpuTimes, DesignUp, Gate, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning,
+    WorkerUp,
 };
 use iotax_load::{Histogram, Job, Rw};
 use std::collections::BTreeMap;
@@ -24,6 +26,8 @@ pub(crate) struct TwinStack {
     lives: u32,
     /// I/Os that it works on at once: its latency is flat below and rises with the load above.
     servers: Option<f64>,
+    /// CPU time of this host an I/O beside its own, where the load runs in a guest.
+    host_cpu_ns: Option<f64>,
 }
 
 /// A run that never was.
@@ -36,6 +40,18 @@ pub(crate) struct Twin {
     rounds: u32,
     /// Each stack is up alone, in so many visits.
     apart: Option<u32>,
+    /// All stacks are set up so often.
+    attaches: u32,
+    /// Rounds at the matched rate, of so many I/Os a second.
+    matched: Option<(u32, f64)>,
+    /// Rounds with slices four times as long.
+    long: u32,
+    /// Rounds of the baseline alone and beside the others, and the share of its rate that it keeps beside them.
+    alone: Option<(u32, f64)>,
+    /// A limit of I/Os a second that all stacks share, from a round on.
+    limit: Option<(u32, f64)>,
+    /// Standard deviation of the noise that all stacks share, and of each slice's own.
+    noise_of: (f64, f64),
     bill: bool,
     data: RunData,
     histograms: BTreeMap<u64, Histogram>,
@@ -48,7 +64,7 @@ const SLICE_NS: f64 = 1e8;
 const FILE: &str = "file:/srv/iotax.img,size=4GiB";
 
 fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
-    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX, servers: None }
+    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX, servers: None, host_cpu_ns: None }
 }
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -200,6 +216,100 @@ pub(crate) fn rates() -> RunData {
     saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
 }
 
+/// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency and CPU time: with a
+/// design, long rounds, matched slices, its host's CPU time, and rounds of the baseline alone.
+pub(crate) fn three_figures() -> RunData {
+    let file = TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) };
+    let vm = TwinStack {
+        place: "vm",
+        servers: Some(9.4),
+        host_cpu_ns: Some(2_300.0),
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 105_750.0)
+    };
+    let mut twin = Twin::new(31, vec![file, vm]).jobs([32]);
+    (twin.matched, twin.long, twin.alone, twin.slice_ns) = (Some((40, 40_000.0)), 8, Some((24, 0.999)), 2e7);
+    let name = twin.workload(&twin.jobs[0]).name;
+    twin.data.designs.push(DesignUp {
+        workload: name,
+        slice_ns: 20_000_000,
+        pattern: Pattern::Double,
+        period_ns: Some(81_000_000),
+        pilot_slices: 92,
+        why: "the shortest slices cost least, and something comes back about every round".into(),
+    });
+    twin.measured()
+}
+
+/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU time.
+pub(crate) fn late() -> RunData {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let vm = TwinStack {
+        place: "vm",
+        ..stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0)
+    };
+    let mut twin = Twin::new(32, vec![with(stack("file", FILE, 90_000.0), 8.0), with(vm, 4.0)]).jobs([32]);
+    (twin.matched, twin.slice_ns) = (Some((24, 60_000.0)), 2e7);
+    twin.measured()
+}
+
+/// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more CPU time.
+pub(crate) fn masked() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let mut twin = Twin::new(33, stacks).bill().jobs([32]);
+    (twin.limit, twin.noise_of) = (Some((0, 20_000.0)), (0.003, 0.003));
+    twin.measured()
+}
+
+/// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
+pub(crate) fn rate_limited() -> RunData {
+    let mut twin =
+        Twin::new(38, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    (twin.limit, twin.rounds) = (Some((60, 5_000.0)), 90);
+    twin.measured()
+}
+
+/// Eight stacks that cost nothing on three workloads, and one that costs.
+pub(crate) fn matrix() -> RunData {
+    const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let same = NAMES.map(|name| stack(name, FILE, 90_000.0));
+    let mut stacks = vec![stack("file", FILE, 90_000.0)];
+    stacks.extend(same);
+    stacks.push(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0));
+    let mut twin = Twin::new(MATRIX_SEED, stacks).jobs([1, 2, 4]);
+    twin.slice_ns = 1e7;
+    twin.measured()
+}
+
+/// One of the seeds with which a stack without a cost seems to have one.
+const MATRIX_SEED: u64 = 36;
+
+/// Two stacks over three set-ups, each of which gives a stack something of its own.
+pub(crate) fn attaches() -> RunData {
+    let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
+    let mut twin = Twin::new(35, vec![stack("file", FILE, 90_000.0), slow]);
+    (twin.attaches, twin.rounds) = (3, 20);
+    let mut run = twin.measured();
+    run.start.scenario.measure.attaches = 3;
+    run
+}
+
+/// A baseline that is slower beside the others, measured in visits after that was seen.
+pub(crate) fn disturbed() -> RunData {
+    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", FILE, 110_000.0)]);
+    (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
+    let mut run = twin.measured();
+    run.apart = Some("the baseline runs 5 % slower beside the others".into());
+    run
+}
+
+/// A bill of workloads that somebody named: a table each, and the joint one.
+pub(crate) fn named_bill() -> RunData {
+    let mut twin = Twin::new(37, prefixes()).bill().jobs([1, 16]);
+    twin.rounds = 32;
+    twin.measured()
+}
+
 /// A file, a loop device of the same shape and a guest that saturates at half the load.
 fn saturating(seed: u64, servers: f64) -> Twin {
     let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
@@ -207,7 +317,8 @@ fn saturating(seed: u64, servers: f64) -> Twin {
     let layer = with(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0), servers);
     let guest =
         with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
-    Twin { slice_ns: 1e7, ..Twin::new(seed, vec![file, layer, guest]) }
+    // A level that wanders less: a knee is of absolute figures, and what wanders is in their intervals.
+    Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
 }
 
 fn facts(hostname: &str) -> Facts {
@@ -244,6 +355,12 @@ impl Twin {
             slice_ns: SLICE_NS,
             rounds: 48,
             apart: None,
+            attaches: 1,
+            matched: None,
+            long: 0,
+            alone: None,
+            limit: None,
+            noise_of: (0.03, 0.01),
             bill: false,
             data,
             histograms: BTreeMap::new(),
@@ -276,10 +393,12 @@ impl Twin {
         self.data.start.scenario.bill = self.bill;
         for (at, workload) in self.data.start.scenario.workloads.clone().iter().enumerate() {
             self.workers(workload);
+            self.measure_alone(workload);
             match self.apart {
                 Some(visits) => self.measure_apart(workload, visits),
                 None => self.measure_together(workload, Schedule::new(1, at as u64)),
             }
+            self.measure_matched(workload);
             self.data.ends.push((workload.name.clone(), "precision".into()));
         }
         let histograms = self.histograms;
@@ -320,47 +439,127 @@ impl Twin {
     }
 
     fn measure_together(&mut self, workload: &Workload, mut schedule: Schedule) {
-        for round in 0..self.rounds {
-            for (at, stack) in schedule.round(self.stacks.len()).into_iter().enumerate() {
-                if round < self.stacks[stack].lives {
-                    self.slice(workload, stack, (0, round, at as u32));
+        for visit in 0..self.attaches {
+            // What a set-up does holds for all its rounds: 2 % of each stack's latency, drawn anew.
+            let lucks = self.lucks();
+            for round in 0..self.rounds {
+                let number = visit * self.rounds + round;
+                let order = schedule.round(self.stacks.len());
+                self.round(workload, &order, (visit, number), Purpose::Plain, &lucks);
+                if round < self.long {
+                    self.round(workload, &order, (visit, number), Purpose::Long, &lucks);
                 }
+            }
+        }
+    }
+
+    fn lucks(&mut self) -> Vec<f64> {
+        let luck = |noise: &mut Noise| if self.attaches > 1 { (0.02 * noise.normal()).exp() } else { 1.0 };
+        (0..self.stacks.len()).map(|_| luck(&mut self.noise)).collect()
+    }
+
+    fn round(
+        &mut self,
+        workload: &Workload,
+        order: &[usize],
+        id: (u32, u32),
+        purpose: Purpose,
+        lucks: &[f64],
+    ) {
+        for (at, stack) in order.iter().enumerate() {
+            if id.1 < self.stacks[*stack].lives {
+                let how = How { purpose, factor: lucks[*stack], ..How::default() };
+                self.slice(workload, *stack, (id.0, id.1, at as u32), how);
             }
         }
     }
 
     fn measure_apart(&mut self, workload: &Workload, visits: u32) {
         let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
+        let first = u32::from(self.alone.is_some());
         for (visit, stack) in order.into_iter().enumerate() {
+            let visit = visit as u32 + first;
             for slice in 0..16 {
-                self.slice(workload, stack, (visit as u32, visit as u32 * 8 + slice / 2, slice % 2));
+                self.slice(workload, stack, (visit, visit * 8 + slice / 2, slice % 2), How::default());
             }
         }
     }
 
-    fn slice(&mut self, workload: &Workload, stack: usize, (visit, round, position): (u32, u32, u32)) {
-        let job = &workload.jobs[0];
+    /// Rounds of the baseline alone and beside the others, in ABBA, all in the first visit.
+    fn measure_alone(&mut self, workload: &Workload) {
+        let Some((rounds, kept)) = self.alone else { return };
+        for round in 0..rounds {
+            for (at, purpose) in
+                [Purpose::Alone, Purpose::Beside, Purpose::Beside, Purpose::Alone].into_iter().enumerate()
+            {
+                let factor = if purpose == Purpose::Beside { 1.0 / kept } else { 1.0 };
+                let how = How { purpose, factor, ..How::default() };
+                self.slice(workload, 0, (0, round, at as u32), how);
+            }
+        }
+    }
+
+    /// An open loop at the rate of the record, all stacks in turn.
+    fn measure_matched(&mut self, workload: &Workload) {
+        let Some((rounds, rate)) = self.matched else { return };
+        let slowest = self.stacks.iter().max_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns));
+        self.data.matched.push(Matched {
+            workload: workload.name.clone(),
+            rate_iops: rate,
+            slowest: slowest.map_or("", |stack| stack.name).into(),
+        });
+        let mut schedule = Schedule::new(2, 0);
+        for round in 0..rounds {
+            for (at, stack) in schedule.round(self.stacks.len()).into_iter().enumerate() {
+                let how = How { purpose: Purpose::Matched, rate: Some(rate), ..How::default() };
+                self.slice(workload, stack, (0, round, at as u32), how);
+            }
+        }
+    }
+
+    fn slice(
+        &mut self,
+        workload: &Workload,
+        stack: usize,
+        (visit, round, position): (u32, u32, u32),
+        how: How,
+    ) {
+        let mut job = workload.jobs[0].clone();
+        if let Some(rate) = how.rate {
+            job.rate_iops = Some(rate as u64);
+        }
+        let job = &job;
         // Noise that all stacks share and that remembers: 0.9 from slice to slice.
-        self.level = 0.9 * self.level + 0.03 * self.noise.normal();
-        let median = self.stacks[stack].latency_ns * self.level.exp() * (1.0 + 0.01 * self.noise.normal());
+        let (shared, own) = self.noise_of;
+        self.level = 0.9 * self.level + shared * self.noise.normal();
+        let noise = self.level.exp() * (1.0 + own * self.noise.normal());
+        let median = self.stacks[stack].latency_ns * how.factor * noise;
         let load = f64::from(job.iodepth * job.numjobs);
         let queued = queued(median, self.stacks[stack].servers, job);
         let capacity = self.stacks[stack].servers.map_or(f64::INFINITY, |servers| servers * 1e9 / median);
         let pace = job.rate_iops.map_or(f64::INFINITY, |rate| capacity.min(rate as f64));
+        let limit = match self.limit.filter(|(from, _)| round >= *from) {
+            Some((_, rate)) => rate * (1.0 + 0.001 * self.noise.normal()),
+            None => f64::INFINITY,
+        };
+        let slice_ns = if how.purpose == Purpose::Long { 4.0 * self.slice_ns } else { self.slice_ns };
         let ios = if job.rw.writes() {
             4096.0
         } else {
-            (self.slice_ns * (load / (queued * 1.12)).min(pace / 1e9)).floor()
+            (slice_ns * (load / (queued * 1.12)).min(pace / 1e9).min(limit / 1e9)).floor()
         };
-        let window_ns = if job.rw.writes() { ios * queued * 1.12 / load } else { self.slice_ns };
+        let window_ns = if job.rw.writes() { ios * queued * 1.12 / load } else { slice_ns };
         let offset = self.histogram(queued, ios);
+        let used = (ios * 1_000.0, ios * (2_000.0 + queued / 50.0));
         self.data.slices.push(Slice {
             set: 0,
             visit,
             round,
             slice: position,
-            purpose: Purpose::Plain,
-            host_cpu: None,
+            purpose: how.purpose,
+            host_cpu: self.stacks[stack]
+                .host_cpu_ns
+                .map(|more| cpu_times((used.0 + ios * more, used.1), window_ns)),
             stack: self.stacks[stack].name.into(),
             workload: workload.name.clone(),
             start_ns: self.clock_ns,
@@ -371,12 +570,7 @@ impl Twin {
             drain_ns: 300_000,
             errors: 0,
             samples: samples(job, ios, offset, window_ns),
-            cpu: Some(CpuTimes {
-                user_ns: (ios * 1_000.0) as u64,
-                system_ns: (ios * (2_000.0 + queued / 50.0)) as u64,
-                steal_ns: 0,
-                idle_ns: 1,
-            }),
+            cpu: Some(cpu_times(used, window_ns)),
             gate: job.rw.writes().then_some(Gate {
                 waited_ns: 4_000_000,
                 dirty_bytes: 65_536,
@@ -398,6 +592,28 @@ impl Twin {
         self.histograms.insert(offset, histogram);
         offset
     }
+}
+
+/// How one slice differs from an ordinary one.
+#[derive(Clone, Copy)]
+struct How {
+    purpose: Purpose,
+    /// Of the latency.
+    factor: f64,
+    /// I/Os a second that are offered.
+    rate: Option<f64>,
+}
+
+impl Default for How {
+    fn default() -> How {
+        How { purpose: Purpose::Plain, factor: 1.0, rate: None }
+    }
+}
+
+/// Of a place with eight CPUs.
+fn cpu_times((user, system): (f64, f64), window_ns: f64) -> CpuTimes {
+    let idle = (8.0 * window_ns - user - system).max(0.0);
+    CpuTimes { user_ns: user as u64, system_ns: system as u64, steal_ns: 0, idle_ns: idle as u64 }
 }
 
 /// Latency under load. With servers it is flat until they are all busy, and bends so that throughput over

@@ -173,7 +173,10 @@ impl Demo<'_> {
         let medium = format!("file:{},size={}MiB,keep=true", self.file.display(), self.bytes / MIB);
         let stacks: Vec<String> = layers.iter().map(|layers| format!("{medium}{layers}")).collect();
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let request = Request { bill, measure: settings.iter().map(own).collect(), ..Request::default() };
+        // A bill would be measured at a second depth; the demo has one thing to show.
+        let words = if bill { vec![("iodepth".to_owned(), "1".to_owned())] } else { Vec::new() };
+        let measure = settings.iter().map(own).collect();
+        let request = Request { bill, words, measure, ..Request::default() };
         Ok(from_arguments(&stacks, &request).map_err(Failed::from)?)
     }
 

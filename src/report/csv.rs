@@ -1,11 +1,15 @@
 //! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that is missing
 //! or failed has an empty value and its reason, never a zero.
 
+use super::verdicts;
 use super::{Page, Renderer};
 use crate::bill::Findings;
-use crate::bill::findings::{Figure, Interval, Row, WorkloadFindings};
+use crate::bill::findings::{
+    Bill, BillLine, Charges, Figure, Interval, MatchedFindings, Row, WorkloadFindings,
+};
 use crate::bill::knee::Place;
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
+use crate::stats::Verdict;
 use std::collections::HashMap;
 
 /// Its entry.
@@ -26,6 +30,10 @@ fn render(findings: &[Findings], _page: &Page) -> String {
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.workload(workload));
+        lines.place = Default::default();
+        for joint in &one.joint_bills {
+            lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
+        }
         one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
     }
     // Writing to memory cannot fail, and all of it came from strings.
@@ -93,16 +101,71 @@ impl Lines<'_> {
             let mut add = |metric: &str, figure: &Figure| {
                 self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
             };
-            add(&format!("ratio of {}", one.quantity), &one.ratio);
+            let masked = one.masked.as_ref().map(|masked| masked.words.clone());
+            add(
+                &format!("ratio of {}", one.quantity),
+                &noted(&one.ratio, masked.or_else(|| withheld(&one.verdict))),
+            );
+            if one.simultaneous.is_some() {
+                let metric = format!("ratio of {}, with all comparisons at once", one.quantity);
+                add(&metric, &verdicts::at_once(one));
+            }
             for (direction, q, ratio) in &one.latency_ratios {
                 add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
             }
         }
-        for line in workload.bill.iter().flat_map(|bill| super::sheet::bill_lines(bill)) {
+        workload.charges.iter().for_each(|one| self.charges(name, one));
+        workload.matched.iter().for_each(|one| self.matched(name, one));
+        if let Some(beside) = &workload.beside {
+            let base = workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
+            let metric = "rate beside the other stacks over rate alone";
+            self.figure([name, base, "", metric], &beside.ratio, None);
+        }
+        workload.bill.iter().for_each(|bill| self.bill(name, bill));
+    }
+
+    fn charges(&mut self, workload: &str, one: &Charges) {
+        let mut add = |metric: &str, figure: &Figure| {
+            self.figure([workload, &one.stack, &one.against, metric], figure, one.emulated.as_deref());
+        };
+        for charge in [&one.latency, &one.cpu] {
+            let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
+            add(&format!("ratio of {}", charge.quantity), &noted(&charge.ratio, reason.clone()));
+            add(&format!("added: {}", charge.quantity), &noted(&charge.difference, reason));
+        }
+        for (direction, q, ratio) in &one.percentiles {
+            add(&format!("ratio of {direction} latency p{} at the matched rate", percentile(*q)), ratio);
+        }
+    }
+
+    fn matched(&mut self, workload: &str, matched: &MatchedFindings) {
+        for row in &matched.rows {
+            let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
             let mut add = |metric: &str, figure: &Figure| {
-                self.figure([name, &line.layer, &line.on, metric], figure, line.emulated.as_deref());
+                let metric = format!("{metric} at the matched rate");
+                self.figure(
+                    [workload, &row.stack, "", &metric],
+                    &noted(figure, late.clone()),
+                    row.emulated.as_deref(),
+                );
             };
-            add("bill ratio", &line.ratio);
+            add("iops", &row.iops);
+            for latency in &row.latency {
+                let way = latency.direction;
+                add(&format!("{way} latency mean"), &latency.mean);
+                add(&format!("{way} latency p50"), &latency.p50);
+                add(&format!("{way} latency p99"), &latency.p99);
+                add(&format!("{way} latency p99.9"), &latency.p999);
+            }
+        }
+    }
+
+    fn bill(&mut self, workload: &str, bill: &Bill) {
+        for line in super::sheet::bill_lines(bill) {
+            let mut add = |metric: &str, figure: &Figure| {
+                self.figure([workload, &line.layer, &line.on, metric], figure, line.emulated.as_deref());
+            };
+            add("bill ratio", &noted(&line.ratio, reserve(line)));
             add("bill added latency", &line.added_latency);
             add("bill added cpu per io", &line.added_cpu);
         }
@@ -122,6 +185,7 @@ impl Lines<'_> {
             add(&format!("{way} latency p99"), &latency.p99);
             add(&format!("{way} latency p99.9"), &latency.p999);
         }
+        add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
         add("cpu per io of the generator", &row.cpu_generator);
     }
@@ -136,6 +200,25 @@ impl Lines<'_> {
             run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
         ]);
     }
+}
+
+/// With what weakens its conclusion in its note.
+fn noted(figure: &Figure, note: Option<String>) -> Figure {
+    match (note, figure) {
+        (Some(note), Figure::Known { .. }) => figure.clone().cautioned(Some(note)),
+        _ => figure.clone(),
+    }
+}
+
+fn withheld(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Unresolved { reason, .. } => Some(format!("unresolved: {reason}")),
+        _ => None,
+    }
+}
+
+fn reserve(line: &BillLine) -> Option<String> {
+    line.masked.as_ref().map(|masked| masked.words.clone()).or_else(|| withheld(&line.verdict))
 }
 
 fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {

@@ -1,9 +1,9 @@
 //! Markdown for a wiki or an issue: the same tables with all their columns.
 
 use super::table::escaped;
-use super::{Page, Renderer, sheet, sweep};
+use super::{Page, Renderer, sheet, sweep, verdicts};
 use crate::bill::Findings;
-use crate::bill::findings::{PlaceReport, WorkloadFindings};
+use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
 
 /// Its entry.
@@ -26,7 +26,10 @@ fn render_one(findings: &Findings) -> String {
         (None, None) => {}
     }
     findings.sweeps.iter().for_each(|one| out += &swept(one));
-    findings.workloads.iter().for_each(|workload| out += &section(workload));
+    for joint in &findings.joint_bills {
+        out += &format!("## The bill\n\n{}", bill(&sheet::joint_title(joint), &joint.bill));
+    }
+    findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());
@@ -43,9 +46,11 @@ fn render_one(findings: &Findings) -> String {
     out
 }
 
-fn section(workload: &WorkloadFindings) -> String {
+fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     let mut out = format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
-    out += &list("", workload.comparisons.iter().map(|one| one.sentence.clone()).collect());
+    out += &workload.design.iter().map(|one| format!("{}\n\n", escaped(&one.sentence))).collect::<String>();
+    out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
+    out += &verdicts::table(workload).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     out += &format!(
         "{}\n`*` baseline; latencies from merged histograms; `+-` is half a 95 % interval.\n\n",
         sheet::stacks(workload).markdown()
@@ -57,15 +62,21 @@ fn section(workload: &WorkloadFindings) -> String {
     if ratios.columns[0].cells.iter().any(|name| !name.is_empty()) {
         out += &format!("{}\n", ratios.markdown());
     }
-    if let Some(bill) = &workload.bill {
-        out += &format!(
-            "### Bill\n\nEach layer against the stack below it; factors multiply.\n\n{}\n",
-            sheet::bill(bill).markdown()
-        );
+    if let Some(matched) = &workload.matched {
+        let title = escaped(&verdicts::matched_title(matched));
+        out += &format!("{title}:\n\n{}\n", verdicts::matched(matched).markdown());
+    }
+    if let Some(own) = sheet::own_bill(findings, workload) {
+        out +=
+            &format!("### Bill\n\n{}", bill("Each layer against the stack below it; factors multiply", own));
     }
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));
     out
+}
+
+fn bill(title: &str, bill: &Bill) -> String {
+    format!("{}.\n\n{}\n{}", escaped(title), sheet::bill(bill).markdown(), list("", sheet::reserves(bill)))
 }
 
 /// The whole sweep; its points follow one by one, as workloads.

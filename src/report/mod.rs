@@ -13,6 +13,7 @@ mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
 pub(crate) use table::wrapped;
 

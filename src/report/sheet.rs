@@ -2,7 +2,10 @@
 
 use super::number::{Shown, change, remark};
 use super::table::Table;
-use crate::bill::findings::{Bill, BillLine, Comparison, Figure, Latency, Row, WorkloadFindings};
+use crate::bill::findings::{
+    Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, Row, WorkloadFindings,
+};
+use crate::stats::Verdict;
 use std::collections::BTreeMap;
 
 /// A column of figures of a row.
@@ -18,7 +21,7 @@ const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("p50", 1, |row| first(row).map(|latency| &latency.p50)),
     ("p99", 1, |row| first(row).map(|latency| &latency.p99)),
     ("p99.9", 4, |row| first(row).map(|latency| &latency.p999)),
-    ("CPU/IO", 3, |row| Some(&row.cpu_place)),
+    ("CPU/IO", 3, |row| Some(&row.cpu)),
     ("generator/IO", 7, |row| Some(&row.cpu_generator)),
 ];
 
@@ -99,16 +102,56 @@ pub(super) fn bill(bill: &Bill) -> Table {
     };
     table.push("layer", 0, lines.iter().map(name).collect());
     table.push("rate", 0, lines.iter().map(|line| change(&line.ratio).cell()).collect());
-    table.push("factor", 3, lines.iter().map(|line| Shown::of(&line.ratio).cell()).collect());
+    let reserves: Vec<String> = lines.iter().map(|line| reserve(line)).collect();
+    if reserves.iter().any(|reserve| !reserve.is_empty()) {
+        table.push("", 1, reserves);
+    }
+    table.push("factor", 4, lines.iter().map(|line| Shown::of(&line.ratio).cell()).collect());
     if lines.iter().any(|line| line.added_latency.value().is_some()) {
         table.push(
             "added latency",
-            1,
+            2,
             lines.iter().map(|line| Shown::of(&line.added_latency).cell()).collect(),
         );
     }
-    table.push("added CPU/IO", 2, lines.iter().map(|line| Shown::of(&line.added_cpu).cell()).collect());
+    table.push("added CPU/IO", 3, lines.iter().map(|line| Shown::of(&line.added_cpu).cell()).collect());
     table
+}
+
+/// In a word or two why nothing follows from the rate of a line: `(unresolved: too wide)`.
+fn reserve(line: &BillLine) -> String {
+    match (&line.masked, &line.verdict) {
+        _ if line.ratio.value().is_none() => String::new(),
+        (Some(masked), _) => format!("(masked: {})", masked.short()),
+        (None, Verdict::Unresolved { reason, .. }) => {
+            format!("(unresolved: {})", reason.word().replace('_', " "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Why a line of a bill has no conclusion, in full; a line without a figure has its remark.
+pub(super) fn reserves(bill: &Bill) -> Vec<String> {
+    let said = |line: &&BillLine| {
+        let about = |text: &str| format!("{}: {text}", line.layer);
+        if let Some(masked) = &line.masked {
+            return Some(about(&masked.words));
+        }
+        let Verdict::Unresolved { reason, .. } = &line.verdict else { return None };
+        let settle = reason.remedy().map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
+        line.ratio.value().map(|_| about(&format!("unresolved: {reason}{settle}")))
+    };
+    bill_lines(bill).iter().filter_map(said).collect()
+}
+
+/// Above a bill from two depths.
+pub(super) fn joint_title(joint: &JointBill) -> String {
+    format!("bill of {}; each layer against the stack below it, factors multiply", joint.subject)
+}
+
+/// The bill of one workload, unless a joint one stands for it.
+pub(super) fn own_bill<'a>(findings: &Findings, workload: &'a WorkloadFindings) -> Option<&'a Bill> {
+    workload.bill.as_ref().filter(|_| !findings.joint_bills.iter().any(|joint| joint.sole))
 }
 
 /// Why figures are missing, failed or weak: one line a reason, naming what it is about.
@@ -121,6 +164,19 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
             let name =
                 if whole { row.stack.clone() } else { format!("{} {}", row.stack, heads.join(" and ")) };
             about.entry(reason).or_default().push(name);
+        }
+    }
+    for row in workload.matched.iter().flat_map(|matched| &matched.rows) {
+        let figures = row.latency.iter().flat_map(|latency| {
+            [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
+        });
+        for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
+            if let Some(reason) = remark(figure) {
+                about
+                    .entry(reason.to_owned())
+                    .or_default()
+                    .push(format!("{} {head} under the same load", row.stack));
+            }
         }
     }
     for line in workload.bill.iter().flat_map(|bill| &bill.lines) {

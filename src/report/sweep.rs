@@ -58,6 +58,15 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
             |point: &Point| point.costs.get(which).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
         table.push(&head, 0, stack.points.iter().map(cell).collect());
     }
+    // Both figures of a write run into the same ceiling.
+    let masked = |point: &Point| {
+        let ceiling = point.costs.first().and_then(|cost| cost.masked.as_ref());
+        ceiling.map_or("", |masked| masked.short()).to_owned()
+    };
+    let masked: Vec<String> = stack.points.iter().map(masked).collect();
+    if masked.iter().any(|ceiling| !ceiling.is_empty()) {
+        table.push("masked by", 2, masked);
+    }
     let open_loop = stack.points.iter().any(|point| point.offered.is_some());
     if open_loop && !stack.baseline {
         let cell = |point: &Point| {

@@ -1,9 +1,9 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
 use super::table::wrapped;
-use super::{Page, Renderer, sheet, sweep};
+use super::{Page, Renderer, sheet, sweep, verdicts};
 use crate::bill::Findings;
-use crate::bill::findings::{RunIdentity, WorkloadFindings};
+use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
 
 /// Its entry.
@@ -35,7 +35,10 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         (None, None) => {}
     }
     findings.sweeps.iter().for_each(|one| out += &swept(one, width));
-    findings.workloads.iter().for_each(|workload| out += &section(workload, width));
+    for joint in &findings.joint_bills {
+        out += &bill(&sheet::joint_title(joint), &joint.bill, width);
+    }
+    findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
     let legend = "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
     out += &format!("\n{}", wrapped(legend, width, "  "));
     let warnings = findings.warnings.iter().map(|warning| warning.said());
@@ -48,22 +51,33 @@ fn identity(run: &RunIdentity) -> String {
     format!("iotax run {} of {}: {}", run.id, run.at, run.state)
 }
 
-fn section(workload: &WorkloadFindings, width: usize) -> String {
+fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> String {
     let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
     out += &wrapped(&format!("  {}", sheet::effort(workload)), width, "  ");
+    out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
     out += &format!("\n{}", sheet::stacks(workload).text(width));
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width));
     }
+    if let Some(matched) = &workload.matched {
+        out += &format!("\n{}", indented(&verdicts::matched_title(matched), width));
+        out += &verdicts::matched(matched).text(width);
+    }
     out += &list("", sheet::debts(workload).into_iter(), width);
-    out += &list("", workload.comparisons.iter().map(|one| one.sentence.clone()), width);
-    if let Some(bill) = &workload.bill {
-        let title = "bill: each layer against the stack below it; factors multiply";
-        out += &format!("\n{}", indented(title, width));
-        out += &sheet::bill(bill).text(width);
+    out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text), width);
+    if let Some(table) = verdicts::table(workload) {
+        out += &format!("\n{}", table.text(width));
+    }
+    if let Some(own) = sheet::own_bill(findings, workload) {
+        out += &bill("bill: each layer against the stack below it; factors multiply", own, width);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
+}
+
+fn bill(title: &str, bill: &Bill, width: usize) -> String {
+    let table = sheet::bill(bill).text(width);
+    format!("\n{}{table}{}", indented(title, width), list("", sheet::reserves(bill).into_iter(), width))
 }
 
 /// The whole sweep; its points follow one by one, as workloads.

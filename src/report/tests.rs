@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 10] = [
+const FIXTURES: [Fixture; 18] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -18,6 +18,14 @@ const FIXTURES: [Fixture; 10] = [
     ("sweep", twin::sweep),
     ("grid", twin::grid),
     ("rates", twin::rates),
+    ("three_figures", twin::three_figures),
+    ("late", twin::late),
+    ("masked", twin::masked),
+    ("rate_limited", twin::rate_limited),
+    ("matrix", twin::matrix),
+    ("attaches", twin::attaches),
+    ("disturbed", twin::disturbed),
+    ("named_bill", twin::named_bill),
 ];
 
 /// Findings of all fixtures, made once.
@@ -208,15 +216,57 @@ fn the_page_is_whole_and_asks_nobody() {
         let drawings = page.matches("role=\"img\"").count();
         assert!(page.matches("<title>").count() > drawings, "{name}: a drawing has no title");
         for workload in &found.workloads {
-            for one in &workload.comparisons {
-                assert!(
-                    page.contains(&super::html::escaped_signed(&one.sentence)),
-                    "{name}: {}",
-                    one.sentence
-                );
+            for said in super::verdicts::sentences(workload) {
+                assert!(page.contains(&super::html::escaped_signed(&said.text)), "{name}: {}", said.text);
             }
         }
     }
+}
+
+/// What all renderers must say, each in its own spelling.
+fn said_by_all(found: &Findings, word: &str) {
+    for renderer in ALL {
+        let text = (renderer.render)(std::slice::from_ref(found), &Page { width: 400 });
+        let text = text.replace("&#x2212;", "-").replace('\\', "");
+        assert!(text.contains(word), "{} does not say {word}", renderer.name);
+    }
+}
+
+#[test]
+fn masks_refusals_and_what_was_not_measured_are_said_by_every_renderer() {
+    said_by_all(&findings(&twin::masked()), "masked by a steady limit that both share");
+    said_by_all(&findings(&twin::rate_limited()), "masked by a rate limit that both met");
+    said_by_all(&findings(&twin::late()), "did not keep up");
+    said_by_all(
+        &findings(&twin::late()),
+        "what this host computed for the guest of vm(vcpus=1) was not recorded",
+    );
+    said_by_all(&findings(&twin::a_against_a()), "the run has no slices at a matched rate");
+    said_by_all(
+        &findings(&twin::three_figures()),
+        "the mean latency of 4k random reads at 40,000 I/Os a second",
+    );
+}
+
+#[test]
+fn three_figures_stand_in_every_text_and_on_the_page() {
+    let found = findings(&twin::three_figures());
+    for name in ["terminal", "markdown", "html", "json"] {
+        let text = render(&found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-");
+        for part in
+            ["adds 18", "more CPU an I/O (x 1.2", "slices of 20.0 ms", "beside the other stacks the baseline"]
+        {
+            assert!(text.contains(part), "{name} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn a_default_bill_is_one_table_and_a_named_one_three() {
+    let tables = |make: fn() -> RunData| {
+        render(&findings(&make()), "markdown", 80).matches("| layer | rate |").count()
+    };
+    assert_eq!((tables(twin::bill), tables(twin::named_bill)), (1, 3));
 }
 
 #[test]

@@ -398,6 +398,7 @@ mod tests {
 
     #[test]
     fn newer_malformed_and_no_runs_say_so() {
+        use crate::store::FORMAT;
         let dir = tempfile::tempdir().unwrap();
         let folder = stored(dir.path()).folder().to_owned();
         let append = |text: String| {
@@ -409,8 +410,11 @@ mod tests {
         let sound = String::from_utf8(crate::store::line::enclose(br#"{"record":"end"}"#)).unwrap();
         let malformed = append(sound.trim().to_owned());
         assert!(malformed.contains("line 2: not a end record"), "{malformed}");
-        let newer = append(sound.trim().replace("\"v\":2", "\"v\":4"));
-        assert!(newer.contains("is of format 4, this iotax reads up to 2; hint: use the iotax"), "{newer}");
+        let newer = append(sound.trim().replace(&format!("\"v\":{FORMAT}"), "\"v\":4"));
+        assert!(
+            newer.contains(&format!("is of format 4, this iotax reads up to {FORMAT}; hint: use the iotax")),
+            "{newer}"
+        );
         let none = Run::open(dir.path()).unwrap_err().to_string();
         assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
         std::fs::write(folder.join(INDEX), "hello\n").unwrap();

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 /// room: the rooms of this crate that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("stats", &["units"]),
-    ("bill", &["scenario", "stats", "store::record", "units"]),
+    ("bill", &["host::caches", "scenario", "stats", "store::record", "units"]),
     ("report", &["bill", "stats", "units"]),
     ("units", &[]),
     ("exit", &[]),
     ("scenario", &["exit", "layer::catalog", "units"]),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
-    ("store", &["bill::run", "exit", "host", "scenario", "units"]),
+    ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
 ];
 
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {

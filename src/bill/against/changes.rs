@@ -7,6 +7,7 @@ use crate::bill::findings::{Figure, Interval};
 use crate::bill::gather::{RoundTotal, Side};
 use crate::bill::reading::Reading;
 use crate::bill::subject::{self, Quantity};
+use crate::bill::verdicts;
 use crate::stats::ratio::Total;
 use crate::stats::round::percent_up;
 use crate::stats::unpaired::{self, Level, Outcome};
@@ -152,7 +153,7 @@ fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
             let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
             ("rounds", both.map(one).collect())
         }
-        Paired::Visits(ids) => {
+        Paired::Visits(ids, _) => {
             let one = |(in_a, in_b): &(u32, u32)| {
                 Ok((visit(a, *in_a, of, by_bytes)?, visit(b, *in_b, of, by_bytes)?))
             };
@@ -164,7 +165,7 @@ fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
         Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
     });
     let level = totals.and_then(|totals| match paired {
-        Paired::Visits(_) => Level::of_paired_visits(&totals),
+        Paired::Visits(..) => Level::of_paired_visits(&totals),
         Paired::Rounds(_) => Level::of_paired_rounds(&totals),
     });
     Standing { level, log, unit }
@@ -295,7 +296,12 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     let emulated = label(matched, at, judged);
     let words = emulated.as_ref().map_or("", |(_, words)| words);
     RateChange {
-        sentence: format!("{}, new against old: {}{words}", stacks[at[1]].name, verdict.sentence(&quantity)),
+        sentence: format!(
+            "{}, new against old: {}{}{words}",
+            stacks[at[1]].name,
+            verdict.sentence(&quantity),
+            verdicts::settle_words(&verdict)
+        ),
         why: why(matched, judged, &own),
         drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
         limit: limit.map(|limit| match emulated {

@@ -6,7 +6,7 @@ use super::changes::Matched;
 use crate::bill::findings::WarningReport;
 use crate::bill::reading::Reading;
 use crate::bill::run::RunData;
-use crate::bill::warning;
+use crate::bill::warnings::{self, warning};
 use crate::store::record::{PlaceFacts, WorkerUp};
 use crate::units::{show_bytes, show_ns};
 use jiff::Timestamp;
@@ -36,7 +36,7 @@ pub(super) fn warnings(
     matched.iter().for_each(|one| all.extend(of_workers(one)));
     for ((word, run), readings) in WORDS.into_iter().zip(runs).zip(readings) {
         all.extend(state(word, run));
-        let own = crate::bill::warnings(run, readings);
+        let own = warnings::warnings(run, readings, &[]);
         all.extend(
             own.into_iter()
                 .filter(|one| !OF_ONE_RUN.contains(&one.kind.as_str()))

@@ -268,7 +268,7 @@ fn what_differs_between_the_runs_is_said() {
     let found = compared(&twin::a_week_before(91), &new);
     let said: Vec<String> = found.warnings.iter().map(|one| one.said()).collect();
     for expected in [
-        "slice: was 50.0 ms in the old run, is 100 ms in the new one",
+        "slice: was auto in the old run, is 100 ms in the new one",
         "kernel (host): was 6.1.0 in the old run, is 6.12.9 in the new one",
         "engine (loop, 4k-randread-qd1): was uring in the old run, is sync in the new one",
         "region (file, 4k-randread-qd1): was 4 GiB in the old run, is 1 GiB in the new one",

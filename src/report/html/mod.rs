@@ -8,12 +8,12 @@ mod sweep;
 use super::number::{Shown, change};
 use super::sheet;
 use super::table::Table;
+use super::verdicts::{self, class_of, class_of_charge};
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::findings::{
-    Bill, BillLine, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
+    Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
-use crate::stats::Verdict;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
@@ -40,9 +40,16 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                 main {
                     @for one in findings {
                         (head(one))
-                        @for swept in &one.sweeps { (sweep::of(swept, &one.workloads, 100.0 * one.run.zone)) }
+                        @for swept in &one.sweeps { (sweep::of(swept, one)) }
+                        @for joint in &one.joint_bills {
+                            section {
+                                h2 { "The bill" }
+                                p class="soft" { (joint.subject) }
+                                (bill_of(&joint.bill, 100.0 * one.run.zone))
+                            }
+                        }
                         @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
-                            (section(workload, 100.0 * one.run.zone))
+                            (section(one, workload))
                         }
                         (limits(one))
                     }
@@ -96,15 +103,19 @@ fn head(findings: &Findings) -> Markup {
     }
 }
 
-/// `zone` in percent.
-fn section(workload: &WorkloadFindings, zone: f64) -> Markup {
+fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    // In percent.
+    let zone = 100.0 * findings.run.zone;
     html! {
         section {
             h2 { (workload.subject) }
             p class="soft" { (sheet::effort(workload)) }
-            (verdicts(&workload.comparisons))
-            @if let Some(bill) = &workload.bill { (bill_of(bill, zone)) }
+            @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
+            (sentences(workload))
+            @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
             (forest(workload, zone))
+            @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
+            @if let Some(three) = verdicts::table(workload) { h3 { "Three figures" } (table(&three, usize::MAX)) (three_words(&three)) }
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))
@@ -112,19 +123,22 @@ fn section(workload: &WorkloadFindings, zone: f64) -> Markup {
     }
 }
 
-fn class_of(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Costs { .. } => "cost",
-        Verdict::Gains { .. } => "gain",
-        Verdict::NoDifference { .. } => "none",
-        Verdict::Unresolved { .. } => "open",
+fn sentences(workload: &WorkloadFindings) -> Markup {
+    html! {
+        ul class="verdicts" {
+            @for said in verdicts::sentences(workload) { li class=(said.class) { (signed(&said.text)) } }
+        }
     }
 }
 
-fn verdicts(comparisons: &[Comparison]) -> Markup {
+/// What the columns of the three figures mean.
+fn three_words(three: &Table) -> Markup {
+    let at_once = three.columns.iter().any(|column| column.head == "all at once");
     html! {
-        ul class="verdicts" {
-            @for one in comparisons { li class=(class_of(&one.verdict)) { (signed(&one.sentence)) } }
+        p class="soft" {
+            "Changes against the baseline. Latencies are those under the same offered load; added CPU/IO is of host and guest "
+            "together."
+            @if at_once { " All at once: the change of the rate with an interval that holds together with those of all comparisons of the run." }
         }
     }
 }
@@ -133,6 +147,8 @@ fn verdicts(comparisons: &[Comparison]) -> Markup {
 struct IntervalRow {
     name: String,
     note: String,
+    /// What keeps a conclusion from being drawn, in a word or two.
+    mark: Option<String>,
     class: &'static str,
     total: bool,
     emulated: bool,
@@ -147,7 +163,7 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
         div class="plot" {
             @for row in rows {
                 div class=(if row.total { "row total" } else { "row" }) {
-                    span { (row.name) @if row.emulated { span class="tag warn" { "emulated" } } @if !row.note.is_empty() { " " span class="soft" { (row.note) } } }
+                    span { (row.name) @if row.emulated { span class="tag warn" { "emulated" } } @if let Some(mark) = &row.mark { span class="tag" { (mark) } } @if !row.note.is_empty() { " " span class="soft" { (row.note) } } }
                     (plot::interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
                     span { (row.words) }
                 }
@@ -168,6 +184,7 @@ fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
     let row = |one: &Comparison| IntervalRow {
         name: one.stack.clone(),
         note: short_quantity(&one.quantity).to_owned(),
+        mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
         class: class_of(&one.verdict),
         total: false,
         emulated: one.emulated.is_some(),
@@ -185,6 +202,38 @@ fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
     }
 }
 
+/// Head and figure of a kind of charge.
+type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
+const LATENCY: PickCharge = ("Mean latency under the same load, against", |charges| &charges.latency);
+const CPU: PickCharge = ("CPU time an I/O, against", |charges| &charges.cpu);
+
+/// Only where something was measured: a sentence says why not.
+fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
+    let row = |one: &Charges| {
+        let charge = pick(one);
+        IntervalRow {
+            name: one.stack.clone(),
+            note: String::new(),
+            mark: None,
+            class: class_of_charge(&charge.verdict),
+            total: false,
+            emulated: one.emulated.is_some(),
+            bar: Bar::of(&charge.ratio),
+            words: words_of(&charge.ratio),
+        }
+    };
+    let measured = workload.charges.iter().any(|one| pick(one).ratio.value().is_some());
+    let rows: Vec<IntervalRow> = workload.charges.iter().map(row).collect();
+    let against = workload.charges.first().map(|one| one.against.as_str()).unwrap_or_default();
+    html! {
+        @if measured {
+            h3 { (head) " " (against) }
+            (intervals(&rows, zone))
+            p class="soft" { "Less is better: to the right of 0 the stack takes more." }
+        }
+    }
+}
+
 /// Which of the two figures of a write; nothing for reads.
 fn short_quantity(quantity: &str) -> &'static str {
     match (quantity.contains("(acknowledged"), quantity.contains("(durable")) {
@@ -195,34 +244,28 @@ fn short_quantity(quantity: &str) -> &'static str {
 }
 
 fn bill_of(bill: &Bill, zone: f64) -> Markup {
-    let row = |line: &BillLine, class: &'static str, total: bool| IntervalRow {
+    let row = |line: &BillLine, total: bool| IntervalRow {
         name: line.layer.clone(),
         note: String::new(),
-        class,
+        mark: match (&line.masked, verdicts::class_of(&line.verdict)) {
+            (Some(masked), _) => Some(format!("masked: {}", masked.short())),
+            (None, "open") => Some("unresolved".to_owned()),
+            _ => None,
+        },
+        class: class_of(&line.verdict),
         total,
         emulated: line.emulated.is_some(),
         bar: Bar::of(&line.ratio),
         words: words_of(&line.ratio),
     };
-    let mut rows: Vec<IntervalRow> =
-        bill.lines.iter().map(|line| row(line, line_class(&line.ratio), false)).collect();
-    rows.push(row(&bill.total, line_class(&bill.total.ratio), true));
-    rows.push(row(&bill.unexplained, "none", false));
+    let mut rows: Vec<IntervalRow> = bill.lines.iter().map(|line| row(line, false)).collect();
+    rows.push(row(&bill.total, true));
+    rows.push(row(&bill.unexplained, false));
     html! {
-        h3 { "The bill" }
         (intervals(&rows, zone))
         p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
         (table(&sheet::bill(bill), bill.lines.len()))
-    }
-}
-
-/// A line is no verdict, but its colour says which way it points.
-fn line_class(ratio: &Figure) -> &'static str {
-    match ratio.bounds() {
-        Some((_, high)) if high < 1.0 => "cost",
-        Some((low, _)) if low > 1.0 => "gain",
-        Some(_) => "none",
-        None => "open",
+        ul class="soft" { @for line in sheet::reserves(bill) { li { (signed(&line)) } } }
     }
 }
 
@@ -262,8 +305,13 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&second, usize::MAX))
         }
         p class="soft" {
-            "* baseline. \u{b1} is half a 95 % interval; ? marks a value without one. CPU/IO: the whole place, user and "
-            "system. generator/IO: the load's own threads. n: whole rounds."
+            "* baseline. \u{b1} is half a 95 % interval; ? marks a value without one. CPU/IO: user and system time of "
+            "the whole place, with its host's where that is a guest. generator/IO: the load's own threads. n: whole rounds."
+        }
+        @if let Some(matched) = &workload.matched {
+            h3 { "Latency under the same load" }
+            p class="soft" { (verdicts::matched_title(matched)) "." }
+            (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
         @for row in workload.rows.iter().filter(|row| row.text != row.stack) {
@@ -295,7 +343,7 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
         format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));
     let ratios = sheet::latency_ratios(&workload.comparisons);
     html! {
-        h3 { "Latency of " (direction) "s by percentile" }
+        h3 { "Latency of " (direction) "s by percentile, at the stated depth" }
         ul class="legend" {
             @for (name, curve) in names.iter().zip(&curves) {
                 li { svg height="8" aria-hidden="true" { line class={ "curve " (curve.class) } x1="0" x2="28" y1="4" y2="4" {} } (name) }
@@ -372,9 +420,10 @@ fn method() -> Markup {
             p {
                 "Slices of all stacks alternate in random order, mirrored within each round, so that the machine's own noise "
                 "meets all alike. A ratio is the total of a stack over the total of the baseline; its 95 % interval comes from "
-                "16 to 31 batches of rounds, and no verdict is given while batches still depend on each other. Measuring stops "
-                "when the interval is narrow enough, never because it looks significant. Latency percentiles are read from "
-                "merged histograms. METHOD.md of iotax has the formulas."
+                "how it varies from round to round, and no verdict is given while batches of rounds still depend on each other. "
+                "Measuring stops when the interval is narrow enough, never because it looks significant. Latencies are compared "
+                "where all stacks get the same load; percentiles are read from merged histograms. Costs and gains in throughput "
+                "are held against all others of the run. METHOD.md of iotax has the formulas."
             }
         }
     }

@@ -3,14 +3,15 @@
 
 use super::chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
-use crate::bill::findings::{Figure, WorkloadFindings};
+use crate::bill::findings::{Figure, Findings};
 use crate::bill::knee::Place;
 use crate::bill::sweep::{Curve, Point, StackCurve, SweepFindings};
 use crate::report::sweep;
 use maud::{Markup, html};
 
-/// `zone` in percent.
-pub(super) fn of(one: &SweepFindings, workloads: &[WorkloadFindings], zone: f64) -> Markup {
+/// A sweep of a run, with its points folded away.
+pub(super) fn of(one: &SweepFindings, findings: &Findings) -> Markup {
+    let (workloads, zone) = (&findings.workloads, 100.0 * findings.run.zone);
     let points =
         workloads.iter().filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));
     html! {
@@ -28,7 +29,7 @@ pub(super) fn of(one: &SweepFindings, workloads: &[WorkloadFindings], zone: f64)
             p class="soft" { (sweep::LEGEND) "." }
             details {
                 summary { "the " (one.points) " points one by one" }
-                @for workload in points { (section(workload, zone)) }
+                @for workload in points { (section(findings, workload)) }
             }
         }
     }

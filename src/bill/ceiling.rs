@@ -1,0 +1,190 @@
+//! Ceilings that show in the record. Two stacks that both run into one have no rates to rank by: the one that costs
+//! more may only wait less. Latency at a matched rate and CPU time tell them apart.
+
+use super::gather::{RoundTotal, Side};
+use super::reading::Reading;
+use super::sweep::KEPT_UP;
+use crate::stats::{Refusal, Verdict};
+use serde::Serialize;
+
+/// A generator that computes so much of its threads' time has no more to give.
+const GENERATOR_BUSY: f64 = 0.95;
+/// CPUs of which less is idle are busy.
+const LEAST_IDLE: f64 = 0.03;
+/// Rates that differ by less ...
+const ALIKE: f64 = 0.005;
+/// ... with slices that vary by less are held by something steady that both share.
+const STEADY: f64 = 0.005;
+
+/// What both sides run into.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "ceiling", rename_all = "snake_case")]
+pub enum Ceiling {
+    /// The rate that the workload itself asks for.
+    OfferedRate {
+        /// I/Os a second.
+        offered: f64,
+        /// Achieved shares of it: baseline, stack.
+        achieved: [f64; 2],
+    },
+    /// The load generator's own threads.
+    Generator {
+        /// Shares of their time that they computed.
+        busy: [f64; 2],
+    },
+    /// The CPUs of the place, or of this host below a guest.
+    Cpus {
+        /// Shares of their time that were idle.
+        idle: [f64; 2],
+    },
+    /// A limit that set in while it was measured.
+    RateLimited,
+    /// Both rates are equal and steady.
+    SharedLimit {
+        /// Difference of the rates, a fraction.
+        difference: f64,
+        /// Standard deviation of the slices' rates over their mean.
+        variation: [f64; 2],
+    },
+}
+
+/// A ceiling with its words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Masked {
+    /// Which.
+    #[serde(flatten)]
+    pub by: Ceiling,
+    /// `masked by the load generator: ...`.
+    pub words: String,
+}
+
+impl Masked {
+    /// In two words, for a table's cell.
+    pub fn short(&self) -> &'static str {
+        match self.by {
+            Ceiling::OfferedRate { .. } => "offered rate",
+            Ceiling::Generator { .. } => "generator",
+            Ceiling::Cpus { .. } => "busy CPUs",
+            Ceiling::RateLimited => "rate limit",
+            Ceiling::SharedLimit { .. } => "shared limit",
+        }
+    }
+}
+
+/// What stack `pair[1]` and stack `pair[0]` both run into.
+pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {
+    let sides = pair.map(|at| &reading.sides[at]);
+    if sides.iter().any(|side| side.rounds.is_empty()) {
+        return None;
+    }
+    let found = offered(reading, sides)
+        .or_else(|| rate_limited(verdict))
+        .or_else(|| generator(reading, pair, sides))
+        .or_else(|| cpus(sides))
+        .or_else(|| shared(reading, sides))?;
+    Some(Masked { words: words(found), by: found })
+}
+
+fn offered(reading: &Reading, sides: [&Side; 2]) -> Option<Ceiling> {
+    let offered = reading.offered()?;
+    let achieved = sides.map(|side| rate(side, |round| round.ios) / offered);
+    achieved.iter().all(|share| *share >= KEPT_UP).then_some(Ceiling::OfferedRate { offered, achieved })
+}
+
+fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
+    let limited = matches!(verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. });
+    limited.then_some(Ceiling::RateLimited)
+}
+
+fn generator(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+    let busy = [0, 1].map(|at| {
+        let usage = &sides[at].usage;
+        usage.generator_ns / (usage.thread_ns * reading.threads(pair[at]))
+    });
+    busy.iter().all(|share| *share >= GENERATOR_BUSY).then_some(Ceiling::Generator { busy })
+}
+
+/// A guest's CPUs, or those of the host below it: whichever has less to give.
+fn cpus(sides: [&Side; 2]) -> Option<Ceiling> {
+    let share = |(idle, all): (f64, f64)| if all > 0.0 { idle / all } else { 1.0 };
+    let idle = sides.map(|side| share(side.usage.place).min(side.usage.host.map_or(1.0, share)));
+    idle.iter().all(|share| *share < LEAST_IDLE).then_some(Ceiling::Cpus { idle })
+}
+
+fn shared(reading: &Reading, sides: [&Side; 2]) -> Option<Ceiling> {
+    let amount = |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
+    let [a, b] = sides.map(|side| rate(side, amount));
+    let difference = b / a - 1.0;
+    let variation = [sides[0].usage.variation()?, sides[1].usage.variation()?];
+    let steady = variation.iter().all(|one| *one < STEADY) && difference.abs() <= ALIKE;
+    steady.then_some(Ceiling::SharedLimit { difference, variation })
+}
+
+fn rate(side: &Side, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
+    let sum = |of: &dyn Fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    sum(&amount) / sum(&|round| round.window_s)
+}
+
+fn words(ceiling: Ceiling) -> String {
+    let percents = |shares: [f64; 2]| format!("{:.1} % and {:.1} %", 100.0 * shares[0], 100.0 * shares[1]);
+    match ceiling {
+        Ceiling::OfferedRate { offered, achieved } => format!(
+            "masked by the offered rate: both keep up with it ({} of {} I/Os a second)",
+            percents(achieved),
+            grouped(offered)
+        ),
+        Ceiling::Generator { busy } => {
+            format!("masked by the load generator: its threads compute {} of the time", percents(busy))
+        }
+        Ceiling::Cpus { idle } => format!("masked by busy CPUs: {} of them are idle", percents(idle)),
+        Ceiling::RateLimited => "masked by a rate limit that both met".to_owned(),
+        Ceiling::SharedLimit { difference, variation } => format!(
+            "masked by a steady limit that both share: rates differ by {:.2} %, slices vary by {:.2} % and {:.2} %",
+            100.0 * difference.abs(),
+            100.0 * variation[0],
+            100.0 * variation[1]
+        ),
+    }
+}
+
+/// `12,300`.
+pub fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.round());
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
+    let groups: Vec<String> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| group.iter().map(|digit| char::from(*digit)).collect())
+        .collect();
+    format!("{sign}{}", groups.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!([0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped), ["0", "999", "12,300", "1,234,567"]);
+        assert_eq!(grouped(-1_000.0), "-1,000");
+    }
+
+    #[test]
+    fn each_ceiling_names_itself() {
+        let all = [
+            Ceiling::OfferedRate { offered: 10_000.0, achieved: [0.999, 0.991] },
+            Ceiling::Generator { busy: [0.97, 0.98] },
+            Ceiling::Cpus { idle: [0.012, 0.008] },
+            Ceiling::RateLimited,
+            Ceiling::SharedLimit { difference: -0.0012, variation: [0.0008, 0.0011] },
+        ];
+        let said = all.map(words);
+        assert_eq!(
+            said[0],
+            "masked by the offered rate: both keep up with it (99.9 % and 99.1 % of 10,000 I/Os a second)"
+        );
+        assert!(said.iter().all(|words| words.starts_with("masked by ")));
+        assert!(said[4].contains("differ by 0.12 %, slices vary by 0.08 % and 0.11 %"), "{}", said[4]);
+    }
+}

@@ -1,0 +1,201 @@
+//! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
+//! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
+
+use super::EMULATED;
+use super::ceiling::grouped;
+use super::compare::{Estimated, Paired, Taken, of_estimate};
+use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
+use super::gather::{RoundTotal, Side};
+use super::reading::{Load, Reading};
+use super::rows;
+use super::sweep::KEPT_UP;
+use crate::stats::quantile::{self, Batches};
+use crate::stats::ratio::Total;
+use crate::stats::{Charge, Refusal};
+
+/// Latency and CPU time of a stack against the baseline.
+pub fn of_stack(reading: &Reading, at: usize) -> Charges {
+    let base = reading.run.start.scenario.baseline;
+    let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
+    let emulated = reading.emulated_pair(base, at);
+    let said = Said { reading, at, emulated: emulated.is_some() };
+    let load = reading.matched_load();
+    Charges {
+        latency: said.latency(load.as_ref()),
+        percentiles: load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default(),
+        cpu: said.cpu(),
+        stack,
+        against,
+        emulated,
+    }
+}
+
+/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its rows have them.
+pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
+    let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
+    let row = |at: usize| {
+        let side = &load.sides()[at];
+        MatchedRow {
+            stack: reading.name(at).to_owned(),
+            baseline: at == reading.run.start.scenario.baseline,
+            emulated: reading.emulated(at),
+            iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
+                .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
+            kept_up: achieved(side, load.rate()).map(|share| share >= KEPT_UP),
+            latency: rows::latencies(side),
+        }
+    };
+    Some(MatchedFindings {
+        rate_iops: load.rate(),
+        subject: at_rate(reading, load.rate()),
+        origin: load.origin().to_owned(),
+        rows: (0..load.sides().len()).map(row).collect(),
+    })
+}
+
+fn at_rate(reading: &Reading, rate: f64) -> String {
+    format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
+}
+
+/// Share of the offered rate; `None` without a whole round.
+fn achieved(side: &Side, offered: f64) -> Option<f64> {
+    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    let (ios, seconds) = (sum(|round| round.ios), sum(|round| round.window_s));
+    (seconds > 0.0).then(|| ios / seconds / offered)
+}
+
+/// A stack whose charges are put into words.
+struct Said<'a> {
+    reading: &'a Reading<'a>,
+    at: usize,
+    emulated: bool,
+}
+
+impl Said<'_> {
+    fn base(&self) -> usize {
+        self.reading.run.start.scenario.baseline
+    }
+
+    fn latency(&self, load: Result<&Load, &Refusal>) -> ChargeFinding {
+        let load = match load {
+            Ok(load) => load,
+            Err(reason) => {
+                let subject =
+                    format!("the mean latency of {} at a matched rate", self.reading.workload.kind_subject());
+                return self.refused(subject, reason);
+            }
+        };
+        let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
+        let [a, b] = [self.base(), self.at].map(|at| &load.sides()[at]);
+        if let Some(reason) = self.absent(load).or_else(|| not_kept_up([a, b], load.rate())) {
+            return self.refused(subject, &reason);
+        }
+        let waited = |round: &RoundTotal| Some(round.latency).filter(|latency| latency.items > 0.0);
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), waited);
+        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let phrase = verdict.share_sentence(&subject);
+        self.finding(subject, verdict, phrase, &taken)
+    }
+
+    fn cpu(&self) -> ChargeFinding {
+        let subject = self.reading.workload.subject();
+        let quantity = format!("CPU an I/O of {subject}");
+        let [a, b] = [self.base(), self.at].map(|at| &self.reading.sides[at]);
+        let absent = [self.base(), self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
+        let reason = absent.map(|at| self.reading.not_measured(at));
+        if let Some(reason) = reason.or_else(|| self.reading.cpu_lacking([self.base(), self.at])) {
+            return self.refused(quantity, &reason);
+        }
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
+        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let ratio = taken.times().value();
+        let phrase = verdict.cpu_sentence(taken.difference.as_ref().ok(), ratio, &subject);
+        self.finding(quantity, verdict, phrase, &taken)
+    }
+
+    /// A side that the matched load never reached.
+    fn absent(&self, load: &Load) -> Option<Refusal> {
+        let lacking = [self.base(), self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
+        let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
+        Some(Refusal::NotMeasured { reason })
+    }
+
+    fn refused(&self, subject: String, reason: &Refusal) -> ChargeFinding {
+        let verdict = Charge::Unresolved { half_width: None, reason: reason.clone() };
+        let phrase = match reason {
+            Refusal::NotMeasured { reason } => format!("{subject}: not measured: {reason}"),
+            _ => verdict.share_sentence(&subject),
+        };
+        self.finding(subject, verdict, phrase, &Taken::refused(reason))
+    }
+
+    fn finding(&self, quantity: String, verdict: Charge, phrase: String, taken: &Taken) -> ChargeFinding {
+        let remedy = verdict.reason().and_then(Refusal::remedy);
+        let settle = remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
+        let over = over_attaches(&taken.times());
+        let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
+        let label = if self.emulated && is_measured { EMULATED } else { "" };
+        let (stack, against) = (self.reading.name(self.at), self.reading.name(self.base()));
+        ChargeFinding {
+            sentence: format!("{stack} against {against}: {phrase}{over}{settle}{label}"),
+            ratio: taken.times(),
+            difference: taken.added(),
+            quantity,
+            verdict,
+            remedy,
+        }
+    }
+}
+
+/// ` over 3 attaches`, where they are the unit.
+pub fn over_attaches(figure: &Figure) -> String {
+    match figure {
+        Figure::Known { n, of: "attaches", .. } => format!(" over {n} attaches"),
+        _ => String::new(),
+    }
+}
+
+/// CPU time of a round and the I/Os that it was for.
+pub fn cpu(round: &RoundTotal) -> Option<Total> {
+    round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
+}
+
+fn not_kept_up(sides: [&Side; 2], offered: f64) -> Option<Refusal> {
+    let late = |(at, side): (usize, &Side)| {
+        let share = achieved(side, offered).filter(|share| *share < KEPT_UP)?;
+        Some(Refusal::NotKeptUp { of_baseline: at == 0, share })
+    };
+    sides.into_iter().enumerate().find_map(late)
+}
+
+/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice.
+fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&'static str, f64, Figure)> {
+    let (a, b) = (&load.sides()[base], &load.sides()[at]);
+    if not_kept_up([a, b], load.rate()).is_some() {
+        return Vec::new();
+    }
+    let paired = reading.pair(a, b);
+    ratios(reading, [a, b], &paired)
+}
+
+/// Ratios of p50, p99 and p99.9 of both directions.
+pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'static str, f64, Figure)> {
+    let mut ratios = Vec::new();
+    for (direction, writes) in [("read", false), ("write", true)] {
+        let [a, b] = sides.map(|side| latencies(reading, side, paired, writes));
+        if a.count() > 0 && b.count() > 0 {
+            let of = |q| (direction, q, of_estimate(quantile::of_ratio(&a, &b, q), "1"));
+            ratios.extend([0.5, 0.99, 0.999].map(of));
+        }
+    }
+    ratios
+}
+
+/// All latencies of a side, or those of the paired rounds where the sides differ.
+fn latencies(reading: &Reading, side: &Side, paired: &Paired, writes: bool) -> Batches {
+    match paired {
+        Paired::Rounds(ids) if ids.len() != side.rounds.len() => side.latencies_of(reading.run, ids, writes),
+        _ if writes => side.write.clone(),
+        _ => side.read.clone(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Slices in the order of the record, as the judge wants them: which stack ran after which decides about carry-over,
+//! and rounds of longer slices stand beside the others.
+
+use super::compare::Basis;
+use super::gather::{RoundId, Samples, index};
+use super::run::RunData;
+use super::subject::Quantity;
+use crate::scenario::Workload;
+use crate::stats::Refusal;
+use crate::stats::rounds::{Part, Round, RoundKind, Value};
+use crate::store::record::{Purpose, Slice};
+use std::collections::BTreeSet;
+
+/// Plain and long rounds of a workload.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    rounds: Vec<Timed>,
+    /// Slices of a stack in a whole long round.
+    long_slices: usize,
+}
+
+/// One round.
+#[derive(Debug)]
+struct Timed {
+    id: RoundId,
+    kind: RoundKind,
+    slots: Vec<Slot>,
+}
+
+/// One slice.
+#[derive(Debug)]
+struct Slot {
+    stack: usize,
+    ios: f64,
+    bytes: f64,
+    window_s: f64,
+    flush_s: Option<f64>,
+    spoiled: bool,
+}
+
+impl Timeline {
+    /// Of all stacks that the scenario knows.
+    pub fn of(run: &RunData, workload: &Workload) -> Timeline {
+        let index = index(run);
+        let kind = |slice: &Slice| match slice.purpose {
+            Purpose::Plain => Some(RoundKind::Plain),
+            Purpose::Long => Some(RoundKind::Long),
+            _ => None,
+        };
+        let mut rounds: Vec<Timed> = Vec::new();
+        for slice in run.slices.iter().filter(|slice| slice.workload == workload.name) {
+            let (Some(kind), Some(stack)) = (kind(slice), index.get(slice.stack.as_str())) else { continue };
+            let id = (slice.visit, slice.round);
+            if rounds.last().is_none_or(|last| (last.id, last.kind) != (id, kind)) {
+                rounds.push(Timed { id, kind, slots: Vec::new() });
+            }
+            if let Some(last) = rounds.last_mut() {
+                last.slots.push(Slot::of(slice, *stack));
+            }
+        }
+        let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
+        Timeline { rounds, long_slices: long_slices.unwrap_or(0) }
+    }
+
+    /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on both sides.
+    ///
+    /// # Errors
+    /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
+    pub fn rounds(&self, pair: [usize; 2], paired: &[RoundId], basis: Basis) -> Result<Vec<Round>, Refusal> {
+        let counted: BTreeSet<RoundId> = paired.iter().copied().collect();
+        // Long rounds of another regime than the plain ones' (a burst before the steady state) would disagree with them.
+        let among =
+            |id: &RoundId| counted.range(..=id).next().is_some() && counted.range(id..).next().is_some();
+        let kept = |round: &&Timed| match round.kind {
+            RoundKind::Plain => counted.contains(&round.id),
+            RoundKind::Long => {
+                among(&round.id) && pair.iter().all(|stack| round.is_whole(*stack, self.long_slices))
+            }
+        };
+        self.rounds.iter().filter(kept).map(|round| round.judged(pair, basis)).collect()
+    }
+}
+
+impl Timed {
+    fn of_stack(&self, stack: usize) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(move |slot| slot.stack == stack)
+    }
+
+    fn most(&self) -> usize {
+        self.slots.iter().map(|slot| self.of_stack(slot.stack).count()).max().unwrap_or(0)
+    }
+
+    fn is_whole(&self, stack: usize, slices: usize) -> bool {
+        self.of_stack(stack).count() == slices && self.of_stack(stack).all(|slot| !slot.spoiled)
+    }
+
+    fn judged(&self, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
+        let parts = self.slots.iter().map(|slot| slot.part(pair.contains(&slot.stack), basis));
+        Ok(Round { kind: self.kind, visit: self.id.0, parts: parts.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Slot {
+    fn of(slice: &Slice, stack: usize) -> Slot {
+        let found = Samples::of(slice);
+        Slot {
+            stack,
+            ios: found.ios,
+            bytes: found.bytes,
+            window_s: slice.window_ns as f64 / 1e9,
+            flush_s: found.flush_ns.map(|ns| ns / 1e9),
+            spoiled: found.failed.is_some() || slice.window_ns == 0,
+        }
+    }
+
+    /// A third stack only says who ran before: what it lacks is no matter.
+    fn part(&self, compared: bool, basis: Basis) -> Result<Part, Refusal> {
+        let flush_s = match (basis.quantity, self.flush_s) {
+            (Quantity::Durable, None) if compared => return Err(no_flush()),
+            (Quantity::Durable, flush_s) => flush_s.unwrap_or(0.0),
+            (Quantity::Acknowledged, _) => 0.0,
+        };
+        let amount = if basis.by_bytes { self.bytes } else { self.ios };
+        if compared && basis.by_bytes && amount <= 0.0 {
+            return Err(wrote_nothing());
+        }
+        Ok(Part { stack: self.stack, amount, seconds: self.window_s + flush_s })
+    }
+}
+
+/// Which value a slice has on that basis.
+pub fn value(basis: Basis) -> Value {
+    if basis.by_bytes { Value::Time } else { Value::Rate }
+}
+
+/// A durable figure needs each slice's flush.
+pub fn no_flush() -> Refusal {
+    Refusal::NotMeasured { reason: "no flush was recorded".into() }
+}
+
+/// A time per byte needs bytes.
+pub fn wrote_nothing() -> Refusal {
+    Refusal::NotMeasured { reason: "a slice that should end on equal bytes completed none".into() }
+}

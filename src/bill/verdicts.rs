@@ -1,0 +1,148 @@
+//! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
+
+use super::EMULATED;
+use super::ceiling;
+use super::charges::{over_attaches, ratios};
+use super::compare::{Basis, Estimated, Found};
+use super::findings::{Comparison, WorkloadFindings};
+use super::reading::Reading;
+use super::subject::{self, Quantity};
+use crate::stats::family::holm;
+use crate::stats::{Refusal, Verdict};
+
+/// One comparison with the estimate behind it.
+pub struct Compared {
+    /// As it is found by itself.
+    pub comparison: Comparison,
+    /// `None`: nothing to estimate.
+    pub estimated: Option<Estimated>,
+}
+
+/// A stack against the baseline: reads have one quantity, writes two.
+pub fn of_stack(reading: &Reading, at: usize) -> Vec<Compared> {
+    let quantities: &[Quantity] = match reading.workload.writes() {
+        true => &[Quantity::Acknowledged, Quantity::Durable],
+        false => &[Quantity::Acknowledged],
+    };
+    quantities.iter().map(|which| compared(reading, at, *which)).collect()
+}
+
+fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
+    let base = reading.run.start.scenario.baseline;
+    let (a, b) = (&reading.sides[base], &reading.sides[at]);
+    let paired = reading.pair(a, b);
+    let found = match [base, at].into_iter().find(|at| reading.sides[*at].rounds.is_empty()) {
+        Some(absent) => Found::refused(reading.not_measured(absent)),
+        None => Found::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() }),
+    };
+    let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
+    let regime = reading.run.start.scenario.measure.regime;
+    let comparison = Comparison {
+        stack: reading.name(at).to_owned(),
+        against: reading.name(base).to_owned(),
+        quantity: subject::quantity(reading.workload, which, regime),
+        ratio: found.figure(),
+        masked: ceiling::of_pair(reading, [base, at], &verdict),
+        verdict,
+        remedy: None,
+        sentence: String::new(),
+        simultaneous: None,
+        checks: found.checks,
+        measured_s: a.load_s + b.load_s,
+        latency_ratios: ratios(reading, [a, b], &paired),
+        emulated: reading.emulated_pair(base, at),
+    };
+    Compared { comparison, estimated: found.estimated.ok() }
+}
+
+/// Holds all verdicts of throughput of a run against each other (Holm), gives each the interval that holds with all
+/// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part: they are read
+/// like the others. `estimates` are those of the comparisons, `lines` those of the bills' lines, workload by workload.
+pub fn settle(
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Vec<Option<Estimated>>],
+    lines: &[Vec<Option<Estimated>>],
+) {
+    let mut members: Vec<(f64, &mut Verdict)> = Vec::new();
+    let known = estimates.iter().flatten().chain(lines.iter().flat_map(|bill| bill.iter().skip(1))).flatten();
+    let many = known.count();
+    for ((workload, estimates), lines) in workloads.iter_mut().zip(estimates).zip(lines) {
+        for (one, estimated) in workload.comparisons.iter_mut().zip(estimates) {
+            let Some(estimated) = estimated else { continue };
+            one.simultaneous = Some(estimated.simultaneous(many));
+            members.push((estimated.log().p_zero(), &mut one.verdict));
+        }
+        // The first line is the first comparison.
+        let bill = workload.bill.iter_mut().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
+        members.extend(
+            bill.filter_map(|(line, found)| Some((found.as_ref()?.log().p_zero(), &mut line.verdict))),
+        );
+    }
+    let sure = holm(&members.iter().map(|(p, _)| *p).collect::<Vec<_>>());
+    // A family of one is told by its own interval.
+    members
+        .into_iter()
+        .zip(sure)
+        .filter(|(_, sure)| many > 1 && !sure)
+        .for_each(|((_, verdict), _)| unsettle(verdict, many));
+    for workload in workloads {
+        same_in_the_bill(workload);
+        workload.comparisons.iter_mut().for_each(say);
+    }
+}
+
+/// A difference that chance makes too often among so many.
+fn unsettle(verdict: &mut Verdict, many: usize) {
+    if let Verdict::Costs { half_width, .. } | Verdict::Gains { half_width, .. } = verdict {
+        *verdict = Verdict::Unresolved { half_width: Some(*half_width), reason: Refusal::AmongMany { many } };
+    }
+}
+
+/// A line that is a comparison with the baseline says what that says.
+fn same_in_the_bill(workload: &mut WorkloadFindings) {
+    let Some(bill) = &mut workload.bill else { return };
+    let last = bill.lines.last().map(|line| line.layer.clone());
+    let first = bill.lines.first_mut().map(|line| (line.layer.clone(), line));
+    let ends = first.into_iter().chain(last.map(|layer| (layer, &mut bill.total)));
+    for (layer, line) in ends {
+        let same = workload.comparisons.iter().find(|one| one.stack == layer);
+        if let Some(Verdict::Unresolved { reason: Refusal::AmongMany { many }, .. }) =
+            same.map(|one| &one.verdict)
+        {
+            unsettle(&mut line.verdict, *many);
+        }
+    }
+}
+
+fn say(one: &mut Comparison) {
+    one.remedy = reason(&one.verdict).and_then(Refusal::remedy);
+    let over = over_attaches(&one.ratio);
+    let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
+    let settle = settle_words(&one.verdict);
+    let label = if one.emulated.is_some() { EMULATED } else { "" };
+    let verdict = one.verdict.sentence(&one.quantity);
+    one.sentence = format!("{} against {}: {verdict}{over}{masked}{settle}{label}", one.stack, one.against);
+}
+
+/// `; to settle it: raise --budget`, where something would.
+pub fn settle_words(verdict: &Verdict) -> String {
+    let remedy = reason(verdict).and_then(Refusal::remedy);
+    remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default()
+}
+
+/// Why nothing was concluded.
+fn reason(verdict: &Verdict) -> Option<&Refusal> {
+    match verdict {
+        Verdict::Unresolved { reason, .. } => Some(reason),
+        _ => None,
+    }
+}
+
+/// How many comparisons of throughput with an interval a run has.
+pub fn many(workloads: &[WorkloadFindings]) -> usize {
+    let comparisons = workloads.iter().flat_map(|workload| &workload.comparisons);
+    let lines =
+        workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
+    let known = comparisons.filter(|one| one.simultaneous.is_some()).count();
+    known + lines.filter(|line| line.ratio.bounds().is_some()).count()
+}

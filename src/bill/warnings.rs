@@ -1,0 +1,121 @@
+//! What a reader must know beside the figures: what was recorded, and what only shows when the slices are read.
+
+use super::findings::{Comparison, WarningReport, WorkloadFindings};
+use super::reading::Reading;
+use super::run::RunData;
+use crate::stats::level::Meaning;
+
+/// Recorded ones, and what shows when the record is read.
+pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
+    let recorded = run.warnings.iter().map(|warning| WarningReport {
+        kind: warning.kind.clone(),
+        subject: warning.subject.clone(),
+        text: warning.text.clone(),
+    });
+    let notes = run.start.scenario.notes.iter().map(|note| warning("note", "", note.clone()));
+    let mut all: Vec<WarningReport> = notes.chain(recorded).collect();
+    if run.outcome.is_none() {
+        all.push(warning(
+            "unfinished",
+            &run.start.id,
+            "the run is still going or was killed; figures are of what it recorded".into(),
+        ));
+    }
+    if run.torn > 0 {
+        all.push(warning(
+            "torn_frames",
+            &run.start.id,
+            format!(
+                "absent because torn: {}",
+                counted(run.torn, "frame of the record", "frames of the record")
+            ),
+        ));
+    }
+    if let Some(reason) = &run.apart {
+        all.push(warning("apart", &run.start.id, format!("measured apart from here on: {reason}")));
+    }
+    let found: Vec<WarningReport> =
+        readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
+    all.extend(found);
+    all.extend(workloads.iter().flat_map(levels));
+    all
+}
+
+/// Breaks of the level that the ratio does not care about; one that it does care about has withheld the verdict.
+fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
+    let broken =
+        |one: &&Comparison| one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly);
+    let said = |one: &Comparison| {
+        let split = one.checks.level?;
+        let change = 100.0 * (split.after.level / split.before.level - 1.0);
+        let text = format!(
+            "{}: the level of {} and {} broke in round {} by {change:+.0} %; their ratio did not change with it",
+            workload.name, one.against, one.stack, split.at
+        );
+        Some(warning("level", &one.stack, text))
+    };
+    workload.comparisons.iter().filter(broken).filter_map(said).collect()
+}
+
+/// One of ours.
+pub fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
+    WarningReport { kind: kind.into(), subject: subject.into(), text }
+}
+
+/// `1 slice`, `2 slices`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// What only shows when the slices are read.
+fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
+    let name = &reading.workload.name;
+    let mut found = reading.writes.warnings(name);
+    if reading.unknown > 0 {
+        found.push(warning(
+            "unknown_stack",
+            name,
+            format!(
+                "of stacks that the scenario does not name: {}",
+                counted(reading.unknown, "slice", "slices")
+            ),
+        ));
+    }
+    for (stack, side) in reading.run.start.scenario.stacks.iter().zip(&reading.sides) {
+        let mut add = |kind: &str, text: String| found.push(warning(kind, &stack.name, text));
+        if side.dropped > 0 {
+            add(
+                "partial_rounds",
+                format!("{name}: not whole and not counted: {}", counted(side.dropped, "round", "rounds")),
+            );
+        }
+        if side.torn > 0 {
+            add(
+                "torn_histograms",
+                format!(
+                    "{name}: absent because torn: {}; percentiles are of the others",
+                    counted(side.torn, "histogram", "histograms")
+                ),
+            );
+        }
+        let told = known.iter().any(|one| one.kind == "io_errors" && one.subject == stack.name);
+        if side.errors > 0 && !told {
+            add(
+                "io_errors",
+                format!("{name}: failed or came back short: {}", counted(side.errors, "I/O", "I/Os")),
+            );
+        }
+        if side.debt.gave_up > 0
+            && !known.iter().any(|one| one.kind == "gate_gave_up" && one.subject == stack.name)
+        {
+            add(
+                "gate_gave_up",
+                format!(
+                    "{name}: earlier writes were still being paid for before {}",
+                    counted(side.debt.gave_up, "slice", "slices")
+                ),
+            );
+        }
+    }
+    found
+}

@@ -1,0 +1,185 @@
+//! What the reports say of comparisons: three figures each, throughput, latency at a matched rate and CPU time, as
+//! sentences and side by side in a table.
+
+use super::number::{Shown, change};
+use super::table::Table;
+use crate::bill::findings::{
+    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, WorkloadFindings,
+};
+use crate::stats::{Charge, Verdict};
+
+/// A sentence with the way that it points.
+pub(super) struct Said {
+    /// `cost`, `gain`, `none`, `open`, or `absent` for what was not measured.
+    pub(super) class: &'static str,
+    pub(super) text: String,
+}
+
+/// Which way a verdict on throughput points.
+pub(super) fn class_of(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Costs { .. } => "cost",
+        Verdict::Gains { .. } => "gain",
+        Verdict::NoDifference { .. } => "none",
+        Verdict::Unresolved { .. } => "open",
+    }
+}
+
+/// The same of a figure of which less is better.
+pub(super) fn class_of_charge(charge: &Charge) -> &'static str {
+    match charge {
+        Charge::Adds { .. } => "cost",
+        Charge::Saves { .. } => "gain",
+        Charge::NoDifference { .. } => "none",
+        Charge::Unresolved { .. } => "open",
+    }
+}
+
+/// All that is concluded of a workload: throughput, latency, CPU time, and what the other stacks do to the baseline.
+/// What was not measured of any stack for one reason is one line.
+pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
+    let rates = workload.comparisons.iter();
+    let mut all: Vec<Said> =
+        rates.map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }).collect();
+    all.extend(charges(workload, |charges| &charges.latency));
+    all.extend(charges(workload, |charges| &charges.cpu));
+    all.extend(
+        workload.beside.iter().map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }),
+    );
+    all
+}
+
+fn charges(workload: &WorkloadFindings, pick: fn(&Charges) -> &ChargeFinding) -> Vec<Said> {
+    let all: Vec<&ChargeFinding> = workload.charges.iter().map(pick).collect();
+    let said = |one: &&ChargeFinding| {
+        let class = if one.not_measured().is_some() { "absent" } else { class_of_charge(&one.verdict) };
+        Said { class, text: one.sentence.clone() }
+    };
+    match all.as_slice() {
+        [first, others @ ..] if !others.is_empty() => {
+            let reason = first.not_measured().filter(|reason| {
+                others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
+            });
+            let once = |reason| Said {
+                class: "absent",
+                text: format!("{}: not measured: {reason}", first.quantity),
+            };
+            reason.map_or_else(|| all.iter().map(said).collect(), |reason| vec![once(reason)])
+        }
+        _ => all.iter().map(said).collect(),
+    }
+}
+
+/// The three figures of each comparison; `None` where it would only repeat the one sentence.
+pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
+    let comparisons = &workload.comparisons;
+    let first = comparisons.first()?;
+    let charges = |one: &Comparison| {
+        let is_first = comparisons
+            .iter()
+            .find(|other| other.stack == one.stack)
+            .is_some_and(|other| std::ptr::eq(other, one));
+        workload.charges.iter().find(|charges| is_first && charges.stack == one.stack)
+    };
+    let mut table = Table::default();
+    table.push(&format!("against {}", first.against), 0, comparisons.iter().map(name).collect());
+    table.push("rate", 0, comparisons.iter().map(|one| change(&one.ratio).cell()).collect());
+    if comparisons.iter().any(is_wider) {
+        let cell = |one: &Comparison| change(&at_once(one)).cell();
+        table.push("all at once", 3, comparisons.iter().map(cell).collect());
+    }
+    let picks: [(&str, u8, PickCell); 6] = [
+        ("mean latency", 1, |charges| Some(change(&charges.latency.ratio))),
+        ("p50", 5, |charges| percentile(charges, 0.5)),
+        ("p99", 2, |charges| percentile(charges, 0.99)),
+        ("p99.9", 4, |charges| percentile(charges, 0.999)),
+        ("added CPU/IO", 1, |charges| Some(Shown::of(&charges.cpu.difference))),
+        ("CPU/IO", 6, |charges| Some(change(&charges.cpu.ratio))),
+    ];
+    for (head, rank, pick) in picks {
+        let cells: Vec<Option<Shown>> = comparisons.iter().map(|one| charges(one).and_then(pick)).collect();
+        if cells.iter().flatten().any(|cell| matches!(cell, Shown::Known { .. })) {
+            let cell = |cell: &Option<Shown>| cell.as_ref().map_or_else(|| "-".to_owned(), Shown::cell);
+            table.push(head, rank, cells.iter().map(cell).collect());
+        }
+    }
+    (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
+}
+
+type PickCell = fn(&Charges) -> Option<Shown>;
+
+/// Of the first direction.
+fn percentile(charges: &Charges, quantile: f64) -> Option<Shown> {
+    charges.percentiles.iter().find(|(_, q, _)| *q == quantile).map(|(_, _, ratio)| change(ratio))
+}
+
+fn name(one: &Comparison) -> String {
+    let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
+    let mark = match (&one.masked, &one.emulated) {
+        (_, Some(_)) => " (emulated)",
+        (Some(_), None) => " (masked)",
+        (None, None) => "",
+    };
+    format!("{}{which}{mark}", one.stack)
+}
+
+/// Whether its interval for all comparisons is another than its own.
+fn is_wider(one: &Comparison) -> bool {
+    match (one.ratio.bounds(), &one.simultaneous) {
+        (Some((low, _)), Some(Interval::Bounds { low: at_once, .. })) => (low / at_once - 1.0).abs() > 1e-9,
+        _ => false,
+    }
+}
+
+/// The ratio with the interval that holds together with all others.
+pub(super) fn at_once(one: &Comparison) -> Figure {
+    match (&one.ratio, &one.simultaneous) {
+        (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
+            value: *value,
+            unit,
+            n: *n,
+            of,
+            interval: interval.clone(),
+            caution: caution.clone(),
+        },
+        (other, _) => other.clone(),
+    }
+}
+
+/// Above the latencies at the matched rate.
+pub(super) fn matched_title(matched: &MatchedFindings) -> String {
+    format!("{} ({})", matched.subject, matched.origin)
+}
+
+/// Latencies of each stack where all get the same load, of the first direction.
+pub(super) fn matched(matched: &MatchedFindings) -> Table {
+    let mut table = Table::default();
+    let marked = |row: &MatchedRow| {
+        let baseline = if row.baseline { " *" } else { "" };
+        let emulated = if row.emulated.is_some() { " (emulated)" } else { "" };
+        let late = if row.kept_up == Some(false) { " (not kept up)" } else { "" };
+        format!("{}{baseline}{emulated}{late}", row.stack)
+    };
+    table.push("stack", 0, matched.rows.iter().map(marked).collect());
+    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
+    let directions = matched.rows.iter().map(|row| row.latency.len()).max().unwrap_or(0);
+    for at in 0..directions {
+        let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);
+        let way = matched.rows.iter().find_map(way).unwrap_or_default();
+        let of = if directions > 1 { format!(" of {way}s") } else { String::new() };
+        for (head, rank) in [("mean", 0), ("p50", 2), ("p99", 0), ("p99.9", 1)] {
+            let cell = |row: &MatchedRow| {
+                let Some(latency) = row.latency.get(at) else { return "-".to_owned() };
+                let figure = match head {
+                    "mean" => &latency.mean,
+                    "p50" => &latency.p50,
+                    "p99" => &latency.p99,
+                    _ => &latency.p999,
+                };
+                Shown::of(figure).cell()
+            };
+            table.push(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
+        }
+    }
+    table
+}
