@@ -5,8 +5,8 @@ use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
 use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
+use crate::stats::noise::Noise;
 use crate::stats::schedule::Schedule;
-use crate::stats::traps::Noise;
 use crate::store::record::{
     Better, CpuTimes, Gate, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning, WorkerUp,
 };

@@ -25,7 +25,7 @@ pub mod visits;
 
 mod refusal;
 #[cfg(test)]
-pub(crate) mod traps;
+mod traps;
 
 pub use gate::Gate;
 pub use ratio::Ratio;
