@@ -5,9 +5,9 @@ use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
 use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
+use crate::stats::noise::Noise;
 use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
-use crate::stats::traps::Noise;
 use crate::store::record::{
     Better, CpuTimes, DesignUp, Gate, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning,
     WorkerUp,

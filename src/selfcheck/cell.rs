@@ -4,6 +4,7 @@ use super::conduct::{Conducted, conduct, one_after_the_other};
 use super::kinds::Source;
 use crate::stats::judge::Judged;
 use crate::stats::noise::Noise;
+use crate::stats::pilot::Design;
 use crate::stats::stop::StopSpec;
 use crate::stats::{Refusal, Verdict, family};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +32,10 @@ pub struct Outcome {
     pub comparisons: Vec<Concluded>,
     /// Machine time, seconds.
     pub took_s: f64,
+    /// Of that before the first round: warm-up and pilot, seconds.
+    pub pilot_s: f64,
+    /// What the pilot chose.
+    pub design: Design,
     /// Share of the windows that ran at a limit.
     pub limited: f64,
     /// Relative error of one after the other, where asked for.
@@ -124,7 +129,7 @@ impl Cell {
         let (machine, order) = (noise.fork(), noise.bits());
         let done = conduct(&mut self.source.machine(&self.costs, machine.clone()), &self.stop, ZONE, order);
         let truth = |stack: usize| self.source.truth(self.costs[stack]);
-        let Conducted { judged, took_s, limited, .. } = done;
+        let Conducted { judged, took_s, pilot_s, limited, design } = done;
         let naive =
             |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
         Outcome {
@@ -134,6 +139,8 @@ impl Cell {
                 .map(|(at, one)| Concluded::of(one, truth(at + 1)))
                 .collect(),
             took_s,
+            pilot_s,
+            design,
             limited,
             naive_error: self.naive_s.map(|each_s| (naive(each_s) / truth(1)).ln()),
         }
@@ -144,7 +151,9 @@ impl Cell {
 /// `done` counts repetitions, for whoever shows progress.
 pub fn repeat(cells: &[Cell], reps: u64, seed: u64, done: &AtomicU64) -> Vec<Vec<Outcome>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    let seed_of = |cell: usize, rep: u64| Noise::new(seed ^ (cell as u64) << 40 ^ rep).bits();
+    // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions are another's.
+    let base = Noise::new(seed).bits();
+    let seed_of = |cell: usize, rep: u64| Noise::new(base ^ (cell as u64) << 40 ^ rep).bits();
     let share = |thread: u64| -> Vec<Vec<Outcome>> {
         let of = |(at, cell): (usize, &Cell)| {
             let ours = (thread..reps).step_by(threads as usize);

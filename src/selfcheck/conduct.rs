@@ -15,6 +15,8 @@ pub struct Conducted {
     pub judged: Vec<Judged>,
     /// Machine time in all, seconds.
     pub took_s: f64,
+    /// Of that before the first round: warm-up and pilot, seconds.
+    pub pilot_s: f64,
     /// Share of the rounds' windows that ran at a limit.
     pub limited: f64,
     /// What the pilot chose.
@@ -50,6 +52,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
     Conducted {
         judged: stacks[1..].iter().map(|b| judge(&rounds, &question(*b))).collect(),
         took_s: machine.at_s,
+        pilot_s: began,
         limited: (machine.limited_s - limited_before) / windows,
         design,
     }

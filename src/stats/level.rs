@@ -172,9 +172,16 @@ mod tests {
 
     #[test]
     fn a_ratio_that_changes_with_the_level_is_told_from_one_that_does_not() {
-        let both = joined(2, (100.0, 0.95, 0.02), (70.0, 0.85, 0.02)).unwrap();
+        let ratio_too = |after: f64| {
+            let meaning =
+                |seed| joined(seed, (100.0, 0.95, 0.02), (70.0, after, 0.02)).map(|split| split.meaning);
+            (0..200).filter(|seed| meaning(*seed) == Some(Meaning::RatioToo)).count()
+        };
+        // Noise of so few rounds now and then looks as if it remembered, and then leaves hardly a degree of freedom.
+        assert!(ratio_too(0.85) >= 180, "{}", ratio_too(0.85));
+        assert!(ratio_too(0.95) <= 4, "{}", ratio_too(0.95));
         let level = joined(3, (100.0, 0.95, 0.02), (70.0, 0.95, 0.02)).unwrap();
-        assert_eq!((both.meaning, level.meaning), (Meaning::RatioToo, Meaning::LevelOnly));
+        assert_eq!(level.meaning, Meaning::LevelOnly);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub mod visits;
 
 mod refusal;
 #[cfg(test)]
-pub(crate) mod traps;
+mod traps;
 
 pub use charge::Charge;
 pub use gate::Gate;

@@ -2,7 +2,6 @@
 //! often than one time in twenty; this one holds at all looks together, and is wider for it.
 
 use super::Ratio;
-use super::t975;
 
 /// Rounds below which nothing is shown.
 pub const LEAST: usize = 20;
@@ -14,8 +13,8 @@ const TUNED_FOR: f64 = 60.0;
 /// Half-width of ln R that may be watched while rounds come in; `None` below 20 rounds.
 ///
 /// An asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform
-/// central limit theory and asymptotic confidence sequences"), with the batch variance in the place of the
-/// independent one and widened by t / 1.96 for the few batches.
+/// central limit theory and asymptotic confidence sequences"), for a normal law of known variance. It is widened by as much
+/// as the farther side of the single look's interval exceeds such a law's: for memory, freedom and skewness.
 pub fn half_width(found: &Ratio) -> Option<f64> {
     let spread = &found.spread;
     if spread.n < LEAST {
@@ -24,7 +23,8 @@ pub fn half_width(found: &Ratio) -> Option<f64> {
     let n = spread.n as f64;
     let scaled = n * rho_squared() + 1.0;
     let boundary = (2.0 * scaled / (n * n * rho_squared()) * (scaled.sqrt() / ALPHA).ln()).sqrt();
-    Some(t975(spread.batches - 1) / 1.96 * spread.variance.sqrt() * boundary)
+    let (below, above) = spread.reach(0.95);
+    Some(below.max(above) * n.sqrt() / 1.96 * boundary)
 }
 
 fn rho_squared() -> f64 {
@@ -36,6 +36,7 @@ fn rho_squared() -> f64 {
 mod tests {
     use super::*;
     use crate::stats::ratio::estimate;
+    use proptest::prelude::*;
 
     fn noisy(n: usize) -> Ratio {
         let rounds: Vec<_> = (0..n).map(|i| (100.0, [97.0, 103.0, 104.0, 96.0, 100.0][i % 5])).collect();
@@ -51,6 +52,17 @@ mod tests {
         for n in [20, 60, 500] {
             let factor = half_width(&noisy(n)).unwrap() / noisy(n).half_width();
             assert!((1.2..2.2).contains(&factor), "{n}: {factor}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn never_narrower_than_the_single_look(rounds in prop::collection::vec((0.5..1.5f64, 0.1..1.5f64), 20..300)) {
+            let found = estimate(&rounds).unwrap();
+            let (below, above) = found.spread.reach(0.95);
+            let watched = half_width(&found).unwrap();
+            prop_assert!(watched >= 1.2 * below.max(above), "{watched} {below} {above}");
         }
     }
 }

@@ -7,6 +7,8 @@ use super::spread::mean;
 const ALPHA: f64 = 0.01;
 /// Frequencies to each side that say how much noise there is around one.
 const NEIGHBOURS: usize = 8;
+/// Fewer cycles over the series are no line but drift, which the mirror image within a round cancels.
+const LEAST_CYCLES: usize = 5;
 /// Values below which no spectrum is made.
 const LEAST: usize = 32;
 
@@ -19,24 +21,34 @@ pub struct Line {
     pub over_noise: f64,
 }
 
-/// The line that stands out most, if one does. Noise that remembers has more power at low frequencies; a line is
-/// therefore held against its neighbours, of which noise is exponentially distributed.
+/// The line that stands out most, if one does. Noise that remembers has more power at low frequencies: what a value keeps
+/// of the one before is taken out first, and a line is then held against its neighbours, of which noise is exponentially
+/// distributed.
 pub fn line(values: &[f64]) -> Option<Line> {
     if values.len() < LEAST {
         return None;
     }
-    let power = periodogram(values);
+    let power = periodogram(&whitened(values));
     let over = |at: usize| power[at] / noise_around(&power, at);
-    let best = (0..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
+    let best = (LEAST_CYCLES - 1..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
     let bound = (power.len() as f64 / ALPHA).ln();
-    let found = Line { period: values.len() as f64 / (best + 1) as f64, over_noise: over(best) };
+    let found = Line { period: (values.len() - 1) as f64 / (best + 1) as f64, over_noise: over(best) };
     (found.over_noise > bound).then_some(found)
 }
 
-/// Power at 1, 2, ... cycles over the series, without its mean and trend.
-fn periodogram(values: &[f64]) -> Vec<f64> {
+/// Without mean and trend, and without what neighbours have in common (Box, Jenkins: prewhitening by a fitted AR(1)). At
+/// any one frequency a line and the noise around it lose alike.
+fn whitened(values: &[f64]) -> Vec<f64> {
     let flat = without_trend(values);
-    (1..flat.len() / 2).map(|cycles| power_at(&flat, cycles)).collect()
+    let squares: f64 = flat.iter().map(|value| value * value).sum();
+    let products: f64 = flat.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let kept = if squares > 0.0 { (products / squares).max(0.0) } else { 0.0 };
+    flat.windows(2).map(|pair| pair[1] - kept * pair[0]).collect()
+}
+
+/// Power at 1, 2, ... cycles over the series.
+fn periodogram(values: &[f64]) -> Vec<f64> {
+    (1..values.len() / 2).map(|cycles| power_at(values, cycles)).collect()
 }
 
 fn power_at(values: &[f64], cycles: usize) -> f64 {
@@ -93,11 +105,29 @@ mod tests {
 
     #[test]
     fn noise_has_no_lines_with_or_without_memory() {
-        for memory in [0.0, 0.9] {
+        for memory in [0.0, 0.5, 0.9, 0.99] {
             let lines = (0..200).filter(|seed| line(&series(*seed, memory, |_| 0.0)).is_some()).count();
             assert!(lines <= 20, "{memory}: {lines} of 200");
+            // Memory under white noise is no AR(1), and is not whitened by one.
+            let mut white = Noise::new(77);
+            let mut mixed = |seed| -> Vec<f64> {
+                series(seed, memory, |_| 0.0).iter().map(|value| value + white.normal()).collect()
+            };
+            let lines = (0..200).filter(|seed| line(&mixed(*seed)).is_some()).count();
+            assert!(lines <= 26, "{memory} and white: {lines} of 200");
         }
         assert_eq!(line(&[1.0; 31]), None);
         assert_eq!(line(&[1.0; 64]), None, "nothing at all stands out of nothing");
+    }
+
+    #[test]
+    fn memory_hides_no_tone() {
+        for memory in [0.0, 0.9] {
+            let tone = |i: usize| (std::f64::consts::TAU * i as f64 / 4.3).sin();
+            let at_its_period = |line: Line| (line.period - 4.3).abs() < 0.3;
+            let found =
+                (0..200).filter(|seed| line(&series(*seed, memory, tone)).is_some_and(at_its_period)).count();
+            assert!(found >= 190, "{memory}: {found} of 200");
+        }
     }
 }

@@ -185,23 +185,40 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // 32 values, batches of two: means are +1, -1, +1, ...; v1 = 32/31, v2 = 2 * 16 / 15.
+        // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32 - 1/32 ends the sum:
+        // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31.
         let values = [1.0, 1.0, -1.0, -1.0].repeat(8);
         let spread = Spread::of(&values).unwrap();
-        assert_eq!((spread.batch, spread.batches), (2, 16));
-        assert!((spread.variance - 32.0 / 15.0).abs() < 1e-12);
-        assert!((spread.standard_error() - (2.0f64 / 30.0).sqrt()).abs() < 1e-12);
-        assert!(!spread.gate.holds(), "batches alternate");
+        assert_eq!((spread.batch, spread.batches, spread.memory), (2, 16, 0));
+        assert!((spread.variance - 32.0 / 31.0).abs() < 1e-12);
+        assert!((spread.standard_error() - (1.0f64 / 31.0).sqrt()).abs() < 1e-12);
+        assert!((spread.gate.correlation + 15.0 / 16.0).abs() < 1e-12, "batches alternate");
+        assert_eq!(spread.freedom, 31.0);
         assert_eq!(spread.reach(0.95).0, spread.reach(0.95).1, "no skewness, no longer side");
     }
 
     #[test]
+    fn memory_worked_by_hand() {
+        // 64 values. Covariances 64/64, 33/64, then 2/64 - 29/64 ends the sum: (2 * 97/64 - 1) / (1 - 3/64) = 130/61.
+        let values = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0].repeat(8);
+        let spread = Spread::of(&values).unwrap();
+        assert!((spread.variance - 130.0 / 61.0).abs() < 1e-12, "{spread:?}");
+        assert_eq!((spread.memory, spread.freedom), (1, 15.0));
+        // Fixed-b: the memory is 1/64 of the series, which stretches the quantile by a fortieth.
+        let expected = t_quantile(0.975, 15.0) * spread.standard_error() * (1.0 + 2.9759 / 64.0 / 1.96);
+        assert!((spread.half_width() / expected - 1.0).abs() < 1e-4, "{spread:?}");
+    }
+
+    #[test]
     fn rare_losses_reach_further_down_and_make_the_variance_uncertain() {
-        // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so the mean may be 3 times as low.
+        // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so that the truth may lie 5.8 stalls below and
+        // 2.4 above. A symmetric interval reaches for neither.
         let values: Vec<f64> = (0..150).map(|i| if i % 50 == 20 { -0.98 } else { 0.02 }).collect();
         let spread = Spread::of(&values).unwrap();
         let (below, above) = spread.reach(0.95);
-        assert!(below > 5.8 / 150.0 && above < 2.4 / 150.0, "{below} {above}");
+        assert!(below > 5.8 / 150.0 && (2.4 / 150.0..3.4 / 150.0).contains(&above), "{below} {above}");
         assert!(spread.freedom < 8.0, "{spread:?}");
+        let symmetric = t_quantile(0.975, spread.freedom) * spread.standard_error();
+        assert!(symmetric < 5.8 / 150.0 && symmetric > above, "{symmetric}");
     }
 }

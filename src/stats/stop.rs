@@ -86,11 +86,11 @@ fn is_limited(rounds: &[(f64, f64)]) -> bool {
     level::split(rounds).is_some_and(|split| split.meaning == Meaning::RateLimited)
 }
 
-/// The first look behind `n` rounds: 16, 17, ... then in steps of 4 %.
+/// The first look behind `n` rounds: 16, 17, ... then in steps of 2 %.
 pub fn look_after(n: usize) -> usize {
     let mut look = BATCHES;
     while look <= n {
-        look += (look / 25).max(1);
+        look += (look / 50).max(1);
     }
     look
 }
@@ -117,13 +117,13 @@ mod tests {
     fn looks_are_a_geometric_grid() {
         assert_eq!(look_after(0), 16);
         assert_eq!(look_after(16), 17);
-        let mut look = 400;
+        let mut look = look_after(400);
         for _ in 0..50 {
             let next = look_after(look);
-            assert!(is_look(next) && (1.03..=1.05).contains(&(next as f64 / look as f64)) || look == 400);
+            assert!(is_look(next) && (1.015..=1.025).contains(&(next as f64 / look as f64)));
             look = next;
         }
-        assert!((0..1000).filter(|n| is_look(*n)).count() < 120);
+        assert!((0..1000).filter(|n| is_look(*n)).count() < 250);
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn dependent_batches_go_on() {
-        let trend: Vec<_> = (0..20).map(|i| (100.0, 98.0 + 0.05 * f64::from(i))).collect();
+        let trend: Vec<_> = (0..20).map(|i| (100.0, 98.0 + 0.002 * f64::from(i))).collect();
         assert!(estimate(&trend).unwrap().half_width() < 0.01);
         assert!(matches!(decide(&[&trend], 20.0, &SPEC), Decision::Continue { .. }));
     }

@@ -1,29 +1,12 @@
 //! The traps that a comparison falls into, as seeded simulations with bounds: each test shows that the
 //! obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the long ones.
 
+use super::noise::Noise;
 use super::ratio::estimate;
 use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
 use super::{Ratio, Verdict, sequence, t975};
-
-/// Random numbers for simulations.
-pub(crate) struct Noise(Schedule);
-
-impl Noise {
-    pub(crate) fn new(seed: u64) -> Noise {
-        Noise(Schedule::new(seed, 0))
-    }
-
-    pub(crate) fn uniform(&mut self) -> f64 {
-        (self.0.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Box and Muller.
-    pub(crate) fn normal(&mut self) -> f64 {
-        (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 type Rounds = Vec<(f64, f64)>;
 
@@ -185,7 +168,7 @@ fn periodic_noise_fools_a_fixed_order_not_a_drawn_one() {
     let costs = |rounds: &Rounds| !covers(&estimate(rounds).unwrap(), 1.0);
     let fixed = share(200, |noise| costs(&sliced((0..100).map(|_| vec![0, 1, 1, 0]), stall(1, noise), 1.0)));
     let drawn = share(200, |noise| {
-        let mut schedule = Schedule::new(noise.0.next(), 0);
+        let mut schedule = Schedule::new(noise.bits(), 0);
         costs(&sliced((0..100).map(|_| schedule.round(2)), stall(1, noise), 1.0))
     });
     assert!(fixed >= 0.9, "fixed ABBA is wrong in {fixed}");
@@ -194,7 +177,7 @@ fn periodic_noise_fools_a_fixed_order_not_a_drawn_one() {
 
 /// AR(1) noise common to both, strongly correlated from slice to slice.
 fn drifting(noise: &mut Noise) -> impl FnMut(usize) -> f64 {
-    let mut inner = Noise::new(noise.0.next());
+    let mut inner = Noise::new(noise.bits());
     let mut state = 0.0;
     move |_| {
         state = 0.99 * state + 0.02 * inner.normal();
@@ -205,7 +188,7 @@ fn drifting(noise: &mut Noise) -> impl FnMut(usize) -> f64 {
 #[test]
 fn shared_drift_cancels() {
     let covered = share(400, |noise| {
-        let mut schedule = Schedule::new(noise.0.next(), 0);
+        let mut schedule = Schedule::new(noise.bits(), 0);
         let rounds = sliced((0..80).map(|_| schedule.round(2)), drifting(noise), 0.95);
         covers(&estimate(&rounds).unwrap(), 0.95)
     });

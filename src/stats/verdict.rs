@@ -155,12 +155,7 @@ mod tests {
             (said(1.25, 1.20, 1.31), format!("gains 25.0 % +- 6.0 % in {SUBJECT}")),
             (said(1.001, 0.992, 1.0101), format!("no difference above 1.1 % in {SUBJECT}")),
             (said(0.99, 0.95, 1.03), format!("unresolved in {SUBJECT} (+- 4.0 %){wide}")),
-            (
-                few.sentence(SUBJECT),
-                format!(
-                    "unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16: raise --budget or shorten --slice"
-                ),
-            ),
+            (few.sentence(SUBJECT), format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16")),
             (
                 visits.sentence(SUBJECT),
                 format!("unresolved in {SUBJECT}: 2 paired visits, an interval needs 4"),
@@ -184,7 +179,9 @@ mod tests {
             &verdict,
             Verdict::Unresolved { half_width: Some(_), reason: Refusal::DependentBatches { .. } }
         ));
-        assert!(verdict.sentence(SUBJECT).contains("measure longer"));
+        assert!(verdict.sentence(SUBJECT).contains("the noise outlasts a batch"));
+        let Verdict::Unresolved { reason, .. } = verdict else { unreachable!() };
+        assert!(reason.remedy().is_some_and(|remedy| remedy.contains("measure longer")));
     }
 
     proptest! {
