@@ -3,7 +3,7 @@
 use super::number::{Shown, change, remark};
 use super::table::Table;
 use crate::bill::findings::{
-    Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, Row, WorkloadFindings,
+    Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
 use crate::stats::Verdict;
 use std::collections::BTreeMap;
@@ -167,16 +167,9 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
         }
     }
     for row in workload.matched.iter().flat_map(|matched| &matched.rows) {
-        let figures = row.latency.iter().flat_map(|latency| {
-            [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
-        });
-        for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
-            if let Some(reason) = remark(figure) {
-                about
-                    .entry(reason.to_owned())
-                    .or_default()
-                    .push(format!("{} {head} under the same load", row.stack));
-            }
+        for (reason, heads) in matched_reasons(row) {
+            let what = if heads.len() >= 4 { String::new() } else { format!(" {}", heads.join(" and ")) };
+            about.entry(reason).or_default().push(format!("{}{what} under the same load", row.stack));
         }
     }
     for line in workload.bill.iter().flat_map(|bill| &bill.lines) {
@@ -185,6 +178,20 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
         }
     }
     about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
+}
+
+/// Remarks on the figures of a stack at the matched rate, each with what it is about.
+fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
+    let figures = row.latency.iter().flat_map(|latency| {
+        [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
+    });
+    let mut reasons: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
+    for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
+        if let Some(reason) = remark(figure) {
+            reasons.entry(reason.to_owned()).or_default().push(head);
+        }
+    }
+    reasons
 }
 
 /// Remarks on the figures of a row, each with the columns it is about.
