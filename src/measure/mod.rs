@@ -3,6 +3,7 @@
 
 pub mod engine;
 pub mod handler;
+pub mod noise;
 pub mod observer;
 pub mod past;
 pub mod places;
