@@ -33,7 +33,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`; 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, or a line of `selfcheck` that fails; 2 bad input; 3 a need of this machine is unmet; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
@@ -95,7 +95,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Compare(args) => compare::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
-        Command::Selfcheck(args) => selfcheck::run(&args),
+        Command::Selfcheck(args) => selfcheck::run(&args, &runs()?),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),
     }
@@ -121,6 +121,12 @@ pub fn say(text: &str) -> Result<()> {
             exit::Failed::measurement(format!("cannot write to standard output: {error}"))
         })?),
     }
+}
+
+/// A line on standard error, beside what is printed.
+pub fn say_aside(text: &str) {
+    // A closed standard error cannot be told anything.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Columns of the terminal; 80 when it is none.

@@ -5,6 +5,9 @@ use crate::measure::observer::{Event, Live, LiveComparison, Observer};
 use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often a log file is told.
@@ -89,6 +92,77 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How far simulations are, while it lives; quiet when standard error is no terminal.
+pub struct Simulating {
+    over: Arc<AtomicBool>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl Simulating {
+    /// Of so many cells with so many repetitions each; `done` counts repetitions.
+    pub fn new(done: Arc<AtomicU64>, cells: u64, reps: u64) -> Simulating {
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&over);
+        let watch = move || {
+            let bar = ProgressBar::new(cells * reps);
+            let style = ProgressStyle::with_template("{wide_msg} about {eta} left");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            while !ends.load(Ordering::Relaxed) {
+                let done = done.load(Ordering::Relaxed);
+                bar.set_position(done);
+                bar.set_message(format!("{} of {cells} cells simulated", done / reps));
+                std::thread::park_timeout(PLAIN_INTERVAL / 60);
+            }
+            bar.finish_and_clear();
+        };
+        let watcher = std::io::stderr().is_terminal().then(|| std::thread::spawn(watch));
+        Simulating { over, watcher }
+    }
+}
+
+impl Drop for Simulating {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.thread().unpark();
+            // A bar that could not be drawn spoils nothing.
+            let _ = watcher.join();
+        }
+    }
+}
+
+/// Seconds of a recording, while it lives; quiet when standard error is no terminal.
+pub struct Recording(Option<ProgressBar>);
+
+impl Recording {
+    /// Of a target.
+    pub fn new(target: &str) -> Recording {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            bar.set_prefix(format!("recording {target}"));
+            let style = ProgressStyle::with_template("{prefix}: {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        Recording(bar)
+    }
+
+    /// So many of so many seconds are done.
+    pub fn at(&self, done_s: f64, seconds: f64) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(format!("{done_s:.0} of {seconds:.0} s"));
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
     }

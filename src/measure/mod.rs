@@ -7,6 +7,7 @@ pub mod caches;
 pub mod engine;
 pub mod handler;
 pub mod matched;
+pub mod noise;
 pub mod observer;
 pub mod past;
 pub mod places;

@@ -1,6 +1,7 @@
 //! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and its bound.
 
 use super::cell::{Cell, Concluded, Outcome, Said};
+use super::details::Detail;
 use super::kinds::{ALL, Class, Source};
 use crate::stats::stop::StopSpec;
 use serde::Serialize;
@@ -57,17 +58,50 @@ pub struct Line {
     pub holds: bool,
 }
 
-impl Line {
-    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> Line {
-        let allowance = if sample.reps >= FULL { 0.0 } else { 3.0 * sample.error };
-        let (value, error) = (sample.value, sample.error);
-        // A figure that is not a number holds nothing.
-        let holds = match bound {
+/// How a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The figure is within its bound.
+    Ok,
+    /// It is beyond, by no more than the allowance for so few repetitions.
+    WithinError,
+    /// It is beyond.
+    Fails,
+    /// It has no bound, by intention.
+    Shown,
+}
+
+impl Bound {
+    /// Whether a figure is within, give or take an allowance; one that is not a number never is.
+    fn admits(self, value: f64, allowance: f64) -> bool {
+        match self {
             Bound::AtMost(most) => value <= most + allowance,
             Bound::AtLeast(least) => value >= least - allowance,
-            Bound::Shown => true,
             Bound::Between(least, most) => value >= least - allowance && value <= most + allowance,
-        };
+            Bound::Shown => true,
+        }
+    }
+}
+
+/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below 2,000, else none.
+pub fn allowance(reps: u64) -> f64 {
+    if reps >= FULL { 0.0 } else { 3.0 }
+}
+
+impl Line {
+    /// How it stands.
+    pub fn state(&self) -> State {
+        match (self.bound, self.holds) {
+            (Bound::Shown, _) => State::Shown,
+            (_, false) => State::Fails,
+            (bound, true) if bound.admits(self.value, 0.0) => State::Ok,
+            _ => State::WithinError,
+        }
+    }
+
+    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> Line {
+        let (value, error) = (sample.value, sample.error);
+        let holds = bound.admits(value, allowance(sample.reps) * error);
         Line { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
     }
 }
@@ -108,11 +142,29 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     Standard(Class, f64),
+    /// A series of the user's own machine: it stands beside the others and enters no pooled figure.
+    Local(f64),
     Rare,
     Hard,
     Throttled,
     Fixed,
     Matrix,
+}
+
+impl Part {
+    fn purpose(self) -> &'static str {
+        match self {
+            Part::Standard(..) | Part::Local(_) => "",
+            Part::Rare | Part::Hard => "at least 60 s",
+            Part::Throttled => "at least 30 s",
+            Part::Fixed => "120 s",
+            Part::Matrix => "matrix",
+        }
+    }
+}
+
+fn cell(source: &Source, cost: f64, stop: StopSpec) -> Cell {
+    Cell { source: source.clone(), costs: vec![0.0, cost], stop, naive_s: None }
 }
 
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
@@ -122,33 +174,34 @@ const MATRIX_WORKLOADS: usize = 6;
 const MATRIX_STACKS: usize = 5;
 
 impl Plan {
-    /// Of all kinds and these recorded series.
-    pub fn new(recorded: &[Source]) -> Plan {
+    /// Of all kinds, the series that come with iotax, and those of the user's own machine.
+    pub fn new(shipped: &[Source], local: &[Source]) -> Plan {
         let mut plan = Plan { cells: Vec::new(), parts: Vec::new() };
         let made_up = ALL.iter().map(Source::MadeUp);
-        let sources: Vec<Source> = made_up.chain(recorded.iter().cloned()).collect();
+        let sources: Vec<Source> = made_up.chain(shipped.iter().cloned()).collect();
         for source in &sources {
             plan.add_source(source);
         }
-        let shared: Vec<&Source> = sources.iter().filter(|source| source.class() == Class::Shared).collect();
-        for at in 0..MATRIX_WORKLOADS {
-            // Every workload of a matrix has its own noise.
-            let source = shared[at * shared.len() / MATRIX_WORKLOADS].clone();
-            plan.add(
-                Part::Matrix,
-                Cell { source, costs: vec![0.0; MATRIX_STACKS], stop: STOP, naive_s: None },
-            );
+        plan.add_matrix(&sources);
+        // Last, so that the cells before them have the same seeds with and without them.
+        for (source, cost) in local.iter().flat_map(|source| COSTS.map(|cost| (source, cost))) {
+            plan.add(Part::Local(cost), cell(source, cost, STOP));
         }
         plan
     }
 
+    fn add_matrix(&mut self, sources: &[Source]) {
+        let shared: Vec<&Source> = sources.iter().filter(|source| source.class() == Class::Shared).collect();
+        for at in 0..MATRIX_WORKLOADS {
+            // Every workload of a matrix has its own noise.
+            let source = shared[at * shared.len() / MATRIX_WORKLOADS].clone();
+            let costs = vec![0.0; MATRIX_STACKS];
+            self.add(Part::Matrix, Cell { source, costs, stop: STOP, naive_s: None });
+        }
+    }
+
     fn add_source(&mut self, source: &Source) {
-        let cell = |cost: f64, stop: StopSpec| Cell {
-            source: source.clone(),
-            costs: vec![0.0, cost],
-            stop,
-            naive_s: None,
-        };
+        let cell = |cost: f64, stop: StopSpec| cell(source, cost, stop);
         let long = StopSpec { min_time_s: 60.0, ..STOP };
         match source.class() {
             class @ (Class::Shared | Class::Own) => {
@@ -166,6 +219,12 @@ impl Plan {
     fn add(&mut self, part: Part, cell: Cell) {
         self.parts.push(part);
         self.cells.push(cell);
+    }
+
+    /// The details, of the outcomes of all cells.
+    pub fn details(&self, outcomes: &[Vec<Outcome>]) -> Vec<Detail> {
+        let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
+        cells.map(|((cell, part), outcomes)| Detail::of(cell, part.purpose(), outcomes)).collect()
     }
 
     /// The table, of the outcomes of all cells.
@@ -210,12 +269,13 @@ impl Table<'_> {
 
     fn false_positives(&self) -> Vec<Line> {
         let null = || self.of(|part| part == Part::Standard(Class::Shared, 0.0));
+        let local = self.of(|part| part == Part::Local(0.0));
         let figure = "A/A false positives";
         let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
             let sample = share(firsts(outcomes).map(is_difference), self.reps);
             Line::new(figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.065))
         };
-        let mut lines: Vec<Line> = null().map(one).collect();
+        let mut lines: Vec<Line> = null().chain(local).map(one).collect();
         let pooled = share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
         lines.push(Line::new(figure, "pooled", pooled, Unit::Share, Bound::AtMost(0.053)));
         lines
@@ -225,7 +285,9 @@ impl Table<'_> {
         let mut lines = Vec::new();
         for cost in COSTS {
             let figure = format!("coverage at true {} %", 100.0 * cost);
-            for (cell, outcomes) in self.of(|part| part == Part::Standard(Class::Shared, cost)) {
+            let each = self
+                .of(|part| matches!(part, Part::Standard(Class::Shared, c) | Part::Local(c) if c == cost));
+            for (cell, outcomes) in each {
                 let sample = share(covered(outcomes), self.reps);
                 lines.push(Line::new(
                     &figure,
@@ -293,6 +355,10 @@ impl Table<'_> {
             if let Some((_, most)) = TIMES.iter().find(|(known, _)| *known == name) {
                 lines.push(Line::new(figure, &name, sample, Unit::Seconds, Bound::AtMost(*most)));
             }
+        }
+        for (cell, outcomes) in self.of(|part| part == Part::Local(0.02)) {
+            let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
+            lines.push(Line::new(figure, &cell.source.name(), sample, Unit::Seconds, Bound::Shown));
         }
         means.sort_by(|one, two| one.value.total_cmp(&two.value));
         let median = Sample { value: median(&means), ..means[means.len() / 2] };

@@ -3,8 +3,10 @@
 
 pub mod cell;
 mod conduct;
+pub mod details;
 pub mod kinds;
 pub mod lines;
 mod machine;
+pub mod report;
 pub mod series;
 mod signal;

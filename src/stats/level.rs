@@ -81,13 +81,13 @@ pub fn best_break(levels: &[f64]) -> Option<usize> {
     let total: f64 = levels.iter().sum();
     let mut below: f64 = levels[..least].iter().sum();
     let mut best = (0.0, least);
-    for at in least..=last {
+    for (at, level) in levels.iter().enumerate().take(last + 1).skip(least) {
         let step = below / at as f64 - (total - below) / (n - at) as f64;
         let explained = step * step * at as f64 * (n - at) as f64;
         if explained > best.0 {
             best = (explained, at);
         }
-        below += levels[at];
+        below += level;
     }
     let (one, two) = levels.split_at(best.1);
     is_step(one, two, batch).then_some(best.1)

@@ -2,11 +2,14 @@
 //! obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the long ones.
 
 use super::noise::Noise;
-use super::ratio::estimate;
+use super::ratio::{estimate, ratio_of_totals};
 use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
-use super::{Ratio, Verdict, sequence, t975};
+use super::{Ratio, Verdict, family, length, quantile, sequence, t975};
+use crate::stats::judge::{Judged, Question, judge};
+use crate::stats::rounds::{Part, Round, RoundKind, Value, pairs};
+use iotax_load::Histogram;
 
 type Rounds = Vec<(f64, f64)>;
 
@@ -240,4 +243,184 @@ fn rare_stalls_of_b_need_time() {
     assert!(early >= 0.2, "after 10 s wrong in {early}");
     // A twentieth is the interval's own right; six stalls are few for a normal law.
     assert!(late <= 0.08, "after 60 s wrong in {late}");
+}
+
+/// Of so many null comparisons, the p values that a run would give.
+fn null_p_values(noise: &mut Noise, many: usize) -> Vec<f64> {
+    (0..many).map(|_| estimate(&independent(noise, 40, 1.0)).unwrap().log().p_zero()).collect()
+}
+
+#[test]
+fn of_many_comparisons_some_cost_by_chance() {
+    let one_by_one = share(200, |noise| null_p_values(noise, 24).iter().any(|p| *p < 0.05));
+    let holm = share(200, |noise| family::holm(&null_p_values(noise, 24)).contains(&true));
+    assert!(one_by_one >= 0.6, "one by one a false cost is in {one_by_one} of the matrices");
+    assert!(holm <= 0.09, "with Holm in {holm}");
+}
+
+/// Slices in rounds of a drawn order; `rate` is asked for round, stack and the stack before.
+fn drawn(
+    noise: &mut Noise,
+    n: usize,
+    mut rate: impl FnMut(usize, usize, usize, &mut Noise) -> f64,
+) -> Vec<Round> {
+    let mut schedule = Schedule::new(noise.bits(), 0);
+    let mut before = 0;
+    let mut round = |number| {
+        let part = |stack| {
+            let amount = rate(number, stack, before, noise);
+            before = stack;
+            Part { stack, amount, seconds: 1.0 }
+        };
+        let parts = schedule.round(2).into_iter().map(part).collect();
+        Round { kind: RoundKind::Plain, visit: 0, parts }
+    };
+    (0..n).map(&mut round).collect()
+}
+
+fn judged(rounds: &[Round]) -> Judged {
+    judge(rounds, &Question { a: 0, b: 1, value: Value::Rate, zone: 0.02, precision: 0.01 })
+}
+
+#[test]
+fn a_level_that_splits_has_no_one_cost() {
+    // Half of the run costs 2 %, the other half, at another level, 12 %: their mean is the cost of neither.
+    let regimes = |noise: &mut Noise| {
+        drawn(noise, 120, |number, stack, _, noise| {
+            let (level, ratio) = if number < 60 { (100.0, 0.98) } else { (70.0, 0.88) };
+            level * if stack == 1 { ratio } else { 1.0 } * (1.0 + 0.02 * noise.normal())
+        })
+    };
+    let sure = share(100, |noise| {
+        let (low, high) = naive(&pairs(&regimes(noise), RoundKind::Plain, 0, 1, Value::Rate));
+        0.88 < low && high < 0.98
+    });
+    let refused = share(100, |noise| reason(&judged(&regimes(noise))) == "regimes");
+    assert!(sure >= 0.95, "an ordinary interval holds neither in {sure}");
+    assert!(refused >= 0.9, "refused in {refused}");
+}
+
+#[test]
+fn a_plateau_hides_the_cost() {
+    let limited = |noise: &mut Noise| {
+        drawn(noise, 120, |number, stack, _, noise| match number < 50 {
+            true => 100.0 * if stack == 1 { 0.9 } else { 1.0 } * (1.0 + 0.03 * noise.normal()),
+            false => 60.0 * (1.0 + 0.0005 * noise.normal()),
+        })
+    };
+    let low = share(100, |noise| judged(&limited(noise)).ratio.unwrap().ratio > 0.92);
+    let refused = share(100, |noise| reason(&judged(&limited(noise))) == "rate_limited");
+    assert!(low >= 0.95, "the mean tells less than the true cost in {low}");
+    assert!(refused >= 0.95, "refused in {refused}");
+}
+
+#[test]
+fn a_slice_that_pays_for_the_one_before_is_no_cost_of_its_stack() {
+    // Nothing costs anything, but B runs at 90 % behind A: half of its slices, 5 % in all.
+    let carried = |noise: &mut Noise| {
+        drawn(noise, 150, |_, stack, before, noise| {
+            let lost = if stack == 1 && before == 0 { 0.9 } else { 1.0 };
+            100.0 * lost * (1.0 + 0.02 * noise.normal())
+        })
+    };
+    let looks_sure = share(100, |noise| judged(&carried(noise)).ratio.unwrap().high < 1.0);
+    let refused = share(100, |noise| reason(&judged(&carried(noise))) == "carry_over");
+    assert!(looks_sure >= 0.95, "by its interval alone it costs in {looks_sure}");
+    assert!(refused >= 0.95, "refused in {refused}");
+}
+
+#[test]
+fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
+    // A start of 5 % of a short slice is lost to B: of a slice four times as long, 1.25 %.
+    let measured = |noise: &mut Noise| {
+        let round = |number: u32, noise: &mut Noise| {
+            let kind = if length::is_long(9, number) { RoundKind::Long } else { RoundKind::Plain };
+            let seconds = if kind == RoundKind::Long { 4.0 } else { 1.0 };
+            let mut part = |stack: usize| {
+                let started = if stack == 1 { seconds - 0.05 } else { seconds };
+                Part { stack, amount: 100.0 * started * (1.0 + 0.01 * noise.normal()), seconds }
+            };
+            Round { kind, visit: 0, parts: vec![part(0), part(1), part(1), part(0)] }
+        };
+        judged(&(0..512).map(|number| round(number, noise)).collect::<Vec<Round>>())
+    };
+    let looks_sure = share(60, |noise| measured(noise).ratio.unwrap().high < 0.97);
+    let refused = share(60, |noise| reason(&measured(noise)) == "length_matters");
+    assert!(looks_sure >= 0.95, "by its interval alone it costs in {looks_sure}");
+    assert!(refused >= 0.9, "refused in {refused}");
+}
+
+/// The word of the refusal; nothing where there is a verdict.
+fn reason(judged: &Judged) -> &'static str {
+    match &judged.verdict {
+        Verdict::Unresolved { reason, .. } => reason.word(),
+        _ => "",
+    }
+}
+
+#[test]
+fn a_percentile_on_the_edge_between_two_modes_moves() {
+    // A tenth of the I/Os takes ten times as long, now a little more, now a little less: the 90th percentile is either.
+    let side = |noise: &mut Noise, slow: f64| {
+        let mut batches = quantile::Batches::new(64);
+        for round in 0..64 {
+            let share = slow + 0.03 * (noise.uniform() - 0.5);
+            let mut slice = Histogram::new();
+            for _ in 0..400 {
+                let mode = if noise.uniform() < share { 1e6 } else { 1e5 };
+                slice.record((mode * (0.02 * noise.normal()).exp()) as u64);
+            }
+            batches.add(round, &slice);
+        }
+        batches
+    };
+    let apart = |estimate: quantile::Estimate| (estimate.high / estimate.low).ln() / 2.0;
+    let edge = share(40, |noise| apart(quantile::of_one(&side(noise, 0.1), 0.9).unwrap()) > 0.2);
+    let inside = share(40, |noise| apart(quantile::of_one(&side(noise, 0.3), 0.9).unwrap()) > 0.2);
+    // The pooled value alone says one of two figures ten times apart, as if it were sure.
+    let slow = share(40, |noise| quantile::pooled_of_one(&side(noise, 0.1), 0.9).unwrap() > 3e5);
+    assert!(edge >= 0.95 && inside == 0.0, "wide on the edge in {edge}, elsewhere in {inside}");
+    assert!((0.1..=0.9).contains(&slow), "the slow mode is said in {slow}");
+}
+
+/// A disk that is busy with writes that were acknowledged long ago.
+#[derive(Default)]
+struct Disk {
+    owed_s: f64,
+}
+
+impl Disk {
+    /// Writes a slice's bytes: a second of the disk's time for A, behind all that is owed. B takes them in a tenth of
+    /// one, and owes two. Gives the seconds until all is acknowledged and no I/O is in flight.
+    fn write(&mut self, stack: usize) -> f64 {
+        if stack == 1 {
+            self.owed_s += 2.0;
+            return 0.1;
+        }
+        self.flush() + 1.0
+    }
+
+    fn flush(&mut self) -> f64 {
+        std::mem::take(&mut self.owed_s)
+    }
+
+    /// Seconds of A and B over rounds of a drawn order.
+    fn ratio(mut slice: impl FnMut(usize) -> f64) -> f64 {
+        let mut schedule = Schedule::new(3, 0);
+        let mut times = [0.0; 2];
+        for stack in (0..40).flat_map(|_| schedule.round(2)) {
+            times[stack] += slice(stack);
+        }
+        times[1] / times[0]
+    }
+}
+
+#[test]
+fn an_empty_queue_is_no_clean_stack() {
+    let mut disk = Disk::default();
+    let naive = Disk::ratio(|stack| disk.write(stack));
+    let mut disk = Disk::default();
+    let durable = Disk::ratio(|stack| disk.write(stack) + disk.flush());
+    assert!(naive < 0.1, "acknowledged, the next slice pays: B takes {naive} of A's time");
+    assert!((durable - 2.1).abs() < 1e-9, "equal bytes until they are durable: {durable}");
 }

@@ -1,0 +1,95 @@
+//! `iotax selfcheck stats`: the simulated comparisons and the table of what must hold.
+
+mod own;
+
+use super::columns;
+use super::progress::Simulating;
+use super::report::Destination;
+use crate::exit::{DONE, FINDING, Failed};
+use crate::selfcheck::cell::repeat;
+use crate::selfcheck::kinds::Source;
+use crate::selfcheck::lines::Plan;
+use crate::selfcheck::report::Findings;
+use crate::selfcheck::series;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Arguments of `selfcheck`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Coverage, false positives, power, time and refusals of the statistics
+    Stats(Stats),
+}
+
+#[derive(clap::Args)]
+struct Stats {
+    /// Repetitions of every simulated comparison; below 2,000 a line may miss its bound by three Monte-Carlo errors
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u64).range(20..=1_000_000))]
+    reps: u64,
+    /// Seed of the simulations
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Record the noise of this machine first (4k random reads of file:/path or /dev/x, nothing is written) and keep it
+    #[arg(long, value_name = "TARGET")]
+    record: Option<String>,
+    /// Seconds to record
+    #[arg(long, default_value_t = 60, value_name = "S", requires = "record", value_parser = clap::value_parser!(u32).range(15..=86_400))]
+    seconds: u32,
+    /// Reads in flight while recording
+    #[arg(long, default_value_t = 32, value_name = "N", requires = "record", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    iodepth: u32,
+    /// Replay the noise series in this file too
+    #[arg(long, value_name = "FILE")]
+    series: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    to: Destination,
+}
+
+/// Runs the command; recorded series lie in the folder of the runs.
+///
+/// # Errors
+/// When a series cannot be recorded or read, or the report cannot be written.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let What::Stats(stats) = &args.what;
+    stats.to.check()?;
+    // Before anything is measured: one that is damaged would end it afterwards.
+    let mut local = own::stored(runs)?;
+    for file in &stats.series {
+        local.push(own::read(file)?);
+    }
+    if let Some(target) = &stats.record {
+        let file = own::record(target, stats.seconds, stats.iodepth, runs)?;
+        local.push(own::read(&file)?);
+    }
+    let found = check(stats, local)?;
+    stats.to.write(&if stats.json { found.json() } else { found.table(columns()) })?;
+    Ok(if found.holds { DONE } else { FINDING })
+}
+
+fn check(stats: &Stats, local: Vec<series::Recorded>) -> Result<Findings> {
+    let shipped = series::SHIPPED.iter().map(|(name, text)| series::parse(name, text));
+    let shipped = shipped.collect::<Result<Vec<_>, _>>().map_err(Failed::measurement)?;
+    let names = local.iter().map(|one| one.name.clone()).collect();
+    let sources = |all: Vec<series::Recorded>| -> Vec<Source> {
+        all.into_iter().map(|one| Source::Recorded(Arc::new(one))).collect()
+    };
+    let plan = Plan::new(&sources(shipped), &sources(local));
+    let done = Arc::new(AtomicU64::new(0));
+    let outcomes = {
+        let _shown = Simulating::new(Arc::clone(&done), plan.cells.len() as u64, stats.reps);
+        repeat(&plan.cells, stats.reps, stats.seed, &done)
+    };
+    let (lines, details) = (plan.lines(&outcomes, stats.reps), plan.details(&outcomes));
+    Ok(Findings::new(stats.reps, stats.seed, names, lines, details))
+}

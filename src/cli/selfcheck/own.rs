@@ -1,0 +1,140 @@
+//! Noise series of one's own machine: where they lie, reading and recording them. A damaged one is refused with file and
+//! line, and none is written over.
+
+use crate::cli::progress::Recording;
+use crate::cli::say_aside;
+use crate::exit::Failed;
+use crate::measure::noise;
+use crate::selfcheck::series::{self, Recorded};
+use crate::store::Store;
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Folder within that of the runs; no run can be called so, and `list` passes over it.
+const FOLDER: &str = ".noise";
+const ENDING: &str = "csv";
+
+/// All series that were recorded, by name.
+///
+/// # Errors
+/// When the folder cannot be read, or a series in it is damaged.
+pub fn stored(runs: &Path) -> Result<Vec<Recorded>> {
+    let folder = runs.join(FOLDER);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.display())),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let mut paths = paths.with_context(|| format!("cannot read {}", folder.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// One series.
+///
+/// # Errors
+/// Bad input with the file and what is wrong in which line.
+pub fn read(file: &Path) -> Result<Recorded> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let hint = "hint: remove the file, or record it again with --record";
+    let series = series::parse(&name, &text);
+    series.map_err(|why| Failed::input(format!("{}: {why}; {hint}", file.display())).into())
+}
+
+/// Records a series of a target and stores it; gives its file.
+///
+/// # Errors
+/// When the target may not be read, cannot be, or the series not be stored.
+pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path) -> Result<PathBuf> {
+    let quarry = noise::quarry(target)?;
+    quarry.warnings.iter().for_each(|warning| say_aside(&format!("warning: {warning}")));
+    let folder = Store::open(&runs.join(FOLDER)).map_err(Failed::from)?.runs_dir().to_owned();
+    let now = jiff::Timestamp::now();
+    let file = folder.join(file_name(&quarry.path, &now.strftime("%Y%m%d-%H%M%S").to_string()));
+    let rows = {
+        let shown = Recording::new(&quarry.text);
+        let seconds = f64::from(seconds);
+        noise::record(&quarry, seconds, iodepth, &mut |done_s| shown.at(done_s, seconds))?
+    };
+    let date = now.strftime("%Y-%m-%d %H:%M UTC");
+    let what = format!("4k random reads at depth {iodepth} of {}, recorded {date}", quarry.text);
+    keep(&file, &series::text(&what, &rows))?;
+    say_aside(&format!("recorded {} slices into {}", rows.len(), file.display()));
+    Ok(file)
+}
+
+/// From the last part of the target's path: letters, digits and dashes stay.
+fn file_name(path: &Path, date: &str) -> String {
+    let last = path.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let word: String = last.chars().take(40).map(plain).collect();
+    format!("{}-{date}.{ENDING}", word.trim_matches('-'))
+}
+
+fn keep(file: &Path, text: &str) -> Result<()> {
+    let new = File::options().write(true).create_new(true).open(file);
+    let written = new.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    written.with_context(|| format!("cannot store the series in {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selfcheck::series::Row;
+
+    fn series(rows: u64) -> String {
+        let row = |i| Row { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
+        series::text("a disk", &(0..rows).map(row).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn stored_series_are_found_and_no_run() {
+        let runs = tempfile::tempdir().unwrap();
+        assert!(stored(runs.path()).unwrap().is_empty());
+        let folder = runs.path().join(FOLDER);
+        std::fs::create_dir(&folder).unwrap();
+        keep(&folder.join("b-20260102-030405.csv"), &series(300)).unwrap();
+        keep(&folder.join("a-20260102-030405.csv"), &series(200)).unwrap();
+        std::fs::write(folder.join("notes.txt"), "not a series").unwrap();
+        let names: Vec<String> = stored(runs.path()).unwrap().into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["a-20260102-030405", "b-20260102-030405"]);
+        assert!(crate::store::list(runs.path()).unwrap().is_empty(), "no run");
+    }
+
+    #[test]
+    fn nothing_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.csv");
+        keep(&file, "one").unwrap();
+        assert!(format!("{:#}", keep(&file, "two").unwrap_err()).contains("x.csv"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_damaged_series_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.csv");
+        std::fs::write(&file, series(300).replace("\n0,600000,", "\n0,sixty,")).unwrap();
+        let said = format!("{:#}", read(&file).unwrap_err());
+        assert!(said.contains("x.csv: line 13") && said.contains("hint"), "{said}");
+        std::fs::write(&file, series(10)).unwrap();
+        assert!(format!("{:#}", read(&file).unwrap_err()).contains("10 slices"));
+        let missing = format!("{:#}", read(&folder.path().join("none.csv")).unwrap_err());
+        assert!(missing.contains("none.csv"), "{missing}");
+    }
+
+    #[test]
+    fn names_come_from_the_target() {
+        assert_eq!(
+            file_name(Path::new("/srv/My disk.img"), "20260102-030405"),
+            "My-disk-img-20260102-030405.csv"
+        );
+        assert_eq!(file_name(Path::new("/dev/nvme0n1"), "x"), "nvme0n1-x.csv");
+    }
+}

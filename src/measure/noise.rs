@@ -1,0 +1,152 @@
+//! Records how the rate of a real target moves while nothing is changed: back-to-back slices of 4k random reads on a
+//! file or device as it stands. It reads only, and refuses layers, other hosts and what the guard refuses to readers.
+
+use super::survey::admitted;
+use crate::exit::Failed;
+use crate::guard::judge::Intent;
+use crate::scenario::check::{Request, from_arguments};
+use crate::scenario::{Medium, Scenario, Stack};
+use crate::selfcheck::series::Row;
+use anyhow::{Context, Result};
+use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
+use std::path::{Path, PathBuf};
+
+/// Length of a slice, as the recorded series that come with iotax have it.
+const SLICE_NS: u64 = 50_000_000;
+/// What a real comparison discards at the start of a slice, at least.
+const DISCARD_NS: u64 = 5_000_000;
+const BLOCK: u64 = 4096;
+
+/// A target that may be read, with what is read of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quarry {
+    /// File or device.
+    pub path: PathBuf,
+    /// As it was written.
+    pub text: String,
+    /// Bytes from the start that may be read; behind them a file of iotax carries its marker.
+    pub bytes: u64,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`.
+///
+/// # Errors
+/// Bad input: a layer, several media, another host, a file to be made, or what the guard lets nobody read.
+pub fn quarry(target: &str) -> Result<Quarry> {
+    let words = vec![("rw".into(), "randread".into()), ("bs".into(), "4k".into())];
+    let request = Request { words, ..Request::default() };
+    let scenario = from_arguments(&[target.to_owned()], &request).map_err(Failed::from)?;
+    let refuse = |why: &str| Failed::input(format!("--record {target}: {why}"));
+    let [stack] = scenario.stacks.as_slice() else {
+        return Err(refuse("it is not one target; hint: file:/path of a file, or /dev/NAME").into());
+    };
+    if !stack.layers.is_empty() {
+        return Err(refuse("it has layers, and noise is recorded of a medium; hint: leave them out").into());
+    }
+    match &stack.medium {
+        Medium::File { path, size: None, .. } | Medium::Device { path } => seen(path, &scenario, stack),
+        Medium::File { .. } => {
+            Err(refuse("nothing is made here; hint: leave size out and name a file that exists").into())
+        }
+        _ => Err(refuse("it is not one file or device of this machine").into()),
+    }
+}
+
+fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<Quarry> {
+    let (found, permit) = admitted(path, Intent::Read, scenario, stack)?;
+    let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
+    if bytes < BLOCK {
+        let why = format!("{}: it holds {bytes} bytes, less than a block of 4k", path.display());
+        return Err(Failed::input(why).into());
+    }
+    Ok(Quarry { path: path.to_owned(), text: stack.text.clone(), bytes, warnings: permit.warnings })
+}
+
+/// Reads it for so many seconds at that depth; `told` hears the seconds done. Times of the rows count from the first
+/// window.
+///
+/// # Errors
+/// When the target cannot be opened or read, or an I/O fails: a series with errors in it is no noise.
+pub fn record(quarry: &Quarry, seconds: f64, iodepth: u32, told: &mut dyn FnMut(f64)) -> Result<Vec<Row>> {
+    let target = TargetSpec {
+        path: quarry.path.clone(),
+        bytes: Some(quarry.bytes),
+        writable: false,
+        hold: Default::default(),
+    };
+    let job = Job { rw: Rw::RandRead, bs: BLOCK, iodepth, ..Job::default() };
+    let mut worker = Worker::prepare(&[target], &[job], None)
+        .with_context(|| format!("cannot record the noise of {}", quarry.path.display()))?;
+    let order = SliceSpec { bound: Bound::Time { ns: SLICE_NS }, min_discard_ns: DISCARD_NS, flush: false };
+    let mut rows: Vec<Row> = Vec::new();
+    let mut first_ns = None;
+    loop {
+        let slice = worker.slice(&order).with_context(|| quarry.path.display().to_string())?;
+        let from_ns = *first_ns.get_or_insert(slice.window_start_ns);
+        let row = row(&slice, from_ns, &quarry.path)?;
+        rows.push(row);
+        let done_s = (row.start_us + row.length_us) as f64 / 1e6;
+        told(done_s);
+        if done_s >= seconds {
+            return Ok(rows);
+        }
+    }
+}
+
+fn row(slice: &SliceResult, from_ns: u64, path: &Path) -> Result<Row> {
+    if let Some(first) = &slice.first_error {
+        let why = format!("{}: {} reads failed, the first: {first}", path.display(), slice.errors);
+        return Err(Failed::measurement(why).into());
+    }
+    // Both ends are rounded down, so that neighbours never overlap.
+    let at_us = |ns: u64| (ns - from_ns) / 1000;
+    let start_us = at_us(slice.window_start_ns);
+    let length_us = at_us(slice.window_start_ns + slice.window_ns) - start_us;
+    Ok(Row { stack: 0, start_us, length_us, ios: slice.read.ios })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(target: &str) -> String {
+        format!("{:#}", quarry(target).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_no_plain_medium_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.img");
+        assert!(refused(&format!("file:{}", file.display())).contains("x.img"), "nothing is there");
+        std::fs::write(&file, vec![1; 8192]).unwrap();
+        let file = file.display();
+        assert!(refused(&format!("file:{file},size=8KiB")).contains("nothing is made here"));
+        assert!(refused(&format!("file:{file} | loop")).contains("layers"));
+        assert!(refused("ssh:host:/dev/vdb").contains("of this machine"));
+        std::fs::write(folder.path().join("small"), [1; 100]).unwrap();
+        assert!(refused(&format!("file:{}", folder.path().join("small").display())).contains("100 bytes"));
+    }
+
+    #[test]
+    fn a_file_is_read_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.img");
+        let data: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&path, &data).unwrap();
+        let found = quarry(&format!("file:{}", path.display())).unwrap();
+        assert_eq!(found.bytes, 1 << 20);
+        let mut told = 0;
+        let rows = match record(&found, 0.2, 4, &mut |_| told += 1) {
+            Ok(rows) => rows,
+            // A tmpfs of an old kernel has no O_DIRECT.
+            Err(error) => return eprintln!("skipped: needs O_DIRECT in the temporary folder ({error:#})"),
+        };
+        assert_eq!(told, rows.len());
+        assert_eq!(rows[0].start_us, 0);
+        assert!(rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us));
+        assert!(rows.iter().all(|row| row.ios > 0 && row.length_us > 0), "{rows:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), data);
+    }
+}

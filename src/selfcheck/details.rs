@@ -1,0 +1,82 @@
+//! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
+
+use super::cell::{Cell, Outcome, Said};
+use crate::stats::pilot::Pattern;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Detail {
+    /// Kind of noise.
+    pub kind: String,
+    /// What that is.
+    pub help: String,
+    /// How the cell differs from an ordinary one; empty for those.
+    pub purpose: &'static str,
+    /// True cost of the first stack beside the baseline, a fraction.
+    pub cost: f64,
+    /// Repetitions.
+    pub n: usize,
+    /// Mean machine time, seconds.
+    pub mean_s: f64,
+    /// Of that, the mean before the first round: warm-up and pilot, seconds.
+    pub pilot_s: f64,
+    /// Mean half-width of ln R.
+    pub half_width: f64,
+    /// Mean of ln R less its true value.
+    pub bias: f64,
+    /// Share that said costs, gains, no difference, unresolved.
+    pub said: [f64; 4],
+    /// Share whose verdict was refused for another reason than its width, by reason.
+    pub refused: BTreeMap<&'static str, f64>,
+    /// Share of the runs whose pilot chose this order and length of slices, the most frequent first.
+    pub designs: Vec<(String, f64)>,
+}
+
+impl Detail {
+    /// Of a cell's outcomes.
+    pub fn of(cell: &Cell, purpose: &'static str, outcomes: &[Outcome]) -> Detail {
+        let firsts = || outcomes.iter().map(|one| &one.comparisons[0]);
+        let said = |what| mean(firsts().map(|one| f64::from(u8::from(one.said == what))));
+        Detail {
+            kind: cell.source.name(),
+            help: cell.source.help(),
+            purpose,
+            cost: cell.costs[1],
+            n: outcomes.len(),
+            mean_s: mean(outcomes.iter().map(|one| one.took_s)),
+            pilot_s: mean(outcomes.iter().map(|one| one.pilot_s)),
+            half_width: mean(firsts().filter_map(|one| one.half_width)),
+            bias: mean(firsts().filter_map(|one| one.error)),
+            said: [Said::Costs, Said::Gains, Said::None, Said::Unresolved].map(said),
+            refused: shares(firsts().filter_map(|one| one.refused), outcomes.len()),
+            designs: designs(outcomes),
+        }
+    }
+}
+
+fn designs(outcomes: &[Outcome]) -> Vec<(String, f64)> {
+    let word = |outcome: &Outcome| {
+        let order = match outcome.design.pattern {
+            Pattern::Mirror => "ABBA",
+            Pattern::Double => "ABBABAAB",
+        };
+        format!("{order} of {:.2} s", outcome.design.slice_s)
+    };
+    let mut all: Vec<(String, f64)> = shares(outcomes.iter().map(word), outcomes.len()).into_iter().collect();
+    all.sort_by(|one, two| two.1.total_cmp(&one.1));
+    all
+}
+
+fn shares<T: Ord>(of: impl Iterator<Item = T>, n: usize) -> BTreeMap<T, f64> {
+    let mut shares = BTreeMap::new();
+    of.for_each(|one| *shares.entry(one).or_default() += 1.0 / n as f64);
+    shares
+}
+
+/// Not a number where there is nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
+    sum / n
+}

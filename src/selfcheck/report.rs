@@ -1,0 +1,307 @@
+//! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text out.
+
+use super::details::Detail;
+use super::lines::{Bound, FULL, Line, State, Unit, allowance};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What one run of the check found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Findings {
+    /// Version of iotax.
+    pub iotax: &'static str,
+    /// Repetitions of every cell.
+    pub reps: u64,
+    /// Seed of the simulations.
+    pub seed: u64,
+    /// Monte-Carlo errors that are allowed for.
+    pub allowance: f64,
+    /// Whether every line holds.
+    pub holds: bool,
+    /// Series of this machine that were replayed beside the shipped ones.
+    pub local: Vec<String>,
+    /// What must hold.
+    pub lines: Vec<Line>,
+    /// What lies behind it.
+    pub details: Vec<Detail>,
+}
+
+impl Findings {
+    /// Of the lines and details of so many repetitions.
+    pub fn new(reps: u64, seed: u64, local: Vec<String>, lines: Vec<Line>, details: Vec<Detail>) -> Findings {
+        let holds = lines.iter().all(|line| line.holds);
+        let iotax = env!("CARGO_PKG_VERSION");
+        Findings { iotax, reps, seed, allowance: allowance(reps), holds, local, lines, details }
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        // Plain figures, words and lists: a value that is no number becomes null.
+        serde_json::to_string_pretty(self).map_or_else(|why| format!("{why}\n"), |text| text + "\n")
+    }
+
+    /// As a table for so many columns.
+    pub fn table(&self, columns: usize) -> String {
+        let mut out = String::new();
+        self.head(&mut out);
+        for group in self.lines.chunk_by(|one, next| one.figure == next.figure) {
+            line(&mut out, &group[0].figure);
+            group.iter().for_each(|one| line(&mut out, &row(one)));
+            out.push('\n');
+        }
+        line(&mut out, "What lies behind it");
+        for kind in self.details.chunk_by(|one, next| one.kind == next.kind) {
+            behind(&mut out, kind, columns);
+        }
+        self.foot(&mut out);
+        out
+    }
+
+    fn head(&self, out: &mut String) {
+        let cells = self.details.len();
+        line(
+            out,
+            &format!("iotax {}: {cells} cells of {} repetitions, seed {}", self.iotax, self.reps, self.seed),
+        );
+        if self.allowance > 0.0 {
+            let allowed = self.allowance;
+            line(
+                out,
+                &format!("Fewer than {FULL} repetitions: {allowed} Monte-Carlo errors are allowed for."),
+            );
+        }
+        if !self.local.is_empty() {
+            line(out, &format!("With series of this machine: {}", self.local.join(", ")));
+        }
+        out.push('\n');
+    }
+
+    fn foot(&self, out: &mut String) {
+        let of = |state| self.lines.iter().filter(|line| line.state() == state).count();
+        let held = of(State::Ok) + of(State::WithinError);
+        let within = match of(State::WithinError) {
+            0 => String::new(),
+            some => format!(", {some} of them within their error"),
+        };
+        line(
+            out,
+            &format!("\n{held} lines hold{within}, {} shown, {} fail", of(State::Shown), of(State::Fails)),
+        );
+    }
+}
+
+/// Without what is blank at its end.
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+/// Columns of a name.
+const NAME: usize = 24;
+
+fn row(line: &Line) -> String {
+    let state = match line.state() {
+        State::Ok => "ok",
+        State::WithinError => "ok within its error",
+        State::Fails => "FAILS",
+        State::Shown => "shown, no bound",
+    };
+    let (value, error) = (figure(line.value, line.unit), figure(line.error, line.unit));
+    let figures = format!("{value:>8} +- {error:<7} {:<13}{state}", bound(line));
+    match line.of.len() <= NAME {
+        true => format!("  {:<NAME$}{figures}", line.of),
+        // Names of one's own series are as long as they are.
+        false => format!("  {}\n  {:<NAME$}{figures}", line.of, ""),
+    }
+}
+
+fn bound(line: &Line) -> String {
+    let plain = |value| trimmed(&figure(value, line.unit));
+    match line.bound {
+        Bound::AtMost(most) => format!("<= {}", plain(most)),
+        Bound::AtLeast(least) => format!(">= {}", plain(least)),
+        Bound::Between(least, most) => {
+            format!("{} .. {}", plain(least).trim_end_matches([' ', '%']), plain(most))
+        }
+        Bound::Shown => String::new(),
+    }
+}
+
+fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Share => format!("{:.2} %", 100.0 * value),
+        Unit::Seconds => format!("{value:.2} s"),
+        Unit::Ratio => format!("{value:.4}"),
+    }
+}
+
+/// `6.50 %` as `6.5 %`, `30.00 s` as `30 s`.
+fn trimmed(figure: &str) -> String {
+    let (number, unit) = figure.split_at(figure.find(' ').unwrap_or(figure.len()));
+    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// From here on what a kind is stands beside its name.
+const WIDE: usize = 120;
+
+/// A kind of noise: its name and what it is, then two lines a cell, or one where there is room.
+fn behind(out: &mut String, kind: &[Detail], columns: usize) {
+    if columns >= WIDE {
+        line(out, &format!("  {:<25}{}", kind[0].kind, kind[0].help));
+    } else {
+        line(out, &format!("  {}", kind[0].kind));
+        wrapped(&kind[0].help, columns.saturating_sub(4))
+            .iter()
+            .for_each(|part| line(out, &format!("    {part}")));
+    }
+    for cell in kind {
+        let (figures, choices) = (figures(cell), choices(cell));
+        if figures.len() + choices.len() + 8 <= columns {
+            line(out, &format!("    {figures}  {choices}"));
+        } else {
+            line(out, &format!("    {figures}"));
+            wrapped(&choices, columns.saturating_sub(6))
+                .iter()
+                .for_each(|part| line(out, &format!("      {part}")));
+        }
+    }
+}
+
+fn figures(cell: &Detail) -> String {
+    let purpose = if cell.purpose.is_empty() { String::new() } else { format!(" ({})", cell.purpose) };
+    format!(
+        "{:>2.0} %{purpose}: {:.1} s, +- {:.2} %, bias {:+.3} %",
+        100.0 * cell.cost,
+        cell.mean_s,
+        100.0 * cell.half_width,
+        100.0 * cell.bias
+    )
+}
+
+/// What the pilots chose, what is rarer than one in a hundred together, and what was refused.
+fn choices(cell: &Detail) -> String {
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let (often, rare): (Vec<_>, Vec<_>) = cell.designs.iter().partition(|(_, share)| *share >= 0.01);
+    let mut said: Vec<String> =
+        often.iter().map(|(design, share)| format!("{design} {}", percent(*share))).collect();
+    let rare: f64 = rare.iter().map(|(_, share)| share).sum();
+    if rare >= 0.005 {
+        said.push(format!("others {}", percent(rare)));
+    }
+    let refused = cell.refused.iter().map(|(why, share)| format!("refused as {why} {:.1} %", 100.0 * share));
+    said.extend(refused);
+    said.join(", ")
+}
+
+/// By words.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(last) if last.len() + 1 + word.len() <= columns => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::repeat;
+    use super::super::kinds::Source;
+    use super::super::lines::Plan;
+    use super::super::series::{SHIPPED, parse};
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    fn made_up(value: f64, error: f64, bound: Bound, holds: bool) -> Line {
+        let (figure, of) = ("A/A false positives".into(), "iid".into());
+        Line { figure, of, value, error, unit: Unit::Share, bound, n: 100, holds }
+    }
+
+    fn found() -> Findings {
+        let lines = vec![
+            made_up(0.05, 0.01, Bound::AtMost(0.065), true),
+            made_up(0.07, 0.01, Bound::AtMost(0.065), true),
+            made_up(0.2, 0.01, Bound::AtMost(0.065), false),
+            made_up(0.2, 0.01, Bound::Shown, true),
+            made_up(f64::NAN, f64::NAN, Bound::Between(0.935, 0.98), false),
+        ];
+        let detail = Detail {
+            kind: "iid".into(),
+            help: "white noise that goes on for so long that its line does not fit into eighty columns"
+                .into(),
+            purpose: "at least 60 s",
+            cost: 0.02,
+            n: 100,
+            mean_s: 29.4,
+            pilot_s: 4.3,
+            half_width: 0.0095,
+            bias: -0.0001,
+            said: [0.97, 0.0, 0.01, 0.02],
+            refused: [("carry_over", 0.01)].into(),
+            designs: vec![("ABBA of 0.05 s".into(), 0.8), ("ABBA of 0.20 s".into(), 0.196)],
+        };
+        Findings::new(100, 7, vec!["x.csv".into()], lines, vec![detail])
+    }
+
+    #[test]
+    fn lines_say_how_they_stand() {
+        let text = found().table(80);
+        for expected in [
+            "seed 7",
+            "3 Monte-Carlo errors",
+            "x.csv",
+            "5.00 % +- 1.00 %  <= 6.5 %     ok\n",
+            "ok within its error",
+            "FAILS",
+            "shown, no bound",
+            "93.5 .. 98 %",
+            "refused as carry_over 1.0 %",
+            "2 lines hold, 1 of them within their error, 1 shown, 2 fail",
+        ] {
+            assert!(text.contains(expected), "{expected:?} in\n{text}");
+        }
+        assert!(!found().holds);
+    }
+
+    #[test]
+    fn it_fits_its_columns() {
+        for columns in [80, 160] {
+            let text = found().table(columns);
+            assert!(text.lines().all(|line| line.len() <= columns && line == line.trim_end()), "{text}");
+        }
+        assert!(found().table(160).lines().count() < found().table(80).lines().count());
+    }
+
+    #[test]
+    fn json_is_json_even_without_a_number() {
+        let json: serde_json::Value = serde_json::from_str(&found().json()).unwrap();
+        assert_eq!((&json["seed"], &json["holds"]), (&7.into(), &false.into()));
+        assert!(json["lines"][4]["value"].is_null());
+        assert_eq!(json["details"][0]["refused"]["carry_over"], 0.01);
+    }
+
+    #[test]
+    fn own_series_stand_beside_the_others_and_change_none_of_them() {
+        let source = |(name, text): &(&str, &str)| Source::Recorded(Arc::new(parse(name, text).unwrap()));
+        let local = parse("mine", SHIPPED[3].1).unwrap();
+        let lines = |local: &[Source]| {
+            let plan = Plan::new(&[source(&SHIPPED[3])], local);
+            let outcomes = repeat(&plan.cells, 2, 5, &AtomicU64::new(0));
+            plan.lines(&outcomes, 2)
+        };
+        let (without, with) = (lines(&[]), lines(&[Source::Recorded(Arc::new(local))]));
+        let mine: Vec<&Line> = with.iter().filter(|line| line.of == "replay mine").collect();
+        assert_eq!(mine.len(), 6, "false positives, four coverages, a time: {mine:?}");
+        assert!(mine.iter().any(|line| line.unit == Unit::Seconds && line.bound == Bound::Shown));
+        assert_eq!(mine.iter().filter(|line| line.bound != Bound::Shown).count(), 5);
+        let others: Vec<Line> = with.into_iter().filter(|line| line.of != "replay mine").collect();
+        // By their text, since what is not a number equals nothing.
+        assert_eq!(format!("{others:?}"), format!("{without:?}"));
+    }
+}
