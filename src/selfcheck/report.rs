@@ -63,13 +63,8 @@ impl Findings {
             out,
             &format!("iotax {}: {cells} cells of {} repetitions, seed {}", self.iotax, self.reps, self.seed),
         );
-        if self.allowance > 0.0 {
-            let allowed = self.allowance;
-            line(
-                out,
-                &format!("Fewer than {FULL} repetitions: {allowed} Monte-Carlo errors are allowed for."),
-            );
-        }
+        let allowed = self.allowance;
+        line(out, &format!("A bound allows for Monte-Carlo errors: {allowed} (3 below {FULL} repetitions)."));
         if !self.local.is_empty() {
             line(out, &format!("With series of this machine: {}", self.local.join(", ")));
         }
@@ -254,7 +249,7 @@ mod tests {
         let text = found().table(80);
         for expected in [
             "seed 7",
-            "3 Monte-Carlo errors",
+            "allows for Monte-Carlo errors: 3",
             "x.csv",
             "5.00 % +- 1.00 %  <= 6.5 %     ok\n",
             "ok within its error",
