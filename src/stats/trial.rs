@@ -112,12 +112,7 @@ impl Trial {
         }
     }
 
-    /// Each stack but the baseline with its pairs so far.
-    pub fn comparisons(&self) -> &[Compared] {
-        &self.comparisons
-    }
-
-    /// The same, of those rounds that a verdict may rest on.
+    /// Each stack but the baseline with the pairs of its rounds that a verdict may rest on.
     ///
     /// # Errors
     /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
