@@ -2,7 +2,7 @@
 //! obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the long ones.
 
 use super::noise::Noise;
-use super::ratio::{estimate, ratio_of_totals};
+use super::ratio::estimate;
 use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
