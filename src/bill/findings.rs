@@ -58,6 +58,21 @@ impl Figure {
         }
     }
 
+    /// The same figure with another interval, where there is one to give.
+    pub fn with_interval(&self, other: Option<&Interval>) -> Figure {
+        match (self, other) {
+            (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
+                value: *value,
+                unit,
+                n: *n,
+                of,
+                interval: interval.clone(),
+                caution: caution.clone(),
+            },
+            (figure, _) => figure.clone(),
+        }
+    }
+
     /// The value, where there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
@@ -288,6 +303,13 @@ pub struct Latency {
     pub p999: Figure,
     /// `(quantile, nanoseconds)` of the pooled histogram, for drawing.
     pub curve: Vec<(f64, u64)>,
+}
+
+impl Latency {
+    /// Its figures with their names.
+    pub fn figures(&self) -> [(&'static str, &Figure); 4] {
+        [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)]
+    }
 }
 
 /// What the quiesce gate waited for before the slices of a stack.

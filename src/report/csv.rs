@@ -5,7 +5,7 @@ use super::verdicts;
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::findings::{
-    Bill, BillLine, Charges, Figure, Interval, MatchedFindings, Row, WorkloadFindings,
+    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
 use crate::bill::knee::Place;
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
@@ -76,17 +76,7 @@ impl Lines<'_> {
 
     fn at_once(&mut self, workload: &str, stack: &StackCurve, cost: &Cost) {
         let metric = format!("ratio for all points at once {}", cost.quantity);
-        let figure = match (&cost.ratio, &cost.simultaneous) {
-            (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
-                value: *value,
-                unit,
-                n: *n,
-                of,
-                interval: interval.clone(),
-                caution: caution.clone(),
-            },
-            (other, _) => other.clone(),
-        };
+        let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
         self.figure([workload, &stack.stack, "", metric.trim_end()], &figure, stack.emulated.as_deref());
     }
 
@@ -150,13 +140,7 @@ impl Lines<'_> {
                 );
             };
             add("iops", &row.iops);
-            for latency in &row.latency {
-                let way = latency.direction;
-                add(&format!("{way} latency mean"), &latency.mean);
-                add(&format!("{way} latency p50"), &latency.p50);
-                add(&format!("{way} latency p99"), &latency.p99);
-                add(&format!("{way} latency p99.9"), &latency.p999);
-            }
+            latencies(&row.latency, &mut add);
         }
     }
 
@@ -178,13 +162,7 @@ impl Lines<'_> {
         add("iops", &row.iops);
         add("throughput", &row.bytes_per_s);
         row.durable_bytes_per_s.iter().for_each(|figure| add("durable throughput", figure));
-        for latency in &row.latency {
-            let way = latency.direction;
-            add(&format!("{way} latency mean"), &latency.mean);
-            add(&format!("{way} latency p50"), &latency.p50);
-            add(&format!("{way} latency p99"), &latency.p99);
-            add(&format!("{way} latency p99.9"), &latency.p999);
-        }
+        latencies(&row.latency, &mut add);
         add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
         add("cpu per io of the generator", &row.cpu_generator);
@@ -199,6 +177,16 @@ impl Lines<'_> {
         self.record(&[
             run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
         ]);
+    }
+}
+
+/// A line a figure of each direction.
+fn latencies(latencies: &[Latency], add: &mut dyn FnMut(&str, &Figure)) {
+    for latency in latencies {
+        let way = latency.direction;
+        for (name, figure) in latency.figures() {
+            add(&format!("{way} latency {name}"), figure);
+        }
     }
 }
 

@@ -182,9 +182,7 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
 
 /// Remarks on the figures of a stack at the matched rate, each with what it is about.
 fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
-    let figures = row.latency.iter().flat_map(|latency| {
-        [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
-    });
+    let figures = row.latency.iter().flat_map(Latency::figures);
     let mut reasons: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
     for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
         if let Some(reason) = remark(figure) {
@@ -198,8 +196,7 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
 fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
     let columns = STACK_COLUMNS.iter().filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
     let second = row.latency.iter().skip(1).flat_map(|latency| {
-        [("mean", &latency.mean), ("p50", &latency.p50), ("p99", &latency.p99), ("p99.9", &latency.p999)]
-            .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
+        latency.figures().map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
     });
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (head, figure) in columns.chain(second) {

@@ -133,17 +133,7 @@ fn is_wider(one: &Comparison) -> bool {
 
 /// The ratio with the interval that holds together with all others.
 pub(super) fn at_once(one: &Comparison) -> Figure {
-    match (&one.ratio, &one.simultaneous) {
-        (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
-            value: *value,
-            unit,
-            n: *n,
-            of,
-            interval: interval.clone(),
-            caution: caution.clone(),
-        },
-        (other, _) => other.clone(),
-    }
+    one.ratio.with_interval(one.simultaneous.as_ref())
 }
 
 /// Above the latencies at the matched rate.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// True costs at which shared noise is simulated.
 pub const COSTS: [f64; 4] = [0.0, 0.02, 0.05, 0.2];
-/// From so many repetitions on a bound has an allowance of one Monte-Carlo error.
+/// From so many repetitions on a bound is held without allowance.
 pub const FULL: u64 = 2000;
 
 /// Which way a bound binds.
@@ -83,11 +83,9 @@ impl Bound {
     }
 }
 
-/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below 2,000, else one. Of some
-/// eighty lines chance puts one or two beyond their bounds in most tables; an allowance of one error lets a line pass
-/// whose truth is within and fails one that is clearly beyond.
+/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below 2,000, else none.
 pub fn allowance(reps: u64) -> f64 {
-    if reps >= FULL { 1.0 } else { 3.0 }
+    if reps >= FULL { 0.0 } else { 3.0 }
 }
 
 impl Line {

@@ -31,7 +31,7 @@ enum What {
 
 #[derive(clap::Args)]
 struct Stats {
-    /// Repetitions of every simulated comparison; a line may miss its bound by one Monte-Carlo error, below 2,000 by three
+    /// Repetitions of every simulated comparison; below 2,000 a line may miss its bound by three Monte-Carlo errors
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u64).range(20..=1_000_000))]
     reps: u64,
     /// Seed of the simulations
