@@ -6,7 +6,7 @@ use super::gather::{self, RoundTotal};
 use super::reading::Reading;
 use crate::stats::pilot::Pattern;
 use crate::stats::round::{percent, percent_up};
-use crate::stats::{Verdict, alone};
+use crate::stats::{Concludes, Verdict, alone};
 use crate::store::record::Purpose;
 use crate::units::show_ns;
 

@@ -77,7 +77,7 @@ pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option
     if sides.iter().any(|side| side.rounds.is_empty()) {
         return None;
     }
-    let found = offered(reading, sides)
+    let found = offered(reading, pair, sides)
         .or_else(|| rate_limited(verdict))
         .or_else(|| generator(reading, pair, sides))
         .or_else(|| cpus(sides))
@@ -85,8 +85,12 @@ pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option
     Some(Masked { words: words(found), by: found })
 }
 
-fn offered(reading: &Reading, sides: [&Side; 2]) -> Option<Ceiling> {
-    let offered = reading.offered()?;
+fn offered(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+    let offered = reading.offered(pair[0])?;
+    // Two rates that differ are no ceiling that both ran into.
+    if reading.offered(pair[1]) != Some(offered) {
+        return None;
+    }
     let achieved = sides.map(|side| rate(side, |round| round.ios) / offered);
     achieved.iter().all(|share| *share >= KEPT_UP).then_some(Ceiling::OfferedRate { offered, achieved })
 }

@@ -11,14 +11,16 @@ use super::rows;
 use super::sweep::KEPT_UP;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::stats::{Charge, Refusal};
+use crate::stats::{Charge, Refusal, Verdict};
 
-/// Latency and CPU time of a stack against the baseline.
-pub fn of_stack(reading: &Reading, at: usize) -> Charges {
+/// Latency and CPU time of a stack against the baseline. `throughput` is what was concluded of the same slices: what
+/// spoils them there spoils their CPU time too.
+pub fn of_stack(reading: &Reading, at: usize, throughput: Option<&Verdict>) -> Charges {
     let base = reading.run.start.scenario.baseline;
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
-    let said = Said { reading, at, emulated: emulated.is_some() };
+    let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
+    let said = Said { reading, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
     Charges {
         latency: said.latency(load.as_ref()),
@@ -69,6 +71,8 @@ struct Said<'a> {
     reading: &'a Reading<'a>,
     at: usize,
     emulated: bool,
+    /// Why slices at the stated depth carry no conclusion.
+    spoilt: Option<Refusal>,
 }
 
 impl Said<'_> {
@@ -87,11 +91,11 @@ impl Said<'_> {
         };
         let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
         let [a, b] = [self.base(), self.at].map(|at| &load.sides()[at]);
-        if let Some(reason) = self.absent(load).or_else(|| not_kept_up([a, b], load.rate())) {
+        let regime = || self.reading.writes.refused().cloned();
+        if let Some(reason) = self.absent(load).or_else(regime).or_else(|| not_kept_up([a, b], load.rate())) {
             return self.refused(subject, &reason);
         }
-        let waited = |round: &RoundTotal| Some(round.latency).filter(|latency| latency.items > 0.0);
-        let taken = Taken::of(a, b, &self.reading.pair(a, b), waited);
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
         let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
         let phrase = verdict.share_sentence(&subject);
         self.finding(subject, verdict, phrase, &taken)
@@ -103,7 +107,9 @@ impl Said<'_> {
         let [a, b] = [self.base(), self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base(), self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));
-        if let Some(reason) = reason.or_else(|| self.reading.cpu_lacking([self.base(), self.at])) {
+        let lacking = || self.reading.cpu_lacking([self.base(), self.at]);
+        let regime = || self.reading.writes.refused().cloned();
+        if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);
         }
         let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);

@@ -12,7 +12,7 @@ use crate::stats::ratio::{self, Difference, Total};
 use crate::stats::rounds::Value;
 use crate::stats::spread::Spread;
 use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{Charge, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level};
+use crate::stats::{Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level};
 use serde::Serialize;
 
 /// What can be paired.
@@ -70,8 +70,10 @@ pub fn pair(a: &Side, b: &Side) -> Paired {
 pub fn pair_over(a: &Side, b: &Side, attaches: u32) -> Paired {
     let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
-        let ids = visits_of(a.rounds.keys()).into_iter().zip(visits_of(b.rounds.keys()));
-        return Paired::Visits(ids.collect(), Unit::Visit);
+        // Sets number their visits alike; where one lacks a visit, those behind it are still the pairs that they were.
+        let of_b = visits_of(b.rounds.keys());
+        let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
+        return Paired::Visits(both.map(|visit| (visit, visit)).collect(), Unit::Visit);
     }
     let together = visits_of(common.iter());
     let as_visits = |unit| Paired::Visits(together.iter().map(|visit| (*visit, *visit)).collect(), unit);
@@ -109,7 +111,7 @@ impl Estimated {
                 unit: "1",
                 n: found.visits as u64,
                 of: unit.word(),
-                interval: Interval::Bounds { low: found.low, high: found.high },
+                interval: Interval::of_t(found.low, found.high, found.log.freedom),
                 caution: None,
             },
         }
@@ -129,7 +131,7 @@ impl Estimated {
             Estimated::Rounds(found) => family::bounds(found, many),
             Estimated::Visits(found, _) => family::visit_bounds(found, many),
         };
-        Interval::Bounds { low, high }
+        Interval::between(low, high)
     }
 
     fn half_width(&self) -> f64 {
@@ -293,7 +295,7 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
         unit,
         n: found.spread.n as u64,
         of: "rounds",
-        interval: Interval::Bounds { low: found.low, high: found.high },
+        interval: Interval::of_t(found.low, found.high, found.spread.freedom),
         caution: caution(&found.spread),
     }
 }
@@ -313,7 +315,17 @@ fn drift(found: &Ratio) -> Option<String> {
 
 /// An absolute figure with its interval, which a drift weakens.
 pub fn of_level(found: &Ratio, unit: &'static str) -> Figure {
-    of_ratio(found, unit).cautioned(drift(found))
+    let figure = of_ratio(found, unit).cautioned(drift(found));
+    if reaches_too_far(found.ratio, found.high) {
+        let missing = "single rounds differ from it by more than the figure itself".to_owned();
+        return figure.with_interval(Some(&Interval::Missing { missing }));
+    }
+    figure
+}
+
+/// Such an interval says nothing of a figure that cannot be negative, and its digits would hide the value.
+fn reaches_too_far(value: f64, high: f64) -> bool {
+    high > 2.0 * value
 }
 
 /// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
@@ -341,7 +353,10 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
             unit,
             n: found.samples,
             of: "samples",
-            interval: Interval::Bounds { low: found.low, high: found.high },
+            interval: match unsteady(&found) {
+                Some(missing) if reaches_too_far(found.value, found.high) => Interval::Missing { missing },
+                _ => Interval::between(found.low, found.high),
+            },
             caution: unsteady(&found),
         },
         Err(reason) => Figure::missing(reason),
@@ -405,10 +420,7 @@ impl Taken {
                 unit: "ns",
                 n: found.rounds as u64,
                 of: self.unit,
-                interval: Interval::Bounds {
-                    low: found.value - found.half_width,
-                    high: found.value + found.half_width,
-                },
+                interval: Interval::between(found.value - found.half_width, found.value + found.half_width),
                 caution: None,
             },
             Err(reason) => Figure::missing(reason),
@@ -422,7 +434,7 @@ fn not_recorded() -> Refusal {
     Refusal::NotMeasured { reason: "not recorded".into() }
 }
 
-/// Rounds of each visit.
+/// Rounds of each stratum.
 fn strata(
     a: &Side,
     b: &Side,
@@ -430,8 +442,8 @@ fn strata(
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Strata, Refusal> {
     let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
-    let visit = |ids: &[RoundId]| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
-    ids.chunk_by(|one, next| one.0 == next.0).map(visit).collect()
+    let stratum = |ids: Vec<RoundId>| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
+    a.strata.split(ids).into_iter().map(stratum).collect()
 }
 
 /// Means `(A, B)` of each pair of visits.

@@ -110,11 +110,11 @@ fn change(points: &[(&Spot, Sure)]) -> Change {
         }
     }
     let (low, high) = (points[pair.1].1.low, points[pair.0].1.high);
-    Change::Same { ratio: Interval::Bounds { low, high } }
+    Change::Same { ratio: Interval::between(low, high) }
 }
 
 fn end((at, sure): (&Spot, Sure)) -> End {
-    let interval = Interval::Bounds { low: sure.low, high: sure.high };
+    let interval = Interval::between(sure.low, sure.high);
     End { at: at.clone(), ratio: sure.value, interval }
 }
 
@@ -128,7 +128,7 @@ fn words(change: &Change, at_once: usize) -> String {
             };
             format!("the cost changes: {which}; intervals hold for all {at_once} points at once")
         }
-        Change::Same { ratio: Interval::Bounds { low, high } } => {
+        Change::Same { ratio: Interval::Bounds { low, high, .. } } => {
             let fits = percent(1.0 - (low + high) / 2.0, (high - low) / 2.0);
             format!("the cost is the same at all points as far as can be told ({fits} fits them all)")
         }
@@ -141,7 +141,9 @@ fn words(change: &Change, at_once: usize) -> String {
 /// `64 (12.0 % +- 2.1 %)`, a gain below zero.
 fn said(end: &End) -> String {
     let cost = match end.interval {
-        Interval::Bounds { low, high } => percent(1.0 - end.ratio, (end.ratio - low).max(high - end.ratio)),
+        Interval::Bounds { low, high, .. } => {
+            percent(1.0 - end.ratio, (end.ratio - low).max(high - end.ratio))
+        }
         Interval::Missing { .. } => "no interval".to_owned(),
     };
     format!("{} ({cost})", end.at.shown)

@@ -84,7 +84,7 @@ impl Figure {
     /// The bounds, where there are some.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Figure::Known { interval: Interval::Bounds { low, high }, .. } => Some((*low, *high)),
+            Figure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
             _ => None,
         }
     }
@@ -110,6 +110,9 @@ pub enum Interval {
         low: f64,
         /// Upper bound.
         high: f64,
+        /// Degrees of freedom of Student's t behind it, where it is one: an interval of another confidence needs them.
+        #[serde(skip)]
+        freedom: Option<f64>,
     },
     /// None.
     Missing {
@@ -119,11 +122,21 @@ pub enum Interval {
 }
 
 impl Interval {
+    /// From, to.
+    pub fn between(low: f64, high: f64) -> Interval {
+        Interval::Bounds { low, high, freedom: None }
+    }
+
+    /// Student's, with so many degrees of freedom.
+    pub fn of_t(low: f64, high: f64, freedom: f64) -> Interval {
+        Interval::Bounds { low, high, freedom: Some(freedom) }
+    }
+
     fn map(self, map: impl Fn(f64) -> f64) -> Interval {
         match self {
-            Interval::Bounds { low, high } => {
+            Interval::Bounds { low, high, freedom } => {
                 let (low, high) = (map(low), map(high));
-                Interval::Bounds { low: low.min(high), high: low.max(high) }
+                Interval::Bounds { low: low.min(high), high: low.max(high), freedom }
             }
             missing => missing,
         }

@@ -12,6 +12,36 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Visit and round.
 pub type RoundId = (u32, u32);
 
+/// Which visits are one series of rounds: those on the same of the equal files. What one file gives to a stack and the
+/// next one to the other cancels only if all files weigh alike, however often a run was resumed. Attaches that were
+/// asked for stay apart, and so do visits of records that do not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Strata {
+    siblings: Option<u32>,
+}
+
+impl Strata {
+    /// Of a run.
+    pub fn of(run: &RunData) -> Strata {
+        let whole = run.start.siblings > 0 && run.start.scenario.measure.attaches <= 1;
+        Strata { siblings: whole.then_some(run.start.siblings) }
+    }
+
+    /// The number of a visit's stratum.
+    pub fn of_visit(self, visit: u32) -> u32 {
+        self.siblings.map_or(visit, |siblings| visit % siblings)
+    }
+
+    /// Rounds by stratum, in order of time within each.
+    pub fn split(self, rounds: &[RoundId]) -> Vec<Vec<RoundId>> {
+        let mut strata: BTreeMap<u32, Vec<RoundId>> = BTreeMap::new();
+        for id in rounds {
+            strata.entry(self.of_visit(id.0)).or_default().push(*id);
+        }
+        strata.into_values().collect()
+    }
+}
+
 /// Sums of one stack over one round.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTotal {
@@ -37,6 +67,14 @@ pub struct RoundTotal {
     pub latency: Total,
 }
 
+impl RoundTotal {
+    /// Latencies with how many there are: none in a round without a completion, which is a round like others. `None`: there
+    /// were I/Os, and their latencies are lost.
+    pub fn waited(&self) -> Option<Total> {
+        (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
+    }
+}
+
 /// One stack under one workload.
 #[derive(Debug, Default)]
 pub struct Side {
@@ -60,6 +98,8 @@ pub struct Side {
     pub load_s: f64,
     /// How busy generator and CPUs were, and how much slices vary.
     pub usage: Usage,
+    /// Which of its rounds are one series.
+    pub strata: Strata,
     frames: Vec<Frame>,
 }
 
@@ -132,14 +172,18 @@ pub fn index(run: &RunData) -> HashMap<&str, usize> {
 /// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>, u64) {
     let index = index(run);
-    let mut sides: Vec<Side> = run.start.scenario.stacks.iter().map(|_| Side::default()).collect();
+    let strata = Strata::of(run);
+    let mut sides: Vec<Side> =
+        run.start.scenario.stacks.iter().map(|_| Side { strata, ..Side::default() }).collect();
     let mut unknown = 0;
     let crowded = match purpose {
         Purpose::Alone | Purpose::Beside => BTreeSet::new(),
         _ => crowded(run, workload),
     };
     let ours = |slice: &&Slice| {
-        slice.workload == workload.name && slice.purpose == purpose && !crowded.contains(&slice.visit)
+        slice.workload == workload.name
+            && slice.purpose == purpose
+            && !crowded.contains(&(slice.visit, slice.set))
     };
     for slice in run.slices.iter().filter(ours) {
         match index.get(slice.stack.as_str()) {
@@ -158,11 +202,12 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>
 
 /// Visits with several stacks, where such disturbed each other and were measured apart after that: what they disturbed
 /// does not count.
-fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<u32> {
-    let mut stacks: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
+    // Sets number their visits by themselves.
+    let mut stacks: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
     let plain = |slice: &&Slice| slice.workload == workload.name && slice.purpose == Purpose::Plain;
     for slice in run.slices.iter().filter(plain).filter(|_| run.apart.is_some()) {
-        stacks.entry(slice.visit).or_default().insert(&slice.stack);
+        stacks.entry((slice.visit, slice.set)).or_default().insert(&slice.stack);
     }
     let any_apart = stacks.values().any(|names| names.len() == 1);
     stacks.into_iter().filter(|(_, names)| any_apart && names.len() > 1).map(|(visit, _)| visit).collect()

@@ -5,12 +5,13 @@ use super::ceiling;
 use super::charges::cpu;
 use super::compare::{Estimated, Found, Paired, Taken, round_values};
 use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
-use super::gather::{RoundId, Side};
+use super::gather::{RoundId, RoundTotal, Side};
 use super::reading::Reading;
+use super::subject::Quantity;
 use crate::scenario::{BILL_DEPTHS, Workload};
 use crate::stats::ratio;
 use crate::stats::spread::Spread;
-use crate::stats::{Refusal, Verdict, visits};
+use crate::stats::{Concludes, Refusal, Verdict, visits};
 use iotax_load::Job;
 
 /// The bill of one workload, and the estimates of its lines.
@@ -123,6 +124,7 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
     let found = Found::of(reading, [from, to], &paired, reading.basis());
+    let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_lacking([from, to]) {
         Some(reason) => Taken::refused(&reason),
         None => Taken::of(a, b, &paired, cpu),
@@ -131,8 +133,8 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
         layer: reading.name(to).to_owned(),
         on: reading.name(from).to_owned(),
         ratio: found.figure(),
-        masked: ceiling::of_pair(reading, [from, to], &found.verdict),
-        verdict: found.verdict,
+        masked: ceiling::of_pair(reading, [from, to], &verdict),
+        verdict,
         added_latency: added_latency(reading, a, b, &paired),
         added_cpu: taken.added(),
         emulated: reading.emulated_pair(from, to),
@@ -162,21 +164,21 @@ fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figu
     if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
         return Figure::missing("only at iodepth 1");
     }
-    Taken::of(a, b, paired, |round| Some(round.latency).filter(|latency| latency.items > 0.0)).added()
+    Taken::of(a, b, paired, RoundTotal::waited).added()
 }
 
 fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
     let Paired::Rounds(ids) = paired else {
         return None;
     };
-    // Of each visit its own, as the ratio of the line has them.
-    let visit = |ids: &[RoundId]| {
-        let values = round_values(a, b, ids, reading.basis()).ok()?;
+    // Of each stratum its own, as the ratio of the line has them.
+    let stratum = |ids: Vec<RoundId>| {
+        let values = round_values(a, b, &ids, reading.basis()).ok()?;
         let ratio = ratio::ratio_of_totals(&values).ok()?;
         Some(ratio::residuals(&values, ratio))
     };
-    let visits: Option<Vec<Vec<f64>>> = ids.chunk_by(|one, next| one.0 == next.0).map(visit).collect();
-    visits.map(|visits| visits.concat())
+    let strata: Option<Vec<Vec<f64>>> = a.strata.split(ids).into_iter().map(stratum).collect();
+    strata.map(|strata| strata.concat())
 }
 
 /// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
@@ -222,7 +224,7 @@ fn left_over(total: &Line, lines: &[&Line]) -> Figure {
         return Figure::missing("a line has no interval");
     };
     let ratio = value / product;
-    let interval = Interval::Bounds { low: ratio * (-half_width).exp(), high: ratio * half_width.exp() };
+    let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
     Figure::Known { value: ratio, unit: "1", n: *n, of, interval, caution: None }
 }
 

@@ -31,7 +31,7 @@ pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
 
 use compare::Estimated;
-use findings::{PlaceReport, RunIdentity, WorkloadFindings};
+use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
 use verdicts::Compared;
 
@@ -109,6 +109,13 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Vec<Option<Estimated>>, 
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
     let compared: Vec<Compared> = others().flat_map(|at| verdicts::of_stack(reading, at)).collect();
     let (comparisons, estimates) = compared.into_iter().map(|one| (one.comparison, one.estimated)).unzip();
+    let comparisons: Vec<Comparison> = comparisons;
+    // The first of a stack is the acknowledged figure, whose slices the CPU times are of.
+    let throughput = |at: usize| {
+        let ours = |one: &&Comparison| one.stack == reading.name(at);
+        comparisons.iter().find(ours).map(|one| &one.verdict)
+    };
+    let charges = others().map(|at| charges::of_stack(reading, at, throughput(at))).collect();
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
     let (bill, lines) = bill.map_or((None, Vec::new()), |(bill, lines)| (Some(bill), lines));
     let found = WorkloadFindings {
@@ -121,7 +128,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Vec<Option<Estimated>>, 
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons,
-        charges: others().map(|at| charges::of_stack(reading, at)).collect(),
+        charges,
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
         bill,

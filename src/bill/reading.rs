@@ -82,7 +82,7 @@ impl<'a> Reading<'a> {
     pub fn matched_load(&self) -> Result<Load<'_>, Refusal> {
         let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
-        match (record, self.offered()) {
+        match (record, self.offered_to_all()) {
             (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
                 own: false,
                 rate: record.rate_iops,
@@ -92,26 +92,39 @@ impl<'a> Reading<'a> {
             (_, Some(rate)) if rate > 0.0 => {
                 Ok(Load { own: true, rate, origin: "the workload's own rate".into(), sides: &self.sides })
             }
+            _ if self.offered(0).is_some() => Err(lacking(
+                "each member of a stack is offered the workload's rate, and the stacks do not have as many",
+            )),
             (Some(_), _) => Err(lacking("no whole round at the matched rate was recorded")),
             (None, _) => Err(lacking("the run has no slices at a matched rate")),
         }
     }
 
-    /// I/Os a second that the workload itself offers, all threads together.
-    pub fn offered(&self) -> Option<f64> {
+    /// I/Os a second that the workload itself offers a stack, all threads on all of its members together.
+    pub fn offered(&self, at: usize) -> Option<f64> {
         let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
-        self.workload.jobs.iter().map(rate).sum()
+        let each: Option<f64> = self.workload.jobs.iter().map(rate).sum();
+        each.map(|each| each * self.members(at) as f64)
+    }
+
+    /// The same of all stacks; `None` where some have more members, each of which is offered the rate.
+    fn offered_to_all(&self) -> Option<f64> {
+        let first = self.offered(0)?;
+        (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
+    }
+
+    /// Targets that are loaded at the same time.
+    fn members(&self, at: usize) -> usize {
+        self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.
     pub fn threads(&self, at: usize) -> f64 {
-        let worker = self.worker(at);
-        let members = worker.map_or(1, |worker| worker.others.len() + 1);
-        let one_each = worker.is_some_and(|worker| worker.engine == "sync");
+        let one_each = self.worker(at).is_some_and(|worker| worker.engine == "sync");
         let of = |job: &iotax_load::Job| {
             f64::from(job.numjobs) * if one_each { f64::from(job.iodepth) } else { 1.0 }
         };
-        self.workload.jobs.iter().map(of).sum::<f64>() * members as f64
+        self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }
 
     /// Why CPU times of these two do not compare: a guest's own time leaves out what its host does for it.

@@ -2,7 +2,7 @@
 //! fell. A verdict on steady writes rests on rounds behind the caches alone; one on a burst is told what it holds.
 
 use super::findings::WarningReport;
-use super::gather::{RoundId, Side};
+use super::gather::{self, RoundId, Side};
 use super::reading::Reading;
 use super::run::RunData;
 use super::subject::Quantity;
@@ -10,6 +10,7 @@ use crate::host::caches::WriteCache;
 use crate::scenario::{Regime, Workload};
 use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
 use crate::stats::{Refusal, Verdict};
+use crate::store::record::Purpose;
 use crate::units::show_bytes;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -66,6 +67,8 @@ pub struct Course {
     caches: Vec<WriteCache>,
     names: Vec<String>,
     visits: Vec<(u32, Steady, Range<usize>)>,
+    /// Of all rounds that these ranges are of, which verdicts may rest on.
+    plain: Vec<bool>,
     refused: Option<Refusal>,
     /// Stacks whose judged rounds SNIA would not call level.
     uneven: Vec<(String, Window)>,
@@ -79,7 +82,9 @@ impl Course {
             return Course::default();
         }
         let scenario = &run.start.scenario;
-        let (ids, rounds): (Vec<RoundId>, Vec<Writes>) = writes(sides).into_iter().unzip();
+        // Long rounds are judged by nobody, but what they write fills the caches too.
+        let (long, _) = gather::sides(run, workload, Purpose::Long);
+        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) = writes(&[sides, &long]).into_iter().unzip();
         let spec = SteadySpec {
             known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
             reaches: scenario.reaches(),
@@ -89,7 +94,8 @@ impl Course {
             regime: scenario.measure.regime,
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
-            visits: visits.into_iter().map(|(range, found)| (ids[range.start].0, found, range)).collect(),
+            visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
+            plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
             ..Course::default()
         };
         if course.regime == Regime::Steady {
@@ -101,15 +107,20 @@ impl Course {
         course
     }
 
-    fn keep(&mut self, run: &RunData, sides: &mut [Side], ids: &[RoundId], kept: &[bool]) {
-        let kept: BTreeSet<RoundId> =
-            ids.iter().zip(kept).filter(|(_, kept)| **kept).map(|(id, _)| *id).collect();
+    fn keep(&mut self, run: &RunData, sides: &mut [Side], ids: &[Numbered], kept: &[bool]) {
+        let judged = ids.iter().zip(kept).filter(|((_, kind), kept)| **kept && *kind == PLAIN);
+        let kept: BTreeSet<RoundId> = judged.map(|((id, _), _)| *id).collect();
         for (side, name) in sides.iter_mut().zip(&self.names) {
             side.keep(run, |id| kept.contains(id));
             let wrote: Vec<f64> = side.rounds.values().map(|round| round.bytes / round.window_s).collect();
             let window = Window::of(&wrote).filter(|window| !window.is_level());
             self.uneven.extend(window.map(|window| (name.clone(), window)));
         }
+    }
+
+    /// Why no verdict of the workload can be given, on whatever figure: the regime was not reached.
+    pub fn refused(&self) -> Option<&Refusal> {
+        self.refused.as_ref()
     }
 
     /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush, which empties a cache
@@ -158,11 +169,13 @@ impl Course {
             before: change.before,
             after: change.after,
         };
+        let plain = |range: Range<usize>| self.plain[range].iter().filter(|plain| **plain).count();
+        let until_steady = range.start..range.start + found.from_round.min(range.len());
         VisitReport {
             visit: *visit,
             written: found.written,
-            rounds: range.len(),
-            steady_from: found.reached.then_some(found.from_round),
+            rounds: plain(range.clone()),
+            steady_from: found.reached.then(|| plain(until_steady)),
             why: found.why,
             changes: found.changes.iter().map(change).collect(),
         }
@@ -232,18 +245,27 @@ impl Course {
     }
 }
 
-/// Whole rounds in order of time, with what each stack wrote.
-fn writes(sides: &[Side]) -> Vec<(RoundId, Writes)> {
-    let ids: BTreeSet<RoundId> = sides.iter().flat_map(|side| side.rounds.keys()).copied().collect();
-    let wrote = |id: &RoundId| {
+/// A round with its kind's place among the kinds: rounds count by kind.
+type Numbered = (RoundId, usize);
+
+/// The kind that verdicts rest on.
+const PLAIN: usize = 0;
+
+/// Whole rounds of every kind in order of time, with what each stack wrote.
+fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
+    let of_kind = |(kind, sides): (usize, &&[Side])| -> BTreeSet<Numbered> {
+        sides.iter().flat_map(|side| side.rounds.keys()).map(|id| (*id, kind)).collect()
+    };
+    let ids: BTreeSet<Numbered> = kinds.iter().enumerate().flat_map(of_kind).collect();
+    let wrote = |(id, kind): &Numbered| {
         let of = |(stack, side): (usize, &Side)| {
             let round = side.rounds.get(id)?;
             let durable_s = round.flush_s.map(|flush| round.window_s + flush);
             Some(Wrote { stack, bytes: round.bytes, seconds: round.window_s, durable_s })
         };
-        sides.iter().enumerate().filter_map(of).collect()
+        kinds[*kind].iter().enumerate().filter_map(of).collect()
     };
-    ids.into_iter().map(|id| (id, Writes { visit: id.0, stacks: wrote(&id) })).collect()
+    ids.into_iter().map(|id| (id, Writes { visit: id.0.0, stacks: wrote(&id) })).collect()
 }
 
 /// `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`

@@ -81,11 +81,12 @@ fn what_is_not_shown_to_be_steady_has_figures_and_no_verdict() {
             assert_eq!((written, known_cache), (48 * ROUND, cache));
         }
         assert_eq!(found.workloads[0].rows[0].rounds, 48);
-        // CPU time an I/O has no regime.
+        assert_eq!(found.headline, None, "no figure of it makes a headline");
+        let charges = &found.workloads[0].charges[0];
         assert!(
-            found.headline.as_ref().is_none_or(|line| line.contains("CPU an I/O")),
+            matches!(charges.cpu.verdict.reason(), Some(Refusal::SteadyNotShown { .. })),
             "{:?}",
-            found.headline
+            charges.cpu
         );
         let sentences = &found.workloads[0].writes.as_ref().unwrap().sentences;
         assert_eq!(sentences[1], "steady was not reached with 3 GiB written to a drive");
@@ -111,6 +112,42 @@ fn what_a_flush_empties_is_never_full() {
         burst.workloads[0].comparisons.iter().all(|one| one.verdict.is_resolved()),
         "a burst may be cached"
     );
+}
+
+#[test]
+fn a_bill_of_writes_that_are_not_shown_to_be_steady_concludes_nothing() {
+    let mut run = writes(Regime::Steady, None);
+    run.start.scenario.bill = true;
+    let found = findings(&run);
+    let bill = found.workloads[0].bill.as_ref().unwrap();
+    for line in bill.lines.iter().chain([&bill.total]) {
+        assert!(matches!(line.verdict.reason(), Some(Refusal::SteadyNotShown { .. })), "{line:?}");
+        assert!(line.ratio.bounds().is_some(), "the figures are there");
+    }
+}
+
+#[test]
+fn what_long_rounds_write_fills_the_cache_too() {
+    let mut run = writes(Regime::Steady, Some(16 * ROUND));
+    // Every other of the first sixteen rounds has a long one of four times the bytes beside it.
+    let long: Vec<_> =
+        run.slices.iter().filter(|slice| slice.round < 16 && slice.round % 2 == 1).cloned().collect();
+    for mut slice in long {
+        slice.purpose = Purpose::Long;
+        slice.window_ns *= 4;
+        let written = slice.samples.iter_mut().filter(|sample| sample.metric.starts_with("write."));
+        written.for_each(|sample| {
+            if let crate::store::record::Value::Value(value) = &mut sample.value {
+                *value *= 4.0;
+            }
+        });
+        run.slices.push(slice);
+    }
+    let found = findings(&run);
+    let visit = &found.workloads[0].writes.as_ref().unwrap().visits[0];
+    assert_eq!(visit.written, (48 + 4 * 8) as f64 * ROUND as f64);
+    // Six rounds and three long ones of four write eighteen rounds' bytes.
+    assert_eq!((visit.rounds, visit.steady_from, ratio(&found).1), (48, Some(6), 42));
 }
 
 #[test]

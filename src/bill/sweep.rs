@@ -10,7 +10,7 @@ use super::knee::{self, Knee};
 use super::reading::Reading;
 use crate::scenario::Coordinate;
 use crate::stats::ratio::{self, ratio_of_totals, residuals};
-use crate::stats::{Refusal, Spread, Verdict, spread, t_quantile, t975};
+use crate::stats::{Refusal, Spread, Verdict, t_quantile};
 use serde::Serialize;
 
 /// A point keeps up with an offered rate when it achieves this share of it.
@@ -173,7 +173,7 @@ fn of_members(name: &str, mut members: Vec<Member>) -> Option<SweepFindings> {
         curve_word: first.at.get(1).map(|at| at.word.clone()),
         throughput: if by_bytes { "B/s" } else { "1/s" },
         points: members.len(),
-        note: members.iter().any(|member| member.reading.offered().is_some()).then_some(OPEN_LOOP),
+        note: members.iter().any(|member| member.reading.offered(0).is_some()).then_some(OPEN_LOOP),
         curves: curves.map(|members| all.curve(members)).collect(),
     })
 }
@@ -213,7 +213,7 @@ impl Sweep<'_> {
 
     fn point(&self, member: &Member, stack: usize) -> Point {
         let row = &member.found.rows[stack];
-        let offered = member.reading.offered();
+        let offered = member.reading.offered(stack);
         let achieved = row.iops.value().zip(offered).map(|(iops, offered)| iops / offered);
         Point {
             at: Spot::of(&member.at[0]),
@@ -230,7 +230,7 @@ impl Sweep<'_> {
 
     fn cost(&self, quantity: &'static str, one: &Comparison) -> Cost {
         let simultaneous =
-            Sure::of(&one.ratio, self.points).map(|sure| Interval::Bounds { low: sure.low, high: sure.high });
+            Sure::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
         let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
         let median_latency = median.map(|(_, _, ratio)| ratio.clone());
         Cost {
@@ -283,13 +283,14 @@ impl Sure {
     /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
     /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
     pub fn of(figure: &Figure, points: usize) -> Option<Sure> {
-        let Figure::Known { value, n, of, .. } = figure else { return None };
-        let (low, high) = figure.bounds().filter(|(low, _)| *low > 0.0)?;
-        let freedom = match *of {
-            "visits" | "attaches" => (*n as usize).saturating_sub(1),
-            _ => spread::freedom(*n as usize),
+        let Figure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure else {
+            return None;
         };
-        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom as f64) / t975(freedom);
+        let (low, high, freedom) = (*low, *high, (*freedom)?);
+        if low <= 0.0 {
+            return None;
+        }
+        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom) / t_quantile(0.975, freedom);
         let reach = |bound: f64| value * (bound / value).powf(stretch);
         Some(Sure { value: *value, low: reach(low), high: reach(high) })
     }

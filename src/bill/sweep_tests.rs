@@ -68,7 +68,7 @@ fn a_cost_that_grows_and_one_that_stays() {
     let sweep = only(&twin::sweep());
     let stacks = &sweep.curves[0].stacks;
     assert!(stacks[0].courses.is_empty(), "the baseline has no cost");
-    let Change::Same { ratio: Interval::Bounds { low, high } } = &stacks[1].courses[0].change else {
+    let Change::Same { ratio: Interval::Bounds { low, high, .. } } = &stacks[1].courses[0].change else {
         panic!("{:?}", stacks[1].courses)
     };
     assert!(*low <= 90.0 / 93.7 && 90.0 / 93.7 <= *high, "{low} {high}");
@@ -177,21 +177,23 @@ fn writes_have_two_courses_and_a_sweep_over_bs_counts_bytes() {
 
 #[test]
 fn simultaneous_intervals_are_wider_and_hold_their_value() {
-    let figure = |n, of| Figure::Known {
+    let figure = |freedom| Figure::Known {
         value: 0.9,
         unit: "1",
-        n,
-        of,
-        interval: Interval::Bounds { low: 0.88, high: 0.92 },
+        n: 40,
+        of: "rounds",
+        interval: Interval::of_t(0.88, 0.92, freedom),
         caution: None,
     };
-    let one = Sure::of(&figure(40, "rounds"), 1).unwrap();
+    let one = Sure::of(&figure(19.0), 1).unwrap();
     assert!((one.low - 0.88).abs() < 1e-9 && (one.high - 0.92).abs() < 1e-9);
-    let ten = Sure::of(&figure(40, "rounds"), 10).unwrap();
+    let ten = Sure::of(&figure(19.0), 10).unwrap();
     // t(0.9975, 19) over t(0.975, 19), as printed in tables: 3.174 / 2.093.
     let stretch = (0.9f64 / ten.low).ln() / (0.9f64 / 0.88).ln();
     assert!((stretch - 3.174 / 2.093).abs() < 2e-3, "{stretch}");
-    assert!(Sure::of(&figure(4, "visits"), 10).unwrap().low < ten.low);
+    // Rounds that remember leave few degrees of freedom: 7.453 / 3.182 at three.
+    let few = Sure::of(&figure(3.0), 10).unwrap();
+    assert!(((0.9f64 / few.low).ln() / (0.9f64 / 0.88).ln() - 7.453 / 3.182).abs() < 2e-3);
     assert_eq!(Sure::of(&Figure::missing("why"), 10), None);
 }
 

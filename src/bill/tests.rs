@@ -3,7 +3,7 @@
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::{Charge, Refusal, Verdict};
-use crate::store::record::{Purpose, Value, Warning};
+use crate::store::record::{Purpose, Slice, Value, Warning};
 
 fn covers(figure: &Figure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
@@ -312,11 +312,14 @@ fn long_slices_that_tell_another_ratio_withhold_the_verdict() {
     {
         slice.window_ns *= 2;
     }
-    let one = &findings(&run).workloads[0].comparisons[0];
+    let found = findings(&run);
+    let one = &found.workloads[0].comparisons[0];
     assert!(
         matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }),
         "{one:?}"
     );
+    let cpu = &found.workloads[0].charges[0].cpu;
+    assert!(matches!(cpu.verdict.reason(), Some(Refusal::LengthMatters { .. })), "the same slices: {cpu:?}");
     assert!(one.sentence.ends_with("; to settle it: use longer slices (--slice)"), "{}", one.sentence);
 }
 
@@ -341,6 +344,43 @@ fn an_open_loop_is_its_own_matched_rate() {
     let masked = |at: usize| found.workloads[at].comparisons[0].masked.as_ref().map(|masked| masked.short());
     assert_eq!(masked(0), Some("offered rate"));
     assert_ne!(masked(4), Some("offered rate"), "the last rate is kept up by neither");
+    // Two members are offered the rate each: that is another load.
+    let mut run = twin::rates();
+    run.workers
+        .iter_mut()
+        .filter(|worker| worker.stack == "file")
+        .for_each(|w| w.others = vec!["/dev/b".into()]);
+    let found = findings(&run);
+    let guest = &found.workloads[0].charges[1].latency;
+    assert!(guest.not_measured().is_some_and(|why| why.contains("do not have as many")), "{guest:?}");
+    assert_ne!(
+        found.workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short()),
+        Some("offered rate")
+    );
+}
+
+#[test]
+fn a_round_without_a_completion_is_a_round() {
+    let mut run = twin::three_figures();
+    // What waited is served in the next round, so that the stack keeps up.
+    let ours = |slice: &&mut Slice| slice.purpose == Purpose::Matched && slice.stack != "file";
+    for slice in run.slices.iter_mut().filter(ours) {
+        let factor = match slice.round {
+            7 => 0.0,
+            8 => 2.0,
+            _ => continue,
+        };
+        slice.samples.retain(|sample| factor > 0.0 || !sample.metric.ends_with(".latency"));
+        for sample in &mut slice.samples {
+            if let (true, Value::Value(count)) = (sample.metric.starts_with("read."), &mut sample.value) {
+                *count *= factor;
+            }
+        }
+    }
+    let latency = |run: &RunData| findings(run).workloads[0].charges[0].latency.clone();
+    let (some, all) = (latency(&run), latency(&twin::three_figures()));
+    assert!(some.verdict.is_resolved(), "{}", some.sentence);
+    assert_ne!(some.ratio, all.ratio);
 }
 
 #[test]
@@ -424,7 +464,7 @@ fn chance_is_no_cost_among_many_and_a_real_one_stays() {
     );
     assert!(all.iter().any(|one| one.stack == "loop" && matches!(one.verdict, Verdict::Costs { .. })));
     for one in &all {
-        let Some(Interval::Bounds { low, high }) = one.simultaneous else { panic!("{one:?}") };
+        let Some(Interval::Bounds { low, high, .. }) = one.simultaneous else { panic!("{one:?}") };
         let (own_low, own_high) = one.ratio.bounds().unwrap();
         assert!(low < own_low && high > own_high, "{}", one.sentence);
     }
@@ -473,13 +513,35 @@ fn a_disturbed_baseline_is_measured_apart_and_says_so() {
 #[test]
 fn what_was_measured_before_the_stacks_were_apart_does_not_count() {
     let mut run = twin::disturbed();
-    let mut together: Vec<_> =
-        run.slices.iter().filter(|slice| slice.visit == 1 || slice.visit == 2).cloned().collect();
-    together.iter_mut().for_each(|slice| slice.visit = 0);
+    // A visit of both together, of the set that the run began with.
+    let mut together: Vec<_> = run.slices.iter().filter(|slice| slice.visit == 1).cloned().collect();
+    together.iter_mut().for_each(|slice| (slice.visit, slice.set) = (0, 7));
     let before = findings(&run).workloads[0].comparisons[0].clone();
     run.slices.extend(together);
     let after = &findings(&run).workloads[0].comparisons[0];
     assert_eq!((&before.ratio, before.measured_s), (&after.ratio, after.measured_s));
+}
+
+#[test]
+fn a_run_that_ends_early_keeps_the_visits_that_were_measured_apart() {
+    let mut run = twin::disturbed();
+    // The second stack got one visit more than the first before somebody stopped it.
+    run.slices.retain(|slice| slice.visit < 4 || (slice.visit == 4 && slice.set == 1));
+    let found = findings(&run);
+    assert!(matches!(found.workloads[0].comparisons[0].ratio, Figure::Known { of: "visits", n: 4, .. }));
+}
+
+#[test]
+fn a_resumed_run_is_one_series_of_rounds() {
+    let whole = twin::a_against_a();
+    let mut resumed = twin::a_against_a();
+    // Killed after two rounds; what came after that is another visit.
+    resumed.slices.iter_mut().filter(|slice| slice.round >= 2).for_each(|slice| slice.visit = 1);
+    let of = |run: &RunData| findings(run).workloads[0].comparisons[0].ratio.clone();
+    assert_eq!(of(&whole), of(&resumed));
+    // Of files that are swapped at half time, each weighs as much as the other.
+    resumed.start.siblings = 2;
+    assert_ne!(of(&whole), of(&resumed));
 }
 
 #[test]

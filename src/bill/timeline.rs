@@ -2,7 +2,7 @@
 //! and rounds of longer slices stand beside the others.
 
 use super::compare::Basis;
-use super::gather::{RoundId, Samples, index};
+use super::gather::{RoundId, Samples, Strata, index};
 use super::run::RunData;
 use super::subject::Quantity;
 use crate::scenario::Workload;
@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Timeline {
     rounds: Vec<Timed>,
+    strata: Strata,
     /// Slices of a stack in a whole long round.
     long_slices: usize,
 }
@@ -59,7 +60,7 @@ impl Timeline {
             }
         }
         let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
-        Timeline { rounds, long_slices: long_slices.unwrap_or(0) }
+        Timeline { rounds, strata: Strata::of(run), long_slices: long_slices.unwrap_or(0) }
     }
 
     /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on both sides.
@@ -77,7 +78,8 @@ impl Timeline {
                 among(&round.id) && pair.iter().all(|stack| round.is_whole(*stack, self.long_slices))
             }
         };
-        self.rounds.iter().filter(kept).map(|round| round.judged(pair, basis)).collect()
+        let judged = |round: &Timed| round.judged(self.strata.of_visit(round.id.0), pair, basis);
+        self.rounds.iter().filter(kept).map(judged).collect()
     }
 }
 
@@ -94,9 +96,9 @@ impl Timed {
         self.of_stack(stack).count() == slices && self.of_stack(stack).all(|slot| !slot.spoiled)
     }
 
-    fn judged(&self, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
+    fn judged(&self, stratum: u32, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
         let parts = self.slots.iter().map(|slot| slot.part(pair.contains(&slot.stack), basis));
-        Ok(Round { kind: self.kind, visit: self.id.0, parts: parts.collect::<Result<_, _>>()? })
+        Ok(Round { kind: self.kind, visit: self.id.0, stratum, parts: parts.collect::<Result<_, _>>()? })
     }
 }
 

@@ -476,12 +476,16 @@ impl Twin {
 
     fn measure_apart(&mut self, workload: &Workload, visits: u32) {
         let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
-        let first = u32::from(self.alone.is_some());
-        for (visit, stack) in order.into_iter().enumerate() {
-            let visit = visit as u32 + first;
+        // Sets number their visits each by itself, rounds go on counting: as a session does it.
+        let mut made = vec![0; self.stacks.len()];
+        for (number, stack) in order.into_iter().enumerate() {
+            let before = self.data.slices.len();
             for slice in 0..16 {
-                self.slice(workload, stack, (visit, visit * 8 + slice / 2, slice % 2), How::default());
+                let round = 8 * number as u32 + slice / 2;
+                self.slice(workload, stack, (made[stack], round, slice % 2), How::default());
             }
+            self.data.slices[before..].iter_mut().for_each(|slice| slice.set = stack as u32);
+            made[stack] += 1;
         }
     }
 
@@ -678,6 +682,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
             max_written: None,
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
+        siblings: 1,
         write_caches: Vec::new(),
     }
 }

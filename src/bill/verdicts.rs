@@ -115,7 +115,7 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
 }
 
 fn say(one: &mut Comparison) {
-    one.remedy = reason(&one.verdict).and_then(Refusal::remedy);
+    one.remedy = one.verdict.reason().and_then(Refusal::remedy);
     let over = over_attaches(&one.ratio);
     let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
     let settle = settle_words(&one.verdict);
@@ -126,16 +126,8 @@ fn say(one: &mut Comparison) {
 
 /// `; to settle it: raise --budget`, where something would.
 pub fn settle_words(verdict: &Verdict) -> String {
-    let remedy = reason(verdict).and_then(Refusal::remedy);
+    let remedy = verdict.reason().and_then(Refusal::remedy);
     remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default()
-}
-
-/// Why nothing was concluded.
-fn reason(verdict: &Verdict) -> Option<&Refusal> {
-    match verdict {
-        Verdict::Unresolved { reason, .. } => Some(reason),
-        _ => None,
-    }
 }
 
 /// How many comparisons of throughput with an interval a run has.

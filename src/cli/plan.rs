@@ -6,11 +6,14 @@ use super::say;
 use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
 use crate::layer::guest::{self, Requested};
+use crate::measure::alone;
 use crate::measure::plan::Ground;
-use crate::measure::sets::layout;
+use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
+use crate::measure::sets::{Layout, layout};
 use crate::measure::survey;
 use crate::report::wrapped;
-use crate::scenario::{Regime, Scenario, Workload};
+use crate::scenario::{MeasureSpec, Regime, Scenario, Workload};
+use crate::stats::pilot;
 use crate::step::{RunTag, Step};
 use crate::units::show_bytes;
 use anyhow::{Error, Result};
@@ -46,6 +49,7 @@ fn show(
     lacking: Option<&Error>,
     colour: bool,
 ) -> Result<String> {
+    let guests = guest.is_some();
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
     let ground = Ground {
@@ -79,7 +83,7 @@ fn show(
         }
         text += "  take all of it down in reverse order\n";
     }
-    text += &times(scenario, &layout);
+    text += &times(scenario, &layout, guests);
     text += &sweeps(scenario);
     text += &regime(scenario, &survey.write_caches);
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
@@ -159,7 +163,7 @@ fn long_time(seconds: f64) -> String {
     }
 }
 
-fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
+fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
     let measure = &scenario.measure;
     let (least, most) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     let workloads = scenario.workloads.len();
@@ -175,10 +179,28 @@ fn times(scenario: &Scenario, layout: &crate::measure::sets::Layout) -> String {
         Some(bytes) => format!("no drive is written more than {}\n", show_bytes(bytes)),
         None => String::new(),
     };
-    let in_all = long_time(most * workloads as f64);
+    let before = before_the_rounds(measure, layout, guests);
+    let in_all = long_time((most + before) * workloads as f64);
+    let before = match before > 0.0 {
+        true => format!(", behind up to {before:.0} s for the pilot and the baseline alone"),
+        false => String::new(),
+    };
     format!(
-        "measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s, at most {in_all} in all: {how}\n{written}"
+        "measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s{before}, at most {in_all} in all: {how}\n{written}"
     )
+}
+
+/// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.
+fn before_the_rounds(measure: &MeasureSpec, layout: &Layout, guests: bool) -> f64 {
+    let budget_s = measure.budget_ns as f64 / 1e9;
+    let together = layout.sets.iter().any(|set| set.stacks.len() > 1);
+    if budget_s < LEAST_BUDGET_FOR_A_PILOT_S || !together {
+        return 0.0;
+    }
+    let pilot_s = if measure.slice_ns.is_none() { pilot::MOST_S } else { 0.0 };
+    // Only guests can be stopped.
+    let alone_s = if guests { alone::PART * budget_s } else { 0.0 };
+    pilot_s + alone_s
 }
 
 #[cfg(test)]

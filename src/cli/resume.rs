@@ -49,7 +49,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     let past = Past::of(&data, &dir)?;
     survey::check_needs(&scenario)?;
-    let survey = survey::look(&scenario, &layout(&scenario))?;
+    let mut survey = survey::look(&scenario, &layout(&scenario))?;
+    // When the steady regime begins is judged by the caches of the run's start; memory that is free now is another's.
+    survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
     store.append(&Record::Resumed { at: now() })?;

@@ -92,6 +92,7 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         argv: std::env::args().collect(),
         scenario: scenario.clone(),
         boot_id: boot_id()?,
+        siblings: layout.siblings() as u32,
         write_caches: survey.write_caches.clone(),
     }))?;
     let result = session(scenario, store, &dir, &id, guest_parts, survey, Past::default());

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// More of these rounds than this are not made: what they cannot tell then is small or noisy.
 const MOST_ROUNDS: usize = 2 * BATCHES;
+/// Nor do they take more of the budget than this part.
+pub const PART: f64 = 0.1;
 /// A guest that goes on has timers to catch up with; slices beside it wait for that.
 const SETTLES: Duration = Duration::from_millis(20);
 
@@ -44,7 +46,8 @@ impl Visit<'_> {
         self.say(format!("the baseline alone: {} stopped in turn", others.join(", ")));
         let mut schedule = Schedule::new(self.measure.seed, !self.stream);
         let mut rounds = Vec::new();
-        while rounds.len() < MOST_ROUNDS {
+        let (began_s, most_s) = (self.bench.spent_s, PART * self.measure.budget_ns as f64 / 1e9);
+        while rounds.len() < MOST_ROUNDS && self.bench.spent_s - began_s < most_s {
             match self.alone_round(progress, worker, &others, &mut schedule)? {
                 Ok(round) => rounds.push(round),
                 Err(ended) => return Ok(Found::Ended(ended)),

@@ -184,17 +184,7 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice; it is not in the record yet. Failed I/Os are an error.
-    ///
-    /// # Errors
-    /// When a peer is lost or an I/O failed.
-    pub fn run(&mut self, worker: usize, bound: Bound) -> Result<Done> {
-        let done = self.slice(worker, bound)?;
-        self.check(worker, &done.result)?;
-        Ok(done)
-    }
-
-    /// Runs a slice into the record.
+    /// Runs a slice into the record. Failed I/Os are an error.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.

@@ -86,7 +86,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         let round = rounds.entry(slice.round).or_insert_with(|| Round {
             kind: kind(slice).unwrap_or_default(),
             visit: slice.visit,
-            parts: Vec::new(),
+            ..Round::default()
         });
         let by_bytes = scenario.workloads.iter().any(|one| one.name == workload && one.writes());
         let ending = if by_bytes { ".bytes" } else { ".ios" };
@@ -120,7 +120,7 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
     match slice.purpose {
         Purpose::Plain => Some(RoundKind::Plain),
         Purpose::Long => Some(RoundKind::Long),
-        Purpose::Pilot | Purpose::Alone | Purpose::Beside | Purpose::Matched => None,
+        Purpose::WarmUp | Purpose::Pilot | Purpose::Alone | Purpose::Beside | Purpose::Matched => None,
     }
 }
 

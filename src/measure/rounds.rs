@@ -26,7 +26,7 @@ const FEW: f64 = 20.0;
 /// That longer one, nanoseconds.
 const LONGER_NS: u64 = 1_000_000_000;
 /// Below this budget a pilot, or rounds of the baseline alone, would take more than a tenth of it.
-const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
+pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
 /// Longer slices than this have no rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
@@ -166,10 +166,10 @@ impl Visit<'_> {
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
-    /// One slice of each stack that is not recorded: caches of addresses, the first drain, and how fast each is.
-    fn warm_up(&mut self, progress: &Progress) -> Result<Result<Warm, Ended>> {
+    /// One slice of each stack that is no part of any figure: caches of addresses, the first drain, and how fast each is.
+    fn warm_up(&mut self, progress: &mut Progress) -> Result<Result<Warm, Ended>> {
         let mut warm = Warm { slowest: f64::INFINITY, bytes_per_s: 0.0 };
-        for worker in self.warm_up_order() {
+        for (position, worker) in self.warm_up_order().into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Err(Ended::Interrupted));
             }
@@ -177,9 +177,11 @@ impl Visit<'_> {
             if self.bench.would_exceed(bound, 1) {
                 return Ok(Err(Ended::MaxWritten));
             }
-            let mut done = self.bench.run(worker, bound)?;
+            // In the record, since what they write counts against what may be written.
+            let spot = Spot { round: progress.next_round, position, purpose: Purpose::WarmUp };
+            let mut done = self.bench.record(worker, bound, spot)?;
             if done.part(0, false).amount < FEW && matches!(bound, Bound::Time { ns } if ns < LONGER_NS) {
-                done = self.bench.run(worker, Bound::Time { ns: LONGER_NS })?;
+                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot)?;
             }
             if warm.bytes_per_s == 0.0 {
                 let moved = done.part(0, true);
@@ -187,6 +189,7 @@ impl Visit<'_> {
             }
             warm.slowest = warm.slowest.min(done.rate());
         }
+        progress.next_round += 1;
         Ok(Ok(warm))
     }
 
@@ -377,7 +380,7 @@ impl Visit<'_> {
         if self.bench.would_exceed(bound, planned.order.len() as u64) {
             return Ok(Err(Ended::MaxWritten));
         }
-        let mut round = Round { kind: planned.kind, visit: self.bench.visit, parts: Vec::new() };
+        let mut round = Round { kind: planned.kind, visit: self.bench.visit, ..Round::default() };
         for (position, stack) in planned.order.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Err(Ended::Interrupted));

@@ -247,7 +247,8 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     assert_eq!(rig.measure(&mut progress, precise()), Ended::Precision);
     let order: Vec<Purpose> = rig.slices.iter().map(|slice| slice.purpose).collect();
     let first = |purpose| order.iter().position(|one| *one == purpose).unwrap();
-    let phases = [Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
+    let phases =
+        [Purpose::WarmUp, Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
     assert!(phases.is_sorted() && phases[0] == 0, "{phases:?}");
     assert!((80..=200).contains(&rig.count(Purpose::Pilot)), "4 to 10 s of 50 ms");
     assert!(rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside));

@@ -223,10 +223,7 @@ fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
     match &stack.knee.place {
         Place::Inside { at, not_told_apart, .. } => {
             let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
-            let interval = Interval::Bounds {
-                low: all().fold(f64::INFINITY, f64::min),
-                high: all().fold(0.0, f64::max),
-            };
+            let interval = Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
             let n = stack.points.len() as u64;
             Figure::Known {
                 value: at.value as f64,
@@ -255,7 +252,7 @@ fn fields(figure: &Figure) -> [String; 8] {
     match figure {
         Figure::Known { value, unit, n, of, interval, caution } => {
             let (low, high, missing) = match interval {
-                Interval::Bounds { low, high } => (low.to_string(), high.to_string(), None),
+                Interval::Bounds { low, high, .. } => (low.to_string(), high.to_string(), None),
                 Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
             };
             let note = missing.or_else(|| caution.clone()).unwrap_or_default();

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
-        let interval = Interval::Bounds { low: value - half, high: value + half };
+        let interval = Interval::between(value - half, value + half);
         Figure::Known { value, unit, n: 20, of: "rounds", interval, caution: None }
     }
 

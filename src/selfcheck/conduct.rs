@@ -62,7 +62,7 @@ fn round(machine: &mut Machine, trial: &mut Trial, slice_s: f64) -> Round {
     let planned = trial.plan();
     let times = if planned.kind == RoundKind::Long { length::TIMES as f64 } else { 1.0 };
     let parts = planned.order.iter().map(|stack| machine.slice(*stack, slice_s * times)).collect();
-    Round { kind: planned.kind, visit: 0, parts }
+    Round { kind: planned.kind, parts, ..Round::default() }
 }
 
 /// Warm-up slices of every stack say how slow the slowest is; then the pilot on the baseline.

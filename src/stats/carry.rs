@@ -92,8 +92,8 @@ mod tests {
             };
             Round {
                 kind: RoundKind::Plain,
-                visit: 0,
                 parts: schedule.round(stacks).into_iter().map(part).collect(),
+                ..Round::default()
             }
         };
         (0..200).map(|_| round()).collect()

@@ -1,10 +1,10 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
+use super::Refusal;
+use super::conclusion::{Concludes, Conclusion, share, unresolved};
 use super::ratio::Difference;
-use super::round::{percent, percent_up, rounded, rounded_up};
-use super::visits::VisitRatio;
-use super::{Ratio, Refusal};
+use super::round::{percent_up, rounded, rounded_up};
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.
@@ -39,43 +39,21 @@ pub enum Charge {
     },
 }
 
-impl Charge {
-    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. An estimate whose batches
-    /// still depend on each other is refused.
-    pub fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Charge {
-        let found = match found {
-            Ok(found) => found,
-            Err(reason) => return Charge::Unresolved { half_width: None, reason: reason.clone() },
-        };
-        let gate = found.gate();
-        if gate.holds() {
-            return Charge::of_interval(found.ratio, found.low, found.high, zone);
-        }
-        let half_width = Some(reach(found.ratio, found.low, found.high));
-        let reason = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
-        Charge::Unresolved { half_width, reason }
-    }
+impl Concludes for Charge {}
 
-    /// Of paired visits.
-    pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Charge {
+impl From<Conclusion> for Charge {
+    /// Of a time: less of it is saved.
+    fn from(found: Conclusion) -> Charge {
         match found {
-            Ok(found) => Charge::of_interval(found.ratio, found.low, found.high, zone),
-            Err(reason) => Charge::Unresolved { half_width: None, reason: reason.clone() },
+            Conclusion::Less { by, half_width } => Charge::Saves { saved: by, half_width },
+            Conclusion::More { by, half_width } => Charge::Adds { added: by, half_width },
+            Conclusion::NoDifference { above } => Charge::NoDifference { above },
+            Conclusion::Unresolved { half_width, reason } => Charge::Unresolved { half_width, reason },
         }
     }
+}
 
-    /// Of a ratio of amounts and its bounds.
-    pub fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Charge {
-        let half_width = reach(ratio, low, high);
-        let farthest = (1.0 - low).abs().max((1.0 - high).abs());
-        match () {
-            () if low > 1.0 => Charge::Adds { added: ratio - 1.0, half_width },
-            () if high < 1.0 => Charge::Saves { saved: 1.0 - ratio, half_width },
-            () if farthest <= zone => Charge::NoDifference { above: farthest },
-            () => Charge::Unresolved { half_width: Some(half_width), reason: Refusal::TooWide { zone } },
-        }
-    }
-
+impl Charge {
     /// Whether something was concluded.
     pub fn is_resolved(&self) -> bool {
         !matches!(self, Charge::Unresolved { .. })
@@ -100,10 +78,6 @@ impl Charge {
 
     /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
     pub fn share_sentence(&self, subject: &str) -> String {
-        let share = |value: f64, half_width: f64| match half_width < value {
-            true => percent(value, half_width),
-            false => format!("some, at most {}", percent_up(value + half_width)),
-        };
         match self {
             Charge::Adds { added, half_width } => format!("adds {} to {subject}", share(*added, *half_width)),
             Charge::Saves { saved, half_width } => {
@@ -130,10 +104,7 @@ impl Charge {
             Charge::NoDifference { above } => {
                 format!("no difference above {} in {subject}", percent_up(*above))
             }
-            Charge::Unresolved { half_width: Some(half), reason } => {
-                format!("unresolved in {subject} (+- {}): {reason}", percent_up(*half))
-            }
-            Charge::Unresolved { half_width: None, reason } => format!("unresolved in {subject}: {reason}"),
+            Charge::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
             Charge::Adds { .. } | Charge::Saves { .. } => format!("some difference in {subject}"),
         }
     }
@@ -147,10 +118,6 @@ fn microseconds(found: &Difference) -> String {
         return format!("{} us +- {} us", shown.value, shown.half_width);
     }
     format!("some, at most {} us,", rounded_up(value + half_width, 3))
-}
-
-fn reach(ratio: f64, low: f64, high: f64) -> f64 {
-    (ratio - low).max(high - ratio)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::carry::{self, CarryOver};
 use super::length::{self, LengthCheck};
 use super::level::{self, Meaning, Split};
 use super::ratio;
-use super::rounds::{Round, Value, pairs_by_visit};
-use super::{Ratio, Refusal, Verdict};
+use super::rounds::{Round, Value, pairs_by_stratum};
+use super::{Concludes, Ratio, Refusal, Verdict};
 
 /// Which two, and what is asked of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,12 +41,17 @@ pub struct Judged {
 /// Judges.
 pub fn judge(rounds: &[Round], question: &Question) -> Judged {
     let Question { a, b, value, zone, .. } = *question;
-    let visits = pairs_by_visit(rounds, a, b, value);
-    let found = ratio::stratified(&visits);
+    let strata = pairs_by_stratum(rounds, a, b, value);
+    let found = ratio::stratified(&strata);
     let carry_over = [a, b].map(|stack| carry::of(rounds, stack, value));
     let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
-    // A break between two set-ups is none: each has its own level.
-    let split = if visits.len() == 1 { level::split(&visits[0]) } else { None };
+    // A break between two strata is none: each has its own level.
+    let split = if strata.len() == 1 { level::split(&strata[0]) } else { None };
+    // What follows speaks of rates, as the verdict does.
+    let (split, length) = match value {
+        Value::Rate => (split, length),
+        Value::Time => (split.map(Split::inverted), length.map(LengthCheck::inverted)),
+    };
     let withheld = found.as_ref().ok().and_then(|found| {
         let allowed = question.precision.max(found.ratio.ln().abs() / 3.0);
         withhold(split, carry_over, length, allowed)
@@ -77,4 +82,53 @@ fn withhold(
     });
     let length = length.filter(|found| found.disagrees(allowed));
     carried.or(length.map(|found| Refusal::LengthMatters { found }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::noise::Noise;
+    use crate::stats::rounds::{Part, RoundKind};
+
+    /// Rounds on equal bytes: the level falls to a half in the middle, and the stack's cost changes with it.
+    fn writes(costs: [f64; 2], long_cost: f64) -> Vec<Round> {
+        let mut noise = Noise::new(3);
+        let mut round = |number: u32| {
+            let kind = if number % 10 == 9 { RoundKind::Long } else { RoundKind::Plain };
+            let late = number >= 100;
+            let cost = if kind == RoundKind::Long { long_cost } else { costs[usize::from(late)] };
+            let pace = if late && costs[0] != costs[1] { 50.0 } else { 100.0 };
+            let mut part = |stack: usize, rate: f64| {
+                let seconds = 1.0 / (rate * (1.0 + 0.01 * noise.normal()));
+                Part { stack, amount: 1.0, seconds }
+            };
+            let parts =
+                [0, 1, 1, 0].map(|stack| part(stack, if stack == 1 { pace * (1.0 - cost) } else { pace }));
+            Round { kind, parts: parts.to_vec(), ..Round::default() }
+        };
+        (0..200).map(&mut round).collect()
+    }
+
+    fn judged(rounds: &[Round]) -> Judged {
+        judge(rounds, &Question { a: 0, b: 1, value: Value::Time, zone: 0.02, precision: 0.01 })
+    }
+
+    #[test]
+    fn regimes_of_writes_are_told_in_rates() {
+        let found = judged(&writes([0.1, 0.3], 0.2));
+        let Some(Refusal::Regimes { split }) = found.verdict.reason() else { panic!("{:?}", found.verdict) };
+        let near = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.02;
+        assert!(near(split.before.ratio, 0.9) && near(split.after.ratio, 0.7), "{split:?}");
+        assert!(near(split.before.level, 100.0), "bytes a second, not seconds: {split:?}");
+        assert_eq!(found.split.map(|split| split.before), Some(split.before));
+    }
+
+    #[test]
+    fn a_length_that_matters_to_writes_is_told_in_rates() {
+        let found = judged(&writes([0.1, 0.1], 0.3));
+        let Some(Refusal::LengthMatters { found }) = found.verdict.reason() else {
+            panic!("{:?}", found.verdict)
+        };
+        assert!((found.ratio - 0.7).abs() < 0.02 && found.difference < -0.2, "{found:?}");
+    }
 }

@@ -28,6 +28,11 @@ pub struct LengthCheck {
 }
 
 impl LengthCheck {
+    /// The same of rates, where it was found in times.
+    pub fn inverted(self) -> LengthCheck {
+        LengthCheck { ratio: 1.0 / self.ratio, difference: -self.difference, ..self }
+    }
+
     /// They surely differ, and by more than `allowed` (of ln R).
     pub fn disagrees(&self, allowed: f64) -> bool {
         self.p < ALPHA && self.difference.abs() > allowed
@@ -50,10 +55,10 @@ pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) 
 }
 
 /// Whether the round of this number is a long one: one of 32 at random, so that nothing periodic keeps step with
-/// them. Not among the first 64: a comparison that is over so soon could make nothing of them.
+/// them. Not among the first 128: a comparison that is over so soon could make nothing of them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
-    if number < 2 * ONE_OF {
+    if number < 4 * ONE_OF {
         return false;
     }
     let place =
@@ -77,7 +82,7 @@ mod tests {
                 amount: level * (1.0 + 0.02 * noise.normal()),
                 seconds: 1.0,
             };
-            Round { kind, visit: 0, parts: vec![part(0, 100.0), part(1, 100.0 * ratio)] }
+            Round { kind, parts: vec![part(0, 100.0), part(1, 100.0 * ratio)], ..Round::default() }
         };
         let rounds: Vec<Round> = (0..512).map(&mut round).collect();
         let plain = estimate(&pairs(&rounds, RoundKind::Plain, 0, 1, Value::Rate)).unwrap();
@@ -87,7 +92,7 @@ mod tests {
     #[test]
     fn a_start_that_matters_shows() {
         let found = measured(1, 0.96).unwrap();
-        assert!(found.disagrees(0.03) && found.rounds == 14, "{found:?}");
+        assert!(found.disagrees(0.03) && found.rounds == 12, "{found:?}");
     }
 
     #[test]

@@ -60,6 +60,14 @@ pub struct Split {
     pub after: Regime,
 }
 
+impl Split {
+    /// The same of rates, where it was found in times: level and ratio of both sides turned round.
+    pub fn inverted(self) -> Split {
+        let turned = |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };
+        Split { before: turned(self.before), after: turned(self.after), ..self }
+    }
+}
+
 /// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too little to tell.
 pub fn split(rounds: &[(f64, f64)]) -> Option<Split> {
     let ratio = ratio_of_totals(rounds).ok()?;

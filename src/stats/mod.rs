@@ -4,6 +4,7 @@
 pub mod alone;
 pub mod carry;
 pub mod charge;
+pub mod conclusion;
 pub mod family;
 pub mod gate;
 pub mod judge;
@@ -31,6 +32,7 @@ mod refusal;
 mod traps;
 
 pub use charge::Charge;
+pub use conclusion::Concludes;
 pub use gate::Gate;
 pub use ratio::Ratio;
 pub use refusal::Refusal;

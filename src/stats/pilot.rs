@@ -22,7 +22,7 @@ const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
 const SURE: f64 = 2.0;
 
 /// A length that may be so much better is worth a longer look.
-const MUCH: f64 = 0.6;
+const MUCH: f64 = 0.45;
 
 /// One slice of the pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -62,8 +62,8 @@ impl Ratio {
 
 /// Estimates sum B / sum A from the rates `(A, B)` of each round in order of time.
 ///
-/// The interval is `exp(ln R +- t(.975, m - 1) SE)`, SE from batch means of the residuals
-/// `(B - R A) / (R mean A)`. It uses totals since the mean of logarithms is drawn down by dips.
+/// The interval is that of `Spread` over the residuals `(B - R A) / (R mean A)`. It uses totals since the mean of logarithms
+/// is drawn down by dips.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds, when a side completed nothing, or for a rate below zero.
@@ -73,35 +73,35 @@ pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(ratio, spread))
 }
 
-/// The same over several visits, of which each has a ratio of its own (siblings swapped between them, say): the mean
-/// of their logarithms, so that what one visit gives to a side and the next to the other cancels. Residuals are taken
-/// within each visit.
+/// The same over several strata, of which each has a ratio of its own (files swapped between the stacks, say): the mean
+/// of their logarithms, so that what one stratum gives to a side and the next to the other cancels. Residuals are taken
+/// within each.
 ///
 /// # Errors
-/// As [`estimate`], of any visit; rounds are counted over all of them.
-pub fn stratified(visits: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
-    let strata = visits.iter().map(|rounds| {
+/// As [`estimate`], of any stratum; rounds are counted over all of them.
+pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
+    let each = strata.iter().map(|rounds| {
         let ratio = ratio_of_totals(rounds)?;
         Ok(Stratum { value: ratio.ln(), residuals: residuals(rounds, ratio) })
     });
-    let (log, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
+    let (log, spread) = pooled(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Ratio::around(log.exp(), spread))
 }
 
-/// What one visit says, and how its rounds scatter around that.
+/// What one stratum says, and how its rounds scatter around that.
 struct Stratum {
     value: f64,
     residuals: Vec<f64>,
 }
 
-/// Mean of the visits with the spread of their rounds.
+/// Mean of the strata with the spread of their rounds.
 fn pooled(strata: &[Stratum]) -> Result<(f64, Spread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
     let within: Vec<f64> = strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
     let mut spread = Spread::of(&within)?;
-    // Visits weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
+    // Strata weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
     let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
     spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);
     Ok((mean(&strata.iter().map(|visit| visit.value).collect::<Vec<_>>()), spread))
@@ -154,11 +154,11 @@ pub struct Total {
 }
 
 /// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds `(A, B)` of one or
-/// more visits. Both means are ratios of totals; their residuals are subtracted round by round, so that noise common to
-/// both cancels. Of several visits it is the mean of their differences.
+/// more strata. Both means are ratios of totals; their residuals are subtracted round by round, so that noise common to
+/// both cancels. Of several strata it is the mean of their differences.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or when a side has no item in a visit.
+/// [`Refusal`] below 16 rounds or when a side has no item in a stratum.
 pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal> {
     let strata = visits.iter().map(|rounds| {
         let [a, b] = means(rounds)?;
@@ -212,7 +212,9 @@ mod tests {
         let rounds: Vec<_> = (0..16).map(|i| (100.0, if i % 4 < 2 { 80.0 } else { 100.0 })).collect();
         let found = estimate(&rounds).unwrap();
         assert!((found.ratio - 0.9).abs() < 1e-12);
-        let error = (1.0f64 / 81.0 * 16.0 / 15.0 / 16.0).sqrt();
+        // Covariances 1, 1/16, then less than nothing: (2 * 17/16 - 1) / (1 - 3/16) = 18/13, a third of the way from 16/15.
+        let variance = (2.0 / 3.0 * 16.0 / 15.0 + 18.0 / 13.0 / 3.0) / 81.0;
+        let error = (variance / 16.0f64).sqrt();
         assert!((found.half_width() - 2.131_450 * error).abs() < 1e-6, "{found:?}");
         assert!((found.high / found.ratio - found.ratio / found.low).abs() < 1e-12);
     }

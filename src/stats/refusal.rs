@@ -177,6 +177,11 @@ fn regimes(split: &Split) -> String {
 }
 
 impl Refusal {
+    /// Whether the slices themselves are spoilt, for whatever figure is made of them, and not only the interval of one.
+    pub fn is_of_slices(&self) -> bool {
+        matches!(self, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. } | Refusal::Regimes { .. })
+    }
+
     /// One stable word for it.
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,6 +1,8 @@
 //! What was measured, as the statistics see it: rounds of slices with what each slice did and how long it took.
 //! Rounds that only one side has are no pair; a figure is never made of half a round.
 
+use std::collections::BTreeMap;
+
 /// What a round is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoundKind {
@@ -29,6 +31,8 @@ pub struct Round {
     pub kind: RoundKind,
     /// The set-up that it belongs to: a visit, an attach.
     pub visit: u32,
+    /// Set-ups of one number are one series; each series has a ratio of its own, and all weigh alike.
+    pub stratum: u32,
     /// In order of time.
     pub parts: Vec<Part>,
 }
@@ -69,11 +73,14 @@ pub fn pairs(rounds: &[Round], kind: RoundKind, a: usize, b: usize, value: Value
     of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
 }
 
-/// The same, split by visit: what a set-up did holds for all rounds of a visit and for none of another.
-pub fn pairs_by_visit(rounds: &[Round], a: usize, b: usize, value: Value) -> Vec<Vec<(f64, f64)>> {
-    let same_visit = |one: &Round, next: &Round| one.visit == next.visit;
-    let visits = rounds.chunk_by(same_visit).map(|visit| pairs(visit, RoundKind::Plain, a, b, value));
-    visits.filter(|visit| !visit.is_empty()).collect()
+/// The same, split by stratum: what a set-up did holds for all rounds of a stratum and for none of another.
+pub fn pairs_by_stratum(rounds: &[Round], a: usize, b: usize, value: Value) -> Vec<Vec<(f64, f64)>> {
+    let mut strata: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for round in rounds {
+        let found = pairs(std::slice::from_ref(round), RoundKind::Plain, a, b, value);
+        strata.entry(round.stratum).or_default().extend(found);
+    }
+    strata.into_values().filter(|stratum| !stratum.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -86,7 +93,7 @@ mod tests {
             amount: *amount,
             seconds: *seconds,
         };
-        Round { kind, visit, parts: parts.iter().map(part).collect() }
+        Round { kind, visit, stratum: visit % 2, parts: parts.iter().map(part).collect() }
     }
 
     #[test]
@@ -98,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn pairs_need_both_and_keep_visits_apart() {
+    fn pairs_need_both_and_keep_strata_apart() {
         let whole = |visit| round(visit, RoundKind::Plain, &[(0, 1.0, 1.0), (1, 2.0, 1.0)]);
         let half = round(0, RoundKind::Plain, &[(0, 1.0, 1.0)]);
         let long = round(0, RoundKind::Long, &[(0, 1.0, 1.0), (1, 3.0, 1.0)]);
-        let all = [whole(0), half, long, whole(0), whole(1)];
-        assert_eq!(pairs(&all, RoundKind::Plain, 0, 1, Value::Rate), vec![(1.0, 2.0); 3]);
+        let all = [whole(0), half, long, whole(0), whole(1), whole(2)];
+        assert_eq!(pairs(&all, RoundKind::Plain, 0, 1, Value::Rate), vec![(1.0, 2.0); 4]);
         assert_eq!(pairs(&all, RoundKind::Long, 0, 1, Value::Rate), vec![(1.0, 3.0)]);
-        let visits = pairs_by_visit(&all, 0, 1, Value::Rate);
-        assert_eq!(visits.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+        let strata = pairs_by_stratum(&all, 0, 1, Value::Rate);
+        assert_eq!(strata.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1]);
     }
 }

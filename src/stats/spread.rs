@@ -15,7 +15,8 @@ pub struct Spread {
     pub batch: usize,
     /// Number of batches.
     pub batches: usize,
-    /// Variance a value: as if independent, or the long-run one where it is clearly larger.
+    /// Variance a value: the long-run one where it is clearly larger than that of independent values, else a
+    /// third of the way to it.
     pub variance: f64,
     /// Degrees of freedom of the variance: few where rare large values make it uncertain.
     pub freedom: f64,
@@ -42,9 +43,10 @@ impl Spread {
         let independent = power_sum(residuals, 2) / (n - 1) as f64;
         let long_run = LongRun::of(residuals);
         // A long-run variance that exceeds the independent one by less may be chance: its relative error falls with
-        // the root of n.
-        let remembers = long_run.variance > (1.0 + 4.0 / (n as f64).sqrt()) * independent;
-        let variance = if remembers { long_run.variance } else { independent };
+        // the root of n. A third of that is paid all the same, or a weak memory would go free in every short run.
+        let excess = (long_run.variance - independent).max(0.0);
+        let remembers = excess > 4.0 / (n as f64).sqrt() * independent;
+        let variance = independent + if remembers { excess } else { excess / 3.0 };
         let shape = Shape::of(residuals, n as f64 * independent / variance);
         let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1 } else { n - 1 };
         Ok(Spread {
@@ -154,11 +156,6 @@ fn batch_length(n: usize) -> usize {
     1 << (n / BATCHES).max(1).ilog2()
 }
 
-/// Degrees of freedom of an interval over so many values, at least 16: its batches less one.
-pub fn freedom(n: usize) -> usize {
-    (n / batch_length(n)).saturating_sub(1).max(1)
-}
-
 /// Mean of a slice that is not empty.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -178,7 +175,6 @@ mod tests {
             let spread = Spread::of(&vec![0.0; n]).unwrap();
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
-            assert_eq!(freedom(n), spread.batches - 1);
         }
         assert_eq!(Spread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }
@@ -186,12 +182,13 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32 - 1/32 ends the sum:
-        // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31.
+        // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31: a third of the way.
         let values = [1.0, 1.0, -1.0, -1.0].repeat(8);
         let spread = Spread::of(&values).unwrap();
         assert_eq!((spread.batch, spread.batches, spread.memory), (2, 16, 0));
-        assert!((spread.variance - 32.0 / 31.0).abs() < 1e-12);
-        assert!((spread.standard_error() - (1.0f64 / 31.0).sqrt()).abs() < 1e-12);
+        let third = 2.0 / 3.0 * 32.0 / 31.0 + 34.0 / 29.0 / 3.0;
+        assert!((spread.variance - third).abs() < 1e-12);
+        assert!((spread.standard_error() - (third / 32.0).sqrt()).abs() < 1e-12);
         assert!((spread.gate.correlation + 15.0 / 16.0).abs() < 1e-12, "batches alternate");
         assert_eq!(spread.freedom, 31.0);
         assert_eq!(spread.reach(0.95).0, spread.reach(0.95).1, "no skewness, no longer side");

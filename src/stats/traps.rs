@@ -6,7 +6,7 @@ use super::ratio::estimate;
 use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
-use super::{Ratio, Verdict, family, length, quantile, sequence, t975};
+use super::{Concludes, Ratio, Verdict, family, length, quantile, sequence, t975};
 use crate::stats::judge::{Judged, Question, judge};
 use crate::stats::rounds::{Part, Round, RoundKind, Value, pairs};
 use iotax_load::Histogram;
@@ -273,7 +273,7 @@ fn drawn(
             Part { stack, amount, seconds: 1.0 }
         };
         let parts = schedule.round(2).into_iter().map(part).collect();
-        Round { kind: RoundKind::Plain, visit: 0, parts }
+        Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() }
     };
     (0..n).map(&mut round).collect()
 }
@@ -340,7 +340,7 @@ fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
                 let started = if stack == 1 { seconds - 0.05 } else { seconds };
                 Part { stack, amount: 100.0 * started * (1.0 + 0.01 * noise.normal()), seconds }
             };
-            Round { kind, visit: 0, parts: vec![part(0), part(1), part(1), part(0)] }
+            Round { kind, parts: vec![part(0), part(1), part(1), part(0)], ..Round::default() }
         };
         judged(&(0..512).map(|number| round(number, noise)).collect::<Vec<Round>>())
     };

@@ -96,7 +96,10 @@ impl Trial {
         let place = self.writes.len().saturating_sub(1);
         for ((stack, pairs), places) in self.comparisons.iter_mut().zip(&mut self.places) {
             let value = |stack| round.value(stack, self.spec.value);
-            if let Some(pair) = value(self.spec.baseline).zip(value(*stack)) {
+            // Without a completion there is no time of one. The report sums over rounds and can use such a round; here it only
+            // does not help to say when it is enough.
+            let usable = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
+            if let Some(pair) = value(self.spec.baseline).zip(value(*stack)).filter(usable) {
                 pairs.push(pair);
                 places.push(place);
             }

@@ -60,7 +60,7 @@ fn measured(drive: &mut Drive, known_cache: Option<f64>, budget_s: f64) -> (Tria
     loop {
         let order = trial.plan().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
-        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts });
+        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
         if let Decision::Stop(reason) = trial.decide(drive.at_s, &spec) {
             return (trial, reason);
         }
@@ -113,7 +113,7 @@ fn a_named_cache_is_filled_before_precision_counts() {
     while short.decide(burst.at_s, &spec) != Decision::Stop(StopReason::Precision) {
         let order = short.plan().order;
         let parts = order.into_iter().map(|stack| burst.slice(stack)).collect();
-        short.push(&Round { kind: RoundKind::Plain, visit: 0, parts });
+        short.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
     }
     assert!(burst.written < 0.5 * drive.written);
 }
@@ -142,7 +142,7 @@ fn a_named_cache_that_was_too_small_gives_way_to_the_cliff_behind_it() {
     while drive.written < 12_000.0 * MIB {
         let order = trial.plan().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
-        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts });
+        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() });
     }
     assert!((cost_of(&trial) - 1.2).abs() < 0.02, "{}", cost_of(&trial));
 }
@@ -156,7 +156,7 @@ fn a_new_visit_begins_anew() {
     let mut round = |trial: &mut Trial| {
         let order = trial.plan().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
-        trial.push(&Round { kind: RoundKind::Plain, visit: 1, parts });
+        trial.push(&Round { kind: RoundKind::Plain, visit: 1, parts, ..Round::default() });
     };
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s: 300.0 };
     for _ in 0..50 {
@@ -177,7 +177,7 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
         let flushes = [taken(0), taken(1)];
         // All is taken by memory at once and waited for in the flush.
         let quick = parts.iter().map(|part| Part { seconds: 0.001, ..*part }).collect();
-        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts: quick });
+        trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts: quick, ..Round::default() });
         if flushes[0] > 0.0 {
             trial.flushed(0, flushes[0]);
             trial.flushed(1, flushes[1]);

@@ -5,7 +5,7 @@
 use super::ratio::{Total, ratio_of_totals, residuals};
 use super::spread::{Spread, mean};
 use super::visits::LEAST;
-use super::{Refusal, Uncertain, Verdict, t975};
+use super::{Concludes, Refusal, Uncertain, Verdict, t975};
 
 /// Degrees of freedom of a drift that was read from one run: those of the variance of a Brownian path about its
 /// own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.

@@ -1,9 +1,9 @@
 //! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
 //! sentence names what it is about.
 
-use super::round::{percent, percent_up};
-use super::visits::VisitRatio;
-use super::{Ratio, Refusal};
+use super::Refusal;
+use super::conclusion::{Concludes, Conclusion, share, unresolved};
+use super::round::percent_up;
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.
@@ -38,50 +38,26 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
-    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. A final estimate
-    /// whose batches still depend on each other is refused.
-    pub fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Verdict {
-        let found = match found {
-            Ok(found) => found,
-            Err(reason) => {
-                return Verdict::Unresolved { half_width: None, reason: reason.clone() };
-            }
-        };
-        let gate = found.gate();
-        if !gate.holds() {
-            let reason = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
-            return Verdict::Unresolved {
-                half_width: Some(half_width(found.ratio, found.low, found.high)),
-                reason,
-            };
-        }
-        Verdict::of_interval(found.ratio, found.low, found.high, zone)
-    }
+impl Concludes for Verdict {}
 
-    /// Of an estimate that something spoils.
-    pub fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Verdict {
-        let width = |found: &Ratio| half_width(found.ratio, found.low, found.high);
-        Verdict::Unresolved { half_width: found.as_ref().ok().map(width), reason }
-    }
-
-    /// Of paired visits.
-    pub fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Verdict {
+impl From<Conclusion> for Verdict {
+    /// Of a rate: less of it is a cost.
+    fn from(found: Conclusion) -> Verdict {
         match found {
-            Ok(found) => Verdict::of_interval(found.ratio, found.low, found.high, zone),
-            Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+            Conclusion::Less { by, half_width } => Verdict::Costs { cost: by, half_width },
+            Conclusion::More { by, half_width } => Verdict::Gains { gain: by, half_width },
+            Conclusion::NoDifference { above } => Verdict::NoDifference { above },
+            Conclusion::Unresolved { half_width, reason } => Verdict::Unresolved { half_width, reason },
         }
     }
+}
 
-    /// Of a ratio of rates and its bounds.
-    pub fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Verdict {
-        let half_width = half_width(ratio, low, high);
-        let farthest = (1.0 - low).abs().max((1.0 - high).abs());
-        match () {
-            () if high < 1.0 => Verdict::Costs { cost: 1.0 - ratio, half_width },
-            () if low > 1.0 => Verdict::Gains { gain: ratio - 1.0, half_width },
-            () if farthest <= zone => Verdict::NoDifference { above: farthest },
-            () => Verdict::Unresolved { half_width: Some(half_width), reason: Refusal::TooWide { zone } },
+impl Verdict {
+    /// Why nothing was concluded.
+    pub fn reason(&self) -> Option<&Refusal> {
+        match self {
+            Verdict::Unresolved { reason, .. } => Some(reason),
+            _ => None,
         }
     }
 
@@ -93,8 +69,8 @@ impl Verdict {
     /// `costs 6.12 % +- 0.78 %`, without a subject; for a table's cell.
     pub fn phrase(&self) -> String {
         match self {
-            Verdict::Costs { cost, half_width } => format!("costs {}", effect(*cost, *half_width)),
-            Verdict::Gains { gain, half_width } => format!("gains {}", effect(*gain, *half_width)),
+            Verdict::Costs { cost, half_width } => format!("costs {}", share(*cost, *half_width)),
+            Verdict::Gains { gain, half_width } => format!("gains {}", share(*gain, *half_width)),
             Verdict::NoDifference { above } => {
                 format!("no difference above {}", percent_up(*above))
             }
@@ -112,25 +88,9 @@ impl Verdict {
             Verdict::Gains { .. } | Verdict::NoDifference { .. } => {
                 format!("{} in {subject}", self.phrase())
             }
-            Verdict::Unresolved { half_width: Some(half), reason } => {
-                format!("unresolved in {subject} (+- {}): {reason}", percent_up(*half))
-            }
-            Verdict::Unresolved { half_width: None, reason } => format!("unresolved in {subject}: {reason}"),
+            Verdict::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
         }
     }
-}
-
-/// The interval excludes zero but is not symmetric: where the farther side would reach beyond zero,
-/// `+-` would say the opposite of the verdict, and the bound is said instead.
-fn effect(value: f64, half_width: f64) -> String {
-    if half_width < value {
-        return percent(value, half_width);
-    }
-    format!("some, at most {}", percent_up(value + half_width))
-}
-
-fn half_width(ratio: f64, low: f64, high: f64) -> f64 {
-    (ratio - low).max(high - ratio)
 }
 
 #[cfg(test)]

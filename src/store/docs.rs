@@ -1,8 +1,10 @@
-//! Parses every example of docs/result-format.md, and the run of format 1 that must be readable forever.
+//! Parses every example of docs/result-format.md, and a run of each format, which must be readable forever.
 
 use super::index::{self, Parsed};
-use super::record::{Record, RunStart, Value};
+use super::record::{Purpose, Record, RunStart, Slice, Value};
 use super::{Run, Store, segment};
+use crate::host::caches::WriteCache;
+use crate::stats::pilot::Pattern;
 use iotax_load::Histogram;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,8 +19,9 @@ fn blocks(info: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-v1")
+fn golden(format: u32) -> Run {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    Run::open(&fixtures.join(format!("run-v{format}"))).unwrap()
 }
 
 #[test]
@@ -59,25 +62,59 @@ fn the_segment_header_is_as_shown() {
     assert_eq!(crc32fast::hash(&shown[..12]).to_le_bytes(), shown[12..]);
 }
 
-/// What is in the folder is never written again: if this test fails, the reader is wrong.
+/// What is in the folders is never written again: if this test fails, the reader is wrong.
 #[test]
-fn the_golden_run_stays_readable() {
-    let run = Run::open(&golden()).unwrap();
-    assert_eq!((run.start.id.as_str(), run.start.scenario.stacks.len()), ("20260102-030405-a1b2", 1));
-    assert_eq!((run.places.len(), run.workers.len(), run.slices.len(), run.warnings.len()), (1, 1, 2, 1));
-    assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
-    assert_eq!(run.resumed.len(), 1);
-    assert_eq!(run.ends, [("4k-randread".to_owned(), "precision".to_owned())]);
-    assert_eq!(run.end.map(|(_, outcome)| outcome).as_deref(), Some("complete"));
-    for (slice, counts) in run.slices.iter().zip([100, 200]) {
-        let Some(Value::Histogram(offset)) =
-            slice.samples.iter().find(|s| s.metric == "read.latency").map(|s| &s.value)
-        else {
-            panic!("no latency")
-        };
-        assert_eq!(run.histograms.get(*offset).unwrap().count(), counts);
+fn golden_runs_stay_readable() {
+    for run in [golden(1), golden(2)] {
+        assert_eq!((run.start.id.as_str(), run.start.scenario.stacks.len()), ("20260102-030405-a1b2", 1));
+        assert_eq!((run.places.len(), run.workers.len(), run.warnings.len()), (1, 1, 1));
+        assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
+        assert_eq!(run.resumed.len(), 1);
+        assert_eq!(run.ends, [("4k-randread".to_owned(), "precision".to_owned())]);
+        assert_eq!(run.end.as_ref().map(|(_, outcome)| outcome.as_str()), Some("complete"));
+        let plain = run.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
+        let counts: Vec<u64> = plain.map(|slice| latencies(&run, slice)).collect();
+        assert_eq!(counts, [100, 200]);
     }
 }
+
+/// Format 2 knows what a slice is for, and the design of a workload.
+#[test]
+fn the_golden_run_of_format_2_keeps_what_format_1_had_not() {
+    let old = golden(1);
+    assert!(old.designs.is_empty() && old.matched.is_empty() && old.apart.is_none());
+    let run = golden(2);
+    assert_eq!(
+        (run.designs.len(), run.designs[0].pattern, run.designs[0].pilot_slices),
+        (1, Pattern::Mirror, 80)
+    );
+    assert_eq!((run.matched.len(), run.matched[0].rate_iops), (1, 12300.0));
+    assert!(run.apart.is_some_and(|why| why.contains("1.2 %")));
+    assert_eq!(run.visits_ended, [(0, 0, "4k-randread".to_owned())]);
+    assert_eq!(run.start.write_caches[0].bytes, 1 << 30);
+    let purposes: Vec<Purpose> = run.slices.iter().map(|slice| slice.purpose).collect();
+    assert_eq!(purposes, PURPOSES);
+    let behind_a_guest = run.slices.iter().filter_map(|slice| slice.host_cpu.as_ref());
+    assert_eq!(behind_a_guest.map(|cpu| cpu.user_ns).collect::<Vec<_>>(), [6_100_000]);
+}
+
+fn latencies(run: &Run, slice: &Slice) -> u64 {
+    let latency =
+        slice.samples.iter().find(|sample| sample.metric == "read.latency").map(|sample| &sample.value);
+    let Some(Value::Histogram(offset)) = latency else { panic!("no latency") };
+    run.histograms.get(*offset).unwrap().count()
+}
+
+const PURPOSES: [Purpose; 8] = [
+    Purpose::WarmUp,
+    Purpose::Pilot,
+    Purpose::Alone,
+    Purpose::Beside,
+    Purpose::Plain,
+    Purpose::Plain,
+    Purpose::Long,
+    Purpose::Matched,
+];
 
 /// Made the golden run of a format once; kept to make that of the next one.
 #[test]
@@ -87,27 +124,34 @@ fn write_golden() {
         std::env::var_os("IOTAX_GOLDEN").map(PathBuf::from).expect("IOTAX_GOLDEN names a new folder");
     let (runs, id) = (folder.parent().unwrap(), folder.file_name().unwrap().to_str().unwrap());
     let mut writer = Store::create(runs, id).unwrap();
-    writer.append(&Record::Run(start())).unwrap();
+    let cache =
+        WriteCache { name: "the drive's".to_owned(), bytes: 1 << 30, stacks: vec!["file".to_owned()] };
+    writer.append(&Record::Run(RunStart { write_caches: vec![cache], ..start() })).unwrap();
     for record in GOLDEN_HEAD {
         writer.append(&serde_json::from_str(record).unwrap()).unwrap();
     }
-    let [_, slice, ..] = blocks("json record")[..] else { panic!("no slice on the page") };
-    for round in 0..2u64 {
+    let page = blocks("json record");
+    let [_, plain, matched, ..] = page[..] else { panic!("no slices on the page") };
+    let (mut round, mut count) = (0, 100);
+    for purpose in PURPOSES {
         let mut histogram = Histogram::new();
-        (0..100 * (round + 1)).for_each(|i| histogram.record(60_000 + 997 * i));
+        (0..count).for_each(|i| histogram.record(60_000 + 997 * i));
         let offset = writer.histogram(&histogram).unwrap();
-        let mut record: Record = serde_json::from_str(slice).unwrap();
-        if let Record::Slice(slice) = &mut record {
-            slice.round = round as u32;
-            slice.samples[1].value = Value::Histogram(offset);
+        let text = if purpose == Purpose::Matched { matched } else { plain };
+        let Record::Slice(mut slice) = serde_json::from_str(text).unwrap() else {
+            panic!("no slice: {text}")
+        };
+        (slice.purpose, slice.round, slice.samples[1].value) = (purpose, round, Value::Histogram(offset));
+        if purpose == Purpose::Plain {
+            (round, count) = (round + 1, count + 100);
         }
-        writer.append(&record).unwrap();
+        writer.append(&Record::Slice(slice)).unwrap();
     }
     drop(writer);
     let index = folder.join(super::INDEX);
     let mut text = std::fs::read(&index).unwrap();
     text.extend(super::line::enclose(br#"{"record":"weather","sky":"grey"}"#));
-    text.extend(b"{\"v\":1,\"len\":400,\"crc\":\"00c0ffee\",\"rec\":{\"record\":\"slice\",\"vis");
+    text.extend(b"{\"v\":2,\"len\":400,\"crc\":\"00c0ffee\",\"rec\":{\"record\":\"slice\",\"vis");
     std::fs::write(&index, text).unwrap();
     let mut writer = Store::append(&folder).unwrap();
     for record in GOLDEN_TAIL {
@@ -115,13 +159,17 @@ fn write_golden() {
     }
 }
 
-const GOLDEN_HEAD: [&str; 2] = [
+const GOLDEN_HEAD: [&str; 5] = [
     r#"{"record":"place","place":"host","facts":{"hostname":"example"},"emulated":null,"commands":[]}"#,
     r#"{"record":"worker","visit":0,"stack":"file","workload":"4k-randread","place":"host","target":"/srv/x.img","bytes":1073741824,"engine":"uring","why":"io_uring works here without worker threads"}"#,
+    r#"{"record":"design","workload":"4k-randread","slice_ns":50000000,"pattern":"mirror","pilot_slices":80,"why":"the least variance for the time"}"#,
+    r#"{"record":"matched","workload":"4k-randread","rate_iops":12300.0,"slowest":"file"}"#,
+    r#"{"record":"apart","reason":"beside the other stacks the baseline runs 1.2 % +- 0.4 % slower"}"#,
 ];
-const GOLDEN_TAIL: [&str; 4] = [
+const GOLDEN_TAIL: [&str; 5] = [
     r#"{"record":"resumed","at":"2026-01-02T03:08:00Z"}"#,
     r#"{"record":"warning","kind":"busy_generator","subject":"4k-randread","text":"the generator used 93 % of a core"}"#,
+    r#"{"record":"visit_end","visit":0,"set":0,"workload":"4k-randread"}"#,
     r#"{"record":"workload_end","workload":"4k-randread","reason":"precision"}"#,
     r#"{"record":"end","at":"2026-01-02T03:09:05Z","outcome":"complete"}"#,
 ];

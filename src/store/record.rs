@@ -59,6 +59,10 @@ pub enum Record {
     },
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What was asked for, and by which program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
@@ -74,6 +78,10 @@ pub struct RunStart {
     pub scenario: Scenario,
     /// Boot id of the host.
     pub boot_id: String,
+    /// Equal files that the stacks go round, visit by visit: visits whose numbers differ by so many had the same; 0: not
+    /// recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub siblings: u32,
     /// Caches of writes that were known on the path, the largest first; none where nothing writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
@@ -201,6 +209,8 @@ pub enum Purpose {
     Plain,
     /// The same, four times as long.
     Long,
+    /// The first of a stack in a visit, for caches and pace; used for nothing.
+    WarmUp,
     /// The pilot on the baseline; used for the design alone.
     Pilot,
     /// The baseline with all other stacks stopped.

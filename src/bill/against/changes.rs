@@ -8,6 +8,7 @@ use crate::bill::gather::{RoundTotal, Side};
 use crate::bill::reading::Reading;
 use crate::bill::subject::{self, Quantity};
 use crate::bill::verdicts;
+use crate::scenario::Regime;
 use crate::stats::ratio::Total;
 use crate::stats::round::percent_up;
 use crate::stats::unpaired::{self, Level, Outcome};
@@ -201,7 +202,7 @@ impl Found {
         };
         match (&self.change, self.value) {
             (Ok(found), _) => {
-                let interval = Interval::Bounds { low: found.low, high: found.high };
+                let interval = Interval::between(found.low, found.high);
                 let caution = found.drift_could_explain().then(|| Refusal::Drift.to_string());
                 known(found.ratio, found.units, interval, caution)
             }
@@ -283,9 +284,13 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
         Ok(_) => (Basis::AgainstOwnBaseline, &own),
         Err(_) => (Basis::AsItStands, &plain),
     };
-    let verdict = match &used.change {
+    let found = match &used.change {
         Ok(found) => found.verdict(matched.zone()),
         Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+    };
+    let (verdict, withheld) = match withheld(matched, at, judged, which, &found) {
+        Some((verdict, why)) => (verdict, Some(why)),
+        None => (found, None),
     };
     let stacks = &matched.sides[1].run.start.scenario.stacks;
     let quantity = subject::quantity(
@@ -304,8 +309,9 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
         ),
         why: why(matched, judged, &own),
         drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
-        limit: limit.map(|limit| match emulated {
-            Some((true, _)) => cannot_tell("only one of the runs is emulated"),
+        limit: limit.map(|limit| match (emulated, &withheld) {
+            (Some((true, _)), _) => cannot_tell("only one of the runs is emulated"),
+            (_, Some(why)) => cannot_tell(why),
             _ => judge(&used.change, judged, limit),
         }),
         change: Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
@@ -313,6 +319,36 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
         verdict,
         quantity,
     }
+}
+
+/// The verdict where the regime of writes allows none, and why: the regimes of the runs differ, or one of the runs has no
+/// verdict in its own report.
+fn withheld(
+    matched: &Matched,
+    at: [usize; 2],
+    judged: Basis,
+    which: Quantity,
+    found: &Verdict,
+) -> Option<(Verdict, String)> {
+    let regimes = matched.sides.map(|side| side.run.start.scenario.measure.regime);
+    if matched.sides[1].workload.writes() && regimes[0] != regimes[1] {
+        let [old, new] = regimes.map(Regime::word);
+        let reason = format!("the old run's writes are judged as {old}, the new one's as {new}");
+        let verdict =
+            Verdict::Unresolved { half_width: None, reason: Refusal::NotMeasured { reason: reason.clone() } };
+        return Some((verdict, reason));
+    }
+    let against = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline).unwrap_or(at);
+    [0, 1].into_iter().find_map(|run| {
+        let verdict = matched.sides[run].writes.verdict(found.clone(), which, [against[run], at[run]]);
+        match (&verdict, verdict == *found) {
+            (Verdict::Unresolved { reason, .. }, false) => {
+                let why = format!("in the {} run: {reason}", super::WORDS[run]);
+                Some((verdict, why))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// Whether only one run is emulated, and the words for it; a baseline that is used counts too.

@@ -72,6 +72,9 @@ fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
         measures.map(|measure| measure.slice_ns.map_or_else(|| "auto".to_owned(), |ns| show_ns(ns as f64))),
         measures.map(|measure| super::changes::percent_word(measure.equivalence)),
     ];
+    let regimes = measures.map(|measure| measure.regime.word());
+    let caches =
+        measures.map(|measure| measure.write_cache.map_or_else(|| "not given".to_owned(), show_bytes));
     let baselines = [old, new].map(|run| {
         let scenario = &run.start.scenario;
         scenario.stacks.get(scenario.baseline).map_or("none", |stack| stack.name.as_str())
@@ -80,6 +83,8 @@ fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
         differs("iotax", "", &old.start.iotax, &new.start.iotax),
         differs("slice", "", &slice[0], &slice[1]),
         differs("equivalence", "", &zone[0], &zone[1]),
+        differs("regime", "", regimes[0], regimes[1]),
+        differs("write_cache", "", &caches[0], &caches[1]),
         differs("baseline", "", baselines[0], baselines[1]),
         differs("boot", "", &old.start.boot_id, &new.start.boot_id),
     ]

@@ -3,6 +3,7 @@
 use super::{Against, Basis, Call, Mismatch, RateChange, StackChange, against};
 use crate::bill::findings::{Figure, Interval};
 use crate::bill::{RunData, twin};
+use crate::scenario::Regime;
 use crate::stats::{Refusal, Verdict};
 use crate::store::record::Value;
 use iotax_load::Job;
@@ -317,6 +318,29 @@ fn a_stack_that_failed_in_one_run_is_missing_with_its_reason() {
     assert!(reason.starts_with("in the new run: it failed: 3 I/Os failed"), "{reason}");
     assert_eq!(call(&found, "loop"), Call::CannotTell);
     assert!(rate(&found, "fs(xfs)").change.against_own_baseline.bounds().is_some());
+}
+
+#[test]
+fn writes_of_another_regime_or_without_a_steady_state_fail_nothing() {
+    let written = |regime| {
+        let mut run = scaled_bytes(twin::writes(), 1.0);
+        run.start.scenario.measure.regime = regime;
+        run
+    };
+    let slower = |regime| renamed(scaled_bytes(written(regime), 0.5));
+    let other = compared(&written(Regime::Burst), &slower(Regime::Steady));
+    let not_shown = compared(&written(Regime::Steady), &slower(Regime::Steady));
+    for (found, why) in
+        [(&other, "judged as burst"), (&not_shown, "in the old run: the steady regime was not")]
+    {
+        let rates = found.workloads[0].stacks.iter().flat_map(|stack| &stack.rates);
+        for rate in rates {
+            assert!(!rate.verdict.is_resolved(), "{}", rate.sentence);
+            let limit = rate.limit.as_ref().unwrap();
+            assert!(limit.call == Call::CannotTell && limit.sentence.contains(why), "{}", limit.sentence);
+        }
+    }
+    assert!(other.warnings.iter().any(|one| one.kind == "regime"));
 }
 
 #[test]

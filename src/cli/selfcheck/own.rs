@@ -64,7 +64,13 @@ pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path) -> Result<P
     };
     let date = now.strftime("%Y-%m-%d %H:%M UTC");
     let what = format!("4k random reads at depth {iodepth} of {}, recorded {date}", quarry.text);
-    keep(&file, &series::text(&what, &rows))?;
+    let text = series::text(&what, &rows);
+    // What later checks would refuse is not kept.
+    series::parse(&file_name(&quarry.path, ""), &text).map_err(|why| {
+        let hint = "hint: a slow target needs more --seconds, or a smaller --iodepth";
+        Failed::input(format!("nothing is stored: {} slices of {}: {why}; {hint}", rows.len(), quarry.text))
+    })?;
+    keep(&file, &text)?;
     say_aside(&format!("recorded {} slices into {}", rows.len(), file.display()));
     Ok(file)
 }
