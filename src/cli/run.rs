@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, report, say};
+use crate::bill::run::RunData;
 use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use crate::guard::admit::Admitted;
 use crate::layer::guest;
@@ -16,7 +17,7 @@ use crate::step::RunTag;
 use crate::step::executor::Executor;
 use crate::step::journal::Journal;
 use crate::step::system::{RealSystem, boot_id};
-use crate::store::record::{Record, RunStart};
+use crate::store::record::{Purpose, Record, RunStart};
 use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
-    if result.is_err() && store::load(dir).is_ok_and(|data| data.slices.is_empty()) {
+    let nothing = |data: &RunData| data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp);
+    if result.is_err() && store::load(dir).is_ok_and(|data| nothing(&data)) {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);
     }
