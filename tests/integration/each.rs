@@ -23,8 +23,10 @@ fn records(rig: &Rig, kind: &str) -> Vec<Value> {
     parsed.filter(|record| record["record"] == kind).collect()
 }
 
+/// Of all slices but the warm-up, which ends on time whatever is written.
 fn samples(rig: &Rig, stack: &str, metric: &str) -> Vec<f64> {
-    let of_stack = records(rig, "slice").into_iter().filter(|slice| slice["stack"] == stack);
+    let ours = |slice: &Value| slice["stack"] == stack && slice["purpose"] != "warm_up";
+    let of_stack = records(rig, "slice").into_iter().filter(ours);
     let samples = of_stack.flat_map(|slice| slice["samples"].as_array().unwrap().clone());
     let wanted = samples.filter(|sample| sample["metric"] == metric);
     wanted.map(|sample| sample["value"].as_f64().unwrap()).collect()
