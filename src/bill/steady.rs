@@ -296,8 +296,12 @@ fn reached(visit: &VisitReport) -> String {
 pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
     let writes = || readings.iter().map(|reading| &reading.writes).filter(|writes| !writes.visits.is_empty());
     let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
-    let by_cache = |(_, steady, _): &(u32, Steady, Range<usize>)| {
-        matches!(steady.why, Why::PastCache { .. }) && steady.changes.is_empty()
+    // Of all visits of a workload: a fall in one of them shows the drive's own pace.
+    let by_cache = |writes: &&Course| {
+        let known =
+            |(_, steady, _): &(u32, Steady, Range<usize>)| matches!(steady.why, Why::PastCache { .. });
+        writes.visits.iter().any(known)
+            && writes.visits.iter().all(|(_, steady, _)| steady.changes.is_empty())
     };
     let mut lines = Vec::new();
     if of(Regime::Burst) {
@@ -305,7 +309,7 @@ pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
             "the steady state of writes: slices of seconds are a burst that caches may absorb".to_owned(),
         );
     }
-    if of(Regime::Steady) && writes().flat_map(|writes| &writes.visits).any(by_cache) {
+    if of(Regime::Steady) && writes().any(|writes| by_cache(&writes)) {
         lines.push(
             "a cache of writes that is larger than the largest known one: no drive showed a change of pace of its own"
                 .to_owned(),

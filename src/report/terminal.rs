@@ -39,7 +39,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width);
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
-    let legend = "* baseline; +- half a 95 % interval; ? no interval; latencies from merged histograms";
+    let legend = "* baseline; +- to the farther end of the 95 % interval; ? no interval; latencies from merged histograms";
     out += &format!("\n{}", wrapped(legend, width, "  "));
     let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);

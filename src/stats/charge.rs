@@ -113,8 +113,8 @@ impl Charge {
 /// `2.31 us +- 0.20 us`, the sign left out: the words around it say which way.
 fn microseconds(found: &Difference) -> String {
     let (value, half_width) = (found.value.abs() / 1e3, found.half_width / 1e3);
-    if half_width < value {
-        let shown = rounded(value, half_width, 3);
+    let shown = rounded(value, half_width, 3);
+    if shown.excludes_zero() {
         return format!("{} us +- {} us", shown.value, shown.half_width);
     }
     format!("some, at most {} us,", rounded_up(value + half_width, 3))
@@ -157,6 +157,13 @@ mod tests {
             said(&more, &vague).starts_with("takes some, at most 0.30 us, more CPU"),
             "{}",
             said(&more, &vague)
+        );
+        // The interval ends at 0.09 us; rounded up it would be printed as 11 +- 12.
+        let close = Difference { value: 11_410.0, half_width: 11_320.0, ..found };
+        assert!(
+            said(&more, &close).starts_with("takes some, at most 23 us, more CPU"),
+            "{}",
+            said(&more, &close)
         );
         let none = Charge::of_interval(1.0, 0.995, 1.005, 0.02);
         assert_eq!(said(&none, &found), "no difference above 0.50 % in CPU an I/O of 4k reads");

@@ -1,7 +1,7 @@
 //! From an interval to a conclusion, whichever way is the good one: rates, of which more is better, word it as a
 //! `Verdict`; times, of which less is better, as a `Charge`.
 
-use super::round::{percent, percent_up};
+use super::round::{percent, percent_up, rounded_percent};
 use super::visits::VisitRatio;
 use super::{Ratio, Refusal};
 
@@ -79,10 +79,10 @@ pub trait Concludes: From<Conclusion> {
     }
 }
 
-/// `6.12 % +- 0.78 %`. The interval excludes zero but is not symmetric: where the farther side would reach beyond
-/// zero, `+-` would say the opposite of the verdict, and the bound is said instead.
+/// `6.12 % +- 0.78 %`. The interval excludes zero but is not symmetric, and half-widths are rounded up: where the farther
+/// side would reach zero as it is printed, `+-` would say the opposite of the verdict, and the bound is said instead.
 pub(super) fn share(value: f64, half_width: f64) -> String {
-    if half_width < value {
+    if rounded_percent(value, half_width).excludes_zero() {
         return percent(value, half_width);
     }
     format!("some, at most {}", percent_up(value + half_width))

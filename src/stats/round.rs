@@ -10,6 +10,14 @@ pub struct Rounded {
     pub half_width: String,
 }
 
+impl Rounded {
+    /// Whether the interval excludes zero as it is printed, too: rounding up may carry a half-width over its value.
+    pub fn excludes_zero(&self) -> bool {
+        let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+        number(&self.half_width) < number(&self.value).abs()
+    }
+}
+
 /// Rounds to the second significant digit of the half-width, never finer than `decimals`.
 pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     let step = step_of(half_width, decimals);
@@ -21,9 +29,14 @@ pub fn rounded_up(bound: f64, decimals: i32) -> String {
     up_to(bound, step_of(bound, decimals))
 }
 
+/// A fraction in percent.
+pub fn rounded_percent(fraction: f64, half_width: f64) -> Rounded {
+    rounded(100.0 * fraction, 100.0 * half_width, 2)
+}
+
 /// `6.1 % +- 0.8 %` from fractions.
 pub fn percent(fraction: f64, half_width: f64) -> String {
-    let shown = rounded(100.0 * fraction, 100.0 * half_width, 2);
+    let shown = rounded_percent(fraction, half_width);
     format!("{} % +- {} %", shown.value, shown.half_width)
 }
 

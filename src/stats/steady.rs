@@ -220,8 +220,9 @@ impl Course {
         match (past_cache, behind_change) {
             (Some(cache), behind) => {
                 let behind_cache = 1 + self.got.iter().position(|got| *got > cache)?;
-                let from = behind_cache.max(behind.map_or(0, |(at, _)| at));
-                Some((from, Why::PastCache { cache }))
+                let later = behind.filter(|(at, _)| *at > behind_cache);
+                let fell = later.map(|(at, written)| (at, Why::PastChange { written }));
+                Some(fell.unwrap_or((behind_cache, Why::PastCache { cache })))
             }
             (None, Some((at, written))) if self.in_all() >= 2.0 * written => {
                 Some((at, Why::PastChange { written }))

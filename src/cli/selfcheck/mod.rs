@@ -41,7 +41,7 @@ struct Stats {
     #[arg(long, value_name = "TARGET")]
     record: Option<String>,
     /// Seconds to record
-    #[arg(long, default_value_t = 60, value_name = "S", requires = "record", value_parser = clap::value_parser!(u32).range(15..=86_400))]
+    #[arg(long, default_value_t = 60, value_name = "S", requires = "record", value_parser = clap::value_parser!(u32).range(20..=86_400))]
     seconds: u32,
     /// Reads in flight while recording
     #[arg(long, default_value_t = 32, value_name = "N", requires = "record", value_parser = clap::value_parser!(u32).range(1..=1024))]

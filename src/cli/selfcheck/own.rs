@@ -67,8 +67,10 @@ pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path) -> Result<P
     let text = series::text(&what, &rows);
     // What later checks would refuse is not kept.
     series::parse(&file_name(&quarry.path, ""), &text).map_err(|why| {
-        let hint = "hint: a slow target needs more --seconds, or a smaller --iodepth";
-        Failed::input(format!("nothing is stored: {} slices of {}: {why}; {hint}", rows.len(), quarry.text))
+        // A tenth more than it takes at the pace that was seen.
+        let enough = 1.1 * f64::from(seconds) * series::LEAST_ROWS as f64 / rows.len().max(1) as f64;
+        let hint = format!("hint: --seconds {:.0}, or a smaller --iodepth", enough.ceil());
+        Failed::input(format!("nothing is stored of {}: {why}; {hint}", quarry.text))
     })?;
     keep(&file, &text)?;
     say_aside(&format!("recorded {} slices into {}", rows.len(), file.display()));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// What the table's figures are.
 pub(super) const LEGEND: &str = "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; \
-     +- half a 95 % interval; ? no interval";
+     +- to the farther end of the 95 % interval; ? no interval";
 
 /// A column of figures of a stack.
 type Pick = fn(&StackChange) -> Option<&Figure>;
