@@ -20,8 +20,8 @@ use serde::Serialize;
 pub enum Paired {
     /// Rounds in order of time.
     Rounds(Vec<RoundId>),
-    /// Visits of A and of B.
-    Visits(Vec<(u32, u32)>, Unit),
+    /// Numbers of the visits that both have.
+    Visits(Vec<u32>, Unit),
 }
 
 /// What a visit is called: attaches were asked for, and hold all stacks each.
@@ -73,10 +73,10 @@ pub fn pair_over(a: &Side, b: &Side, attaches: u32) -> Paired {
         // Sets number their visits alike; where one lacks a visit, those behind it are still the pairs that they were.
         let of_b = visits_of(b.rounds.keys());
         let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
-        return Paired::Visits(both.map(|visit| (visit, visit)).collect(), Unit::Visit);
+        return Paired::Visits(both.collect(), Unit::Visit);
     }
     let together = visits_of(common.iter());
-    let as_visits = |unit| Paired::Visits(together.iter().map(|visit| (*visit, *visit)).collect(), unit);
+    let as_visits = |unit| Paired::Visits(together.clone(), unit);
     match together.len() {
         k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
             as_visits(Unit::Attach)
@@ -200,7 +200,7 @@ impl Found {
     }
 
     /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
-    fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[(u32, u32)], unit: Unit, basis: Basis) -> Found {
+    fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[u32], unit: Unit, basis: Basis) -> Found {
         let [a, b] = pair.map(|at| &reading.sides[at]);
         let found =
             visit_values(a, b, ids, basis).and_then(|values| visits::of_at_least(unit.least(), &values));
@@ -270,13 +270,8 @@ pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded.
-pub fn visit_values(
-    a: &Side,
-    b: &Side,
-    ids: &[(u32, u32)],
-    basis: Basis,
-) -> Result<Vec<(f64, f64)>, Refusal> {
-    ids.iter().map(|(in_a, in_b)| Ok((visit_rate(a, *in_a, basis)?, visit_rate(b, *in_b, basis)?))).collect()
+pub fn visit_values(a: &Side, b: &Side, ids: &[u32], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
+    ids.iter().map(|id| Ok((visit_rate(a, *id, basis)?, visit_rate(b, *id, basis)?))).collect()
 }
 
 fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
@@ -450,7 +445,7 @@ fn strata(
 fn visit_means(
     a: &Side,
     b: &Side,
-    ids: &[(u32, u32)],
+    ids: &[u32],
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
     let mean = |side: &Side, visit: u32| {
@@ -461,5 +456,5 @@ fn visit_means(
         }
         Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
     };
-    ids.iter().map(|(in_a, in_b)| Ok((mean(a, *in_a)?, mean(b, *in_b)?))).collect()
+    ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()
 }

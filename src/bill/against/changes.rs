@@ -155,9 +155,7 @@ fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
             ("rounds", both.map(one).collect())
         }
         Paired::Visits(ids, _) => {
-            let one = |(in_a, in_b): &(u32, u32)| {
-                Ok((visit(a, *in_a, of, by_bytes)?, visit(b, *in_b, of, by_bytes)?))
-            };
+            let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
             ("visits", ids.iter().map(one).collect())
         }
     };
