@@ -13,22 +13,49 @@ use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
 use crate::stats::{Charge, Refusal, Verdict};
 
+/// The charges of one stack with the estimates behind them.
+pub struct Charged {
+    /// As each is found by itself.
+    pub charges: Charges,
+    /// Of latency; `None`: nothing to estimate.
+    pub latency: Option<Estimated>,
+    /// Of CPU time.
+    pub cpu: Option<Estimated>,
+}
+
 /// Latency and CPU time of a stack against the baseline. `throughput` is what was concluded of the same slices: what
 /// spoils them there spoils their CPU time too.
-pub fn of_stack(reading: &Reading, at: usize, throughput: Option<&Verdict>) -> Charges {
+pub fn of_stack(reading: &Reading, at: usize, throughput: Option<&Verdict>) -> Charged {
     let base = reading.run.start.scenario.baseline;
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
     let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
     let said = Said { reading, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
-    Charges {
-        latency: said.latency(load.as_ref()),
-        percentiles: load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default(),
-        cpu: said.cpu(),
-        stack,
-        against,
-        emulated,
+    let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
+    let ((latency, of_latency), (cpu, of_cpu)) = (said.latency(load.as_ref()), said.cpu());
+    let charges = Charges { latency, percentiles, cpu, stack, against, emulated };
+    Charged { charges, latency: of_latency, cpu: of_cpu }
+}
+
+/// By itself it would be a difference; of so many of its kind in the run, chance makes one as large too often.
+pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFinding, many: usize) {
+    let who = format!("{} against {}", charges.stack, charges.against);
+    let label = if charges.emulated.is_some() { EMULATED } else { "" };
+    let one = pick(charges);
+    let (Charge::Adds { half_width, .. } | Charge::Saves { half_width, .. }) = one.verdict else { return };
+    one.verdict = Charge::Unresolved { half_width: Some(half_width), reason: Refusal::AmongMany { many } };
+    let phrase = one.verdict.share_sentence(&one.quantity);
+    one.word(&who, &phrase, label);
+}
+
+impl ChargeFinding {
+    /// Puts the conclusion into words, with what would settle it.
+    fn word(&mut self, who: &str, phrase: &str, label: &str) {
+        self.remedy = self.verdict.reason().and_then(Refusal::remedy);
+        let settle = self.remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
+        let over = over_attaches(&self.ratio);
+        self.sentence = format!("{who}: {phrase}{over}{settle}{label}");
     }
 }
 
@@ -66,6 +93,9 @@ fn achieved(side: &Side, offered: f64) -> Option<f64> {
     (seconds > 0.0).then(|| ios / seconds / offered)
 }
 
+/// A charge with the ratio behind it.
+type Estimate = (ChargeFinding, Option<Estimated>);
+
 /// A stack whose charges are put into words.
 struct Said<'a> {
     reading: &'a Reading<'a>,
@@ -80,7 +110,7 @@ impl Said<'_> {
         self.reading.run.start.scenario.baseline
     }
 
-    fn latency(&self, load: Result<&Load, &Refusal>) -> ChargeFinding {
+    fn latency(&self, load: Result<&Load, &Refusal>) -> Estimate {
         let load = match load {
             Ok(load) => load,
             Err(reason) => {
@@ -101,7 +131,7 @@ impl Said<'_> {
         self.finding(subject, verdict, phrase, &taken)
     }
 
-    fn cpu(&self) -> ChargeFinding {
+    fn cpu(&self) -> Estimate {
         let subject = self.reading.workload.subject();
         let quantity = format!("CPU an I/O of {subject}");
         let [a, b] = [self.base(), self.at].map(|at| &self.reading.sides[at]);
@@ -126,7 +156,7 @@ impl Said<'_> {
         Some(Refusal::NotMeasured { reason })
     }
 
-    fn refused(&self, subject: String, reason: &Refusal) -> ChargeFinding {
+    fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
         let verdict = Charge::Unresolved { half_width: None, reason: reason.clone() };
         let phrase = match reason {
             Refusal::NotMeasured { reason } => format!("{subject}: not measured: {reason}"),
@@ -135,21 +165,20 @@ impl Said<'_> {
         self.finding(subject, verdict, phrase, &Taken::refused(reason))
     }
 
-    fn finding(&self, quantity: String, verdict: Charge, phrase: String, taken: &Taken) -> ChargeFinding {
-        let remedy = verdict.reason().and_then(Refusal::remedy);
-        let settle = remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
-        let over = over_attaches(&taken.times());
+    fn finding(&self, quantity: String, verdict: Charge, phrase: String, taken: &Taken) -> Estimate {
         let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
         let label = if self.emulated && is_measured { EMULATED } else { "" };
-        let (stack, against) = (self.reading.name(self.at), self.reading.name(self.base()));
-        ChargeFinding {
-            sentence: format!("{stack} against {against}: {phrase}{over}{settle}{label}"),
+        let who = format!("{} against {}", self.reading.name(self.at), self.reading.name(self.base()));
+        let mut found = ChargeFinding {
+            sentence: String::new(),
             ratio: taken.times(),
             difference: taken.added(),
             quantity,
             verdict,
-            remedy,
-        }
+            remedy: None,
+        };
+        found.word(&who, &phrase, label);
+        (found, taken.ratio.as_ref().ok().copied())
     }
 }
 

@@ -410,7 +410,7 @@ pub struct Charges {
 pub struct ChargeFinding {
     /// `the mean latency of 4k random reads at 12,300 I/Os a second`.
     pub quantity: String,
-    /// The conclusion, of this comparison by itself.
+    /// The conclusion, with all of the run's of its kind in mind.
     pub verdict: Charge,
     /// What would settle it, where something would.
     pub remedy: Option<&'static str>,

@@ -24,18 +24,26 @@ pub fn headline(workloads: &[WorkloadFindings]) -> Result<String, String> {
         .filter(|one| one.emulated.is_none())
         .collect();
     let by_rate = real.iter().filter(|one| one.masked.is_none()).filter_map(|one| rate(one));
-    let said = largest(by_rate, real.len())
-        .or_else(|| largest(charges.iter().filter_map(|one| charge(&one.latency)), charges.len()))
-        .or_else(|| largest(charges.iter().filter_map(|one| charge(&one.cpu)), charges.len()));
+    let by_charge = |pick: fn(&Charges) -> &ChargeFinding| {
+        largest(charges.iter().filter_map(|one| charge(pick(one))), charges.len())
+    };
+    let said = largest(by_rate, real.len()).or_else(|| {
+        let said = by_charge(|one| &one.latency).or_else(|| by_charge(|one| &one.cpu))?;
+        let masked = real.iter().any(|one| one.masked.is_some());
+        Some(if masked { format!("{said}; {HIDDEN}") } else { said })
+    });
     said.ok_or_else(|| why_none(&all, &real))
 }
+
+/// Behind, or instead of, a headline where throughput is masked.
+const HIDDEN: &str = "a ceiling that both sides share hides what throughput would show";
 
 fn why_none(all: &[&Comparison], real: &[&Comparison]) -> String {
     let masked = real.iter().any(|one| one.masked.is_some());
     match () {
         () if all.is_empty() => "one stack only: nothing to compare",
         () if real.is_empty() => "figures are emulated and not representative",
-        () if masked => "a ceiling that both sides share hides what throughput would show",
+        () if masked => HIDDEN,
         () if real.iter().any(|one| one.verdict.is_resolved()) => {
             "no difference was found, and a ceiling that both share would look the same"
         }

@@ -82,21 +82,23 @@ pub fn of(powers: &[(Spot, Option<Sure>)], axis: &str) -> Unnamed {
     let known: Vec<(&Spot, Sure)> = powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
-        return refused(too_few(powers.len(), known.len()));
+        let remedy = if powers.len() < LEAST { "sweep over more values" } else { "raise --budget" };
+        return refused(too_few(powers.len(), known.len()), remedy);
     };
     let near: Vec<Spot> = (0..known.len())
         .filter(|at| *at != best && !known[*at].1.apart(&known[best].1))
         .map(|at| known[at].0.clone())
         .collect();
     if near.len() + 1 == known.len() {
-        return refused(format!("the powers of the {} points are not told apart", known.len()));
+        let reason = format!("the powers of the {} points are not told apart", known.len());
+        return refused(reason, "raise --budget, or sweep over a wider range");
     }
     let found = Found { axis, known: &known, best, near, silent: silent(powers) };
     found.unnamed()
 }
 
-fn refused(reason: String) -> Unnamed {
-    Unnamed { words: format!("no knee: {reason}"), place: Place::None { reason } }
+fn refused(reason: String, remedy: &str) -> Unnamed {
+    Unnamed { words: format!("no knee: {reason}; to settle it: {remedy}"), place: Place::None { reason } }
 }
 
 fn too_few(points: usize, known: usize) -> String {
@@ -120,7 +122,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn unnamed(self) -> Unnamed {
-        let words = format!("{}{}", self.claim(), self.reserve());
+        let words = format!("{}{}{}", self.claim(), self.reserve(), self.settle());
         let at = self.known[self.best].0.clone();
         let (not_told_apart, no_interval) = (self.near, self.silent);
         let inside = self.best > 0 && self.best + 1 < self.known.len();
@@ -143,6 +145,15 @@ impl Found<'_> {
             0 if sure => format!("no knee within {range}: falling from {at} on"),
             _ if sure => format!("no knee within {range}: still rising at {at}"),
             _ => format!("no knee told within {range}: the greatest power is at its edge, {at}"),
+        }
+    }
+
+    /// Power may be greater beyond the upper edge; below the lower one there is often nothing to offer.
+    fn settle(&self) -> String {
+        let at = &self.known[self.best].0.shown;
+        match self.best + 1 == self.known.len() {
+            true => format!("; to settle it: sweep {} beyond {at} too", self.axis),
+            false => String::new(),
         }
     }
 

@@ -30,6 +30,7 @@ mod warnings;
 pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
 
+use charges::Charged;
 use compare::Estimated;
 use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
@@ -43,14 +44,13 @@ pub fn findings(run: &RunData) -> Findings {
     let readings: Vec<Reading> =
         run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect();
     let mut workloads = Vec::new();
-    let (mut estimates, mut lines) = (Vec::new(), Vec::new());
+    let mut behind = Vec::new();
     for reading in &readings {
-        let (found, of_comparisons, of_lines) = of_workload(reading);
+        let (found, estimates) = of_workload(reading);
         workloads.push(found);
-        estimates.push(of_comparisons);
-        lines.push(of_lines);
+        behind.push(estimates);
     }
-    verdicts::settle(&mut workloads, &estimates, &lines);
+    settle(&mut workloads, behind);
     let (headline, no_headline) = match headline::headline(&workloads) {
         Ok(sentence) => (Some(sentence), None),
         Err(reason) => (None, Some(reason)),
@@ -102,8 +102,30 @@ fn emulated(run: &RunData) -> Vec<String> {
     run.places.iter().filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?))).collect()
 }
 
-/// With the estimates of its comparisons and of its bill's lines.
-fn of_workload(reading: &Reading) -> (WorkloadFindings, Vec<Option<Estimated>>, Vec<Option<Estimated>>) {
+/// The estimates behind what was found of a workload; `None` where there was nothing to estimate.
+struct Behind {
+    comparisons: Vec<Option<Estimated>>,
+    bill_lines: Vec<Option<Estimated>>,
+    latency: Vec<Option<Estimated>>,
+    cpu: Vec<Option<Estimated>>,
+}
+
+/// Holds the verdicts of all workloads against each other, figure by figure.
+fn settle(workloads: &mut [WorkloadFindings], behind: Vec<Behind>) {
+    let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
+    let (mut latency, mut cpu) = (Vec::new(), Vec::new());
+    for one in behind {
+        comparisons.push(one.comparisons);
+        lines.push(one.bill_lines);
+        latency.extend(one.latency);
+        cpu.extend(one.cpu);
+    }
+    verdicts::settle(workloads, &comparisons, &lines);
+    verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
+    verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
+}
+
+fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
     let scenario = &reading.run.start.scenario;
     let others = || (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
@@ -115,9 +137,10 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Vec<Option<Estimated>>, 
         let ours = |one: &&Comparison| one.stack == reading.name(at);
         comparisons.iter().find(ours).map(|one| &one.verdict)
     };
-    let charges = others().map(|at| charges::of_stack(reading, at, throughput(at))).collect();
+    let charged: Vec<Charged> = others().map(|at| charges::of_stack(reading, at, throughput(at))).collect();
+    let (latency, cpu) = charged.iter().map(|one| (one.latency, one.cpu)).unzip();
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
-    let (bill, lines) = bill.map_or((None, Vec::new()), |(bill, lines)| (Some(bill), lines));
+    let (bill, bill_lines) = bill.map_or((None, Vec::new()), |(bill, lines)| (Some(bill), lines));
     let found = WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
@@ -128,10 +151,10 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Vec<Option<Estimated>>, 
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons,
-        charges,
+        charges: charged.into_iter().map(|one| one.charges).collect(),
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
         bill,
     };
-    (found, estimates, lines)
+    (found, Behind { comparisons: estimates, bill_lines, latency, cpu })
 }

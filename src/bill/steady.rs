@@ -219,7 +219,7 @@ impl Course {
         for (name, window) in &self.uneven {
             let (range, slope) = (100.0 * window.range, 100.0 * window.slope);
             let text = format!(
-                "the judged rounds are not level by SNIA's measure: range {range:.0} % of the mean (20 %), slope {slope:.0} % (10 %)"
+                "the judged rounds are not level by SNIA's measure: range {range:.0} % of the mean (20 % is allowed), slope {slope:.0} % (10 % is allowed)"
             );
             found.push(warning("not_level", name, text));
         }

@@ -15,12 +15,13 @@ pub enum Quantity {
     Durable,
 }
 
-/// The quantity that is compared. A write names its figure and its regime.
-pub fn quantity(workload: &Workload, which: Quantity, regime: Regime) -> String {
+/// The quantity that is compared. A write names its figure and its regime, unless two runs differ in it.
+pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>) -> String {
+    let regime = regime.map(|regime| format!(", {}", regime.word())).unwrap_or_default();
     let figure = match (workload.writes(), which) {
         (false, _) => String::new(),
-        (true, Quantity::Acknowledged) => format!(" (acknowledged, {})", regime.word()),
-        (true, Quantity::Durable) => format!(" (durable, {})", regime.word()),
+        (true, Quantity::Acknowledged) => format!(" (acknowledged{regime})"),
+        (true, Quantity::Durable) => format!(" (durable{regime})"),
     };
     match workload.jobs.as_slice() {
         [job] => one(job, &figure),
@@ -74,7 +75,7 @@ mod tests {
         let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
         let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
         let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
-        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Regime::Burst);
+        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst));
         assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
         assert_eq!(
             said(vec![write.clone()]),
@@ -87,7 +88,7 @@ mod tests {
             said(vec![read, write.clone()]),
             "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
         );
-        let durable = quantity(&workload(vec![write]), Quantity::Durable, Regime::Steady);
+        let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady));
         assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
     }
 

@@ -2,9 +2,9 @@
 
 use super::EMULATED;
 use super::ceiling;
-use super::charges::{over_attaches, ratios};
+use super::charges::{self, over_attaches, ratios};
 use super::compare::{Basis, Estimated, Found};
-use super::findings::{Comparison, WorkloadFindings};
+use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
 use super::reading::Reading;
 use super::subject::{self, Quantity};
 use crate::stats::family::holm;
@@ -40,7 +40,7 @@ fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
     let comparison = Comparison {
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
-        quantity: subject::quantity(reading.workload, which, regime),
+        quantity: subject::quantity(reading.workload, which, Some(regime)),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
         verdict,
@@ -89,6 +89,23 @@ pub fn settle(
         same_in_the_bill(workload);
         workload.comparisons.iter_mut().for_each(say);
     }
+}
+
+/// The same of latencies, or of CPU times: each is a family of its own, as they stand in a column of their own.
+pub fn settle_charges(
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Option<Estimated>],
+    pick: fn(&mut Charges) -> &mut ChargeFinding,
+) {
+    let charges = workloads.iter_mut().flat_map(|workload| &mut workload.charges);
+    let known: Vec<(&mut Charges, f64)> = charges
+        .zip(estimates)
+        .filter_map(|(charges, found)| Some((charges, found.as_ref()?.log().p_zero())))
+        .collect();
+    let many = known.len();
+    let sure = holm(&known.iter().map(|(_, p)| *p).collect::<Vec<_>>());
+    let unsure = known.into_iter().zip(sure).filter(|(_, sure)| many > 1 && !sure);
+    unsure.for_each(|((charges, _), _)| charges::unsettle(charges, pick, many));
 }
 
 /// A difference that chance makes too often among so many.

@@ -20,11 +20,11 @@ pub struct Args {
     #[arg(value_name = "NEW")]
     new: String,
     /// Exit with code 1 when a rate is surely worse by more than this: its whole 95 % interval is beyond
-    #[arg(long, value_name = "PERCENT", value_parser = units::parse_percent)]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = units::parse_percent)]
     fail_above: Option<f64>,
-    /// terminal, markdown or json
-    #[arg(long, default_value = "terminal", value_parser = known_format)]
-    format: String,
+    /// terminal, markdown or json [default: by the ending of the output file, else terminal]
+    #[arg(long, value_parser = known_format)]
+    format: Option<String>,
     #[command(flatten)]
     to: report::Destination,
 }
@@ -42,14 +42,17 @@ fn known_format(word: &str) -> Result<String, String> {
 /// # Errors
 /// Bad input: a run does not exist or cannot be read, or the two have nothing to compare.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    args.to.check()?;
     let load = |name: &str| -> Result<_> {
         let folder = store::find(runs, name).map_err(Failed::from)?;
         Ok(store::load(&folder).map_err(Failed::from)?)
     };
     let (old, new) = (load(&args.old)?, load(&args.new)?);
     let found = against(&old, &new, args.fail_above).map_err(refused)?;
-    let renderer =
-        by_name(&args.format).ok_or_else(|| Failed::input(format!("unknown format \"{}\"", args.format)))?;
+    let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
+    let renderer = by_name(named).ok_or_else(|| {
+        Failed::input(format!("a comparison has no form \"{named}\"; hint: --format markdown or json"))
+    })?;
     args.to.write(&(renderer.render)(&found, &Page { width: columns() }))?;
     Ok(if found.fails() { FINDING } else { DONE })
 }

@@ -14,10 +14,12 @@ mod report;
 mod resume;
 mod run;
 mod selfcheck;
+mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::guest;
 use anyhow::Result;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -69,7 +71,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = agent::init_if_pid_1() {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| plain(error).exit());
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -81,6 +83,14 @@ pub fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// Without the advice to pass an unknown option as a value, which no command here means.
+fn plain(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
@@ -129,7 +139,9 @@ pub fn say_aside(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Columns of the terminal; 80 when it is none.
+/// Columns of the terminal; when it is none, those that `COLUMNS` asks for, or 80.
 pub fn columns() -> usize {
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    terminal.or_else(asked).unwrap_or(80)
 }

@@ -7,7 +7,7 @@ use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
 use crate::layer::guest::{self, Requested};
 use crate::measure::alone;
-use crate::measure::plan::Ground;
+use crate::measure::plan::{Ground, filled};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, layout};
 use crate::measure::survey;
@@ -84,6 +84,7 @@ fn show(
         text += "  take all of it down in reverse order\n";
     }
     text += &times(scenario, &layout, guests);
+    text += &setting_up(scenario, &layout, filled(&ground.media()?), guests);
     text += &sweeps(scenario);
     text += &regime(scenario, &survey.write_caches);
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
@@ -92,14 +93,20 @@ fn show(
 
 fn steps(steps: &[Step], colour: bool) -> String {
     let (red, plain) = if colour { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
-    let line = |step: &Step| {
+    let line = |(at, step): (usize, &Step)| {
         let operation = step.op.operation();
+        let number = at + 1;
         match operation.irreversible() {
-            None => format!("  {}\n", operation.describe()),
-            Some(lost) => format!("  {red}irreversible: {} ({lost}){plain}\n", operation.describe()),
+            None => format!("  {number}. {}\n", operation.describe()),
+            Some(lost) => {
+                format!("  {number}. {red}irreversible: {} ({lost}){plain}\n", operation.describe())
+            }
         }
     };
-    if steps.is_empty() { "  nothing to be made\n".to_owned() } else { steps.iter().map(line).collect() }
+    if steps.is_empty() {
+        return "  nothing to be made\n".to_owned();
+    }
+    steps.iter().enumerate().map(line).collect()
 }
 
 /// Of writes: the regime, and the caches that it has to do with.
@@ -188,6 +195,23 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
     format!(
         "measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s{before}, at most {in_all} in all: {how}\n{written}"
     )
+}
+
+/// What takes time beside measuring; how long depends on the drives and the machine.
+fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: bool) -> String {
+    let stacks = layout.sets.iter().map(|set| set.stacks.len()).sum::<usize>();
+    let times = match layout.sets.len() {
+        1 if layout.siblings() == 1 => scenario.measure.attaches.max(1),
+        1 => layout.siblings() as u32,
+        _ => scenario.measure.visits,
+    };
+    let often = if times > 1 { format!(", {times} times") } else { String::new() };
+    let fill = match fill_bytes {
+        0 => String::new(),
+        bytes => format!(", filling files with {} as fast as they take it", show_bytes(bytes)),
+    };
+    let boots = if guests { ", booting guests (seconds with KVM, a minute or two without)" } else { "" };
+    format!("not in that time: setting up and taking down {stacks} stacks{often}{boots}{fill}\n")
 }
 
 /// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.

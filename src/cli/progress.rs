@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// How often a log file is told.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 
+/// A live interval wider than the whole of the baseline tells nothing.
+const TELLING: f64 = 1.0;
+
 /// The observer for people.
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -97,7 +100,7 @@ impl Drop for Progress {
     }
 }
 
-/// How far simulations are, while it lives; quiet when standard error is no terminal.
+/// How far simulations are, while it lives: a bar on a terminal, a line now and then elsewhere.
 pub struct Simulating {
     over: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
@@ -109,20 +112,33 @@ impl Simulating {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
         let watch = move || {
-            let bar = ProgressBar::new(cells * reps);
-            let style = ProgressStyle::with_template("{wide_msg} about {eta} left");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let bar = std::io::stderr().is_terminal().then(|| simulation_bar(cells * reps));
+            let mut said = Instant::now();
             while !ends.load(Ordering::Relaxed) {
                 let done = done.load(Ordering::Relaxed);
-                bar.set_position(done);
-                bar.set_message(format!("{} of {cells} cells simulated", done / reps));
+                let text = format!("{} of {cells} cells simulated", done / reps);
+                if let Some(bar) = &bar {
+                    bar.set_position(done);
+                    bar.set_message(text);
+                } else if said.elapsed() > PLAIN_INTERVAL {
+                    said = Instant::now();
+                    super::say_aside(&text);
+                }
                 std::thread::park_timeout(PLAIN_INTERVAL / 60);
             }
-            bar.finish_and_clear();
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
         };
-        let watcher = std::io::stderr().is_terminal().then(|| std::thread::spawn(watch));
-        Simulating { over, watcher }
+        Simulating { over, watcher: Some(std::thread::spawn(watch)) }
     }
+}
+
+fn simulation_bar(repetitions: u64) -> ProgressBar {
+    let bar = ProgressBar::new(repetitions);
+    let style = ProgressStyle::with_template("{wide_msg} about {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
 }
 
 impl Drop for Simulating {
@@ -181,9 +197,10 @@ fn show_live(live: &Live, budget_s: f64) -> String {
 }
 
 fn show_comparison(live: &LiveComparison) -> String {
-    let half_width = match live.half_width {
-        Some(half_width) => format!(" +- {:.1}", half_width * 100.0),
-        None => " +- ?".to_owned(),
-    };
-    format!("{} costs {:.1}{half_width} %", live.stack, live.cost * 100.0)
+    match live.half_width {
+        Some(half_width) if half_width < TELLING => {
+            format!("{} costs {:.1} +- {:.1} %", live.stack, live.cost * 100.0, half_width * 100.0)
+        }
+        _ => format!("{} costs ?", live.stack),
+    }
 }

@@ -1,7 +1,7 @@
 //! `iotax report`: stored runs in any form; made from the record alone, so also of a run that is
 //! going, was killed, or was measured elsewhere.
 
-use super::{columns, say};
+use super::{columns, say, say_aside};
 use crate::bill::{self, Findings};
 use crate::exit::{DONE, Failed};
 use crate::report::{self, Page};
@@ -25,9 +25,9 @@ pub struct Args {
 /// In which form, and where to.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Output {
-    /// terminal, markdown, html, json or csv
-    #[arg(long, default_value = "terminal", value_parser = known_format)]
-    format: String,
+    /// terminal, markdown, html, json or csv [default: by the ending of the output file, else terminal]
+    #[arg(long, value_parser = known_format)]
+    format: Option<String>,
     #[command(flatten)]
     to: Destination,
 }
@@ -58,6 +58,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .iter()
         .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
+    args.output.check()?;
     print(&dirs, &args.output, columns())?;
     Ok(DONE)
 }
@@ -67,11 +68,16 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
-    let text = render(dirs, &output.format, width)?;
+    let text = render(dirs, output.format(), width)?;
     output.to.write(&text)
 }
 
 impl Output {
+    /// As it was named, or as the file is called: nobody wants a terminal's text in a file called x.html.
+    fn format(&self) -> &str {
+        self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
+    }
+
     /// As [`Destination::check`].
     ///
     /// # Errors
@@ -89,8 +95,18 @@ impl Destination {
     pub fn write(&self, text: &str) -> Result<()> {
         match self.file() {
             None => say(text),
-            Some(path) => write_whole(path, text),
+            Some(path) => {
+                write_whole(path, text)?;
+                say_aside(&format!("written: {}", path.display()));
+                Ok(())
+            }
         }
+    }
+
+    /// The form that the file's ending stands for.
+    pub fn format(&self) -> Option<&'static str> {
+        let ending = self.file()?.extension()?.to_str()?;
+        report::ALL.iter().find(|renderer| renderer.extension == ending).map(|renderer| renderer.name)
     }
 
     /// `-` is standard output.
@@ -185,7 +201,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn to(path: &Path) -> Output {
-        Output { format: "terminal".into(), to: Destination { output: Some(path.to_owned()) } }
+        Output { format: None, to: Destination { output: Some(path.to_owned()) } }
     }
 
     #[test]
@@ -201,6 +217,16 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing half done is left");
+    }
+
+    #[test]
+    fn the_ending_of_the_file_is_its_form_unless_one_is_named() {
+        for (name, form) in [("x.html", "html"), ("x.md", "markdown"), ("x.json", "json"), ("x", "terminal")]
+        {
+            let plain = to(Path::new(name));
+            assert_eq!(plain.format(), form);
+            assert_eq!(Output { format: Some("csv".into()), ..plain }.format(), "csv");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::progress::Progress;
-use super::{columns, report, say};
+use super::{columns, report, say, stop};
 use crate::bill::run::RunData;
 use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
 use crate::guard::admit::Admitted;
@@ -22,7 +22,6 @@ use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Arguments of `run`.
 #[derive(clap::Args)]
@@ -114,17 +113,14 @@ pub fn session(
     survey: survey::Survey,
     past: Past,
 ) -> Result<Outcome> {
-    let stop = stop_flag()?;
+    let stop = stop::flag()?;
     let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
     let fill_stop = Arc::clone(&stop);
     let mut observer = Progress::new();
     let tell_fill = observer.of_fills();
     let told = move |bytes: u64| {
         tell_fill(bytes);
-        match fill_stop.load(Ordering::Relaxed) {
-            true => std::ops::ControlFlow::Break(()),
-            false => std::ops::ControlFlow::Continue(()),
-        }
+        stop::asked(&fill_stop)
     };
     let system = RealSystem::stopping_fills(told);
     let mut session = Session {
@@ -148,14 +144,4 @@ pub fn session(
 /// As [`guest::requested`]; an unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
     guest::requested(scenario)?.map(guest::Parts::obtain).transpose()
-}
-
-/// Set by the first Ctrl-C (or a hang-up, or SIGTERM); the run then ends in order.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
-    }
-    Ok(stop)
 }

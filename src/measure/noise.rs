@@ -9,6 +9,7 @@ use crate::scenario::{Medium, Scenario, Stack};
 use crate::selfcheck::series::Row;
 use anyhow::{Context, Result};
 use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Length of a slice, as the recorded series that come with iotax have it.
@@ -64,12 +65,17 @@ fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<Quarry> {
     Ok(Quarry { path: path.to_owned(), text: stack.text.clone(), bytes, warnings: permit.warnings })
 }
 
-/// Reads it for so many seconds at that depth; `told` hears the seconds done. Times of the rows count from the first
+/// Reads it for so many seconds at that depth; `told` hears the seconds done and may end it. Times of the rows count from the first
 /// window.
 ///
 /// # Errors
-/// When the target cannot be opened or read, or an I/O fails: a series with errors in it is no noise.
-pub fn record(quarry: &Quarry, seconds: f64, iodepth: u32, told: &mut dyn FnMut(f64)) -> Result<Vec<Row>> {
+/// When the target cannot be opened or read, it was ended, or an I/O fails: a series with errors in it is no noise.
+pub fn record(
+    quarry: &Quarry,
+    seconds: f64,
+    iodepth: u32,
+    told: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Vec<Row>> {
     let target = TargetSpec {
         path: quarry.path.clone(),
         bytes: Some(quarry.bytes),
@@ -88,7 +94,9 @@ pub fn record(quarry: &Quarry, seconds: f64, iodepth: u32, told: &mut dyn FnMut(
         let row = row(&slice, from_ns, &quarry.path)?;
         rows.push(row);
         let done_s = (row.start_us + row.length_us) as f64 / 1e6;
-        told(done_s);
+        if told(done_s).is_break() {
+            return Err(Failed::measurement("interrupted: nothing is stored of the recording").into());
+        }
         if done_s >= seconds {
             return Ok(rows);
         }
@@ -138,7 +146,11 @@ mod tests {
         let found = quarry(&format!("file:{}", path.display())).unwrap();
         assert_eq!(found.bytes, 1 << 20);
         let mut told = 0;
-        let rows = match record(&found, 0.2, 4, &mut |_| told += 1) {
+        let mut count = |_| {
+            told += 1;
+            ControlFlow::Continue(())
+        };
+        let rows = match record(&found, 0.2, 4, &mut count) {
             Ok(rows) => rows,
             // A tmpfs of an old kernel has no O_DIRECT.
             Err(error) => return eprintln!("skipped: needs O_DIRECT in the temporary folder ({error:#})"),
@@ -148,5 +160,7 @@ mod tests {
         assert!(rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us));
         assert!(rows.iter().all(|row| row.ios > 0 && row.length_us > 0), "{rows:?}");
         assert_eq!(std::fs::read(&path).unwrap(), data);
+        let ended = record(&found, 60.0, 4, &mut |_| ControlFlow::Break(())).unwrap_err();
+        assert!(ended.to_string().contains("nothing is stored"), "{ended:#}");
     }
 }

@@ -231,7 +231,7 @@ fn check_room(media: &[Step]) -> Result<()> {
 }
 
 /// Bytes that filling files writes, of the plans of a run.
-fn filled(steps: &[Step]) -> u64 {
+pub fn filled(steps: &[Step]) -> u64 {
     let bytes = |step: &Step| match &step.op {
         Op::FillFile(fill) => fill.bytes,
         _ => 0,

@@ -1,5 +1,6 @@
 //! Markdown for a wiki or an issue: the same tables with all their columns.
 
+use super::number::SPREADS;
 use super::table::escaped;
 use super::{Page, Renderer, sheet, sweep, verdicts};
 use crate::bill::Findings;
@@ -52,7 +53,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
     out += &verdicts::table(workload).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     out += &format!(
-        "{}\n`*` baseline; latencies from merged histograms; `+-` reaches to the farther end of the 95 % interval.\n\n",
+        "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
     );
     if let Some((direction, table)) = sheet::second_latencies(workload) {

@@ -1,49 +1,83 @@
 //! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
 
 use crate::bill::findings::{Figure, Interval};
-use crate::stats::round::rounded;
+use crate::stats::round::{bounded, is_lopsided, rounded};
+
+/// What stands beside a value.
+pub(super) const SPREADS: &str =
+    "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval";
 
 /// A figure ready to be laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
-    /// `value +- half_width unit`; no half-width where there is no interval.
-    Known { value: String, half_width: Option<String>, unit: &'static str },
+    /// A value with what is known of its interval.
+    Known { value: String, spread: Spread, unit: &'static str },
     /// Tried and failed.
     Failed,
     /// Not there.
     Missing,
 }
 
+/// An interval in digits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Spread {
+    /// About the same to both sides.
+    HalfWidth(String),
+    /// So lopsided that one half-width would mislead.
+    Bounds(String, String),
+    /// There is none.
+    Unknown,
+}
+
 impl Shown {
     pub(super) fn of(figure: &Figure) -> Shown {
         match figure {
-            Figure::Known { value, unit, .. } => known(*value, unit, half_width(figure)),
+            Figure::Known { value, unit, .. } => known(*value, unit, figure.bounds()),
             Figure::Failed { .. } => Shown::Failed,
             Figure::Missing { .. } => Shown::Missing,
         }
     }
 
-    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `failed`, `-`; a value without an interval has a `?`.
+    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an interval has a `?`.
     pub(super) fn cell(&self) -> String {
         match self {
-            Shown::Known { value, half_width: Some(half), unit } => {
-                spaced(&format!("{value} +- {half}"), unit)
-            }
-            Shown::Known { value, half_width: None, unit } => spaced(&format!("{value} ?"), unit),
+            Shown::Known { value, spread, unit } => spaced(
+                &match spread {
+                    Spread::HalfWidth(half) => format!("{value} +- {half}"),
+                    Spread::Bounds(low, high) => format!("{value} ({low} to {high})"),
+                    Spread::Unknown => format!("{value} ?"),
+                },
+                unit,
+            ),
             Shown::Failed => "failed".to_owned(),
             Shown::Missing => "-".to_owned(),
         }
     }
 }
 
-fn spaced(text: &str, unit: &str) -> String {
-    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
+/// A value and its spread in digits, never finer than `decimals`.
+fn digits(value: f64, bounds: Option<(f64, f64)>, decimals: i32) -> Option<(String, Spread)> {
+    let (low, high) = bounds?;
+    if is_lopsided(value, low, high) {
+        let shown = bounded(value, low, high, decimals);
+        return Some((shown.value, Spread::Bounds(shown.low, shown.high)));
+    }
+    let shown = rounded(value, (high - value).max(value - low), decimals);
+    Some((shown.value, Spread::HalfWidth(shown.half_width)))
 }
 
-/// Distance to the farther bound.
-fn half_width(figure: &Figure) -> Option<f64> {
-    let (value, (low, high)) = (figure.value()?, figure.bounds()?);
-    Some((high - value).max(value - low))
+impl Spread {
+    fn map(self, map: impl Fn(String) -> String) -> Spread {
+        match self {
+            Spread::HalfWidth(half) => Spread::HalfWidth(map(half)),
+            Spread::Bounds(low, high) => Spread::Bounds(map(low), map(high)),
+            Spread::Unknown => Spread::Unknown,
+        }
+    }
+}
+
+fn spaced(text: &str, unit: &str) -> String {
+    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
 }
 
 /// What is weak about a figure, or why it is not there.
@@ -55,20 +89,13 @@ pub(super) fn remark(figure: &Figure) -> Option<&str> {
     }
 }
 
-fn known(value: f64, unit: &str, half_width: Option<f64>) -> Shown {
+fn known(value: f64, unit: &str, bounds: Option<(f64, f64)>) -> Shown {
     let (scale, suffix, unit, decimals) = scale(value.abs(), unit);
     let with_suffix = |text: String| format!("{text}{suffix}");
-    match half_width {
-        Some(half) => {
-            let shown = rounded(value / scale, half / scale, decimals);
-            Shown::Known {
-                value: with_suffix(shown.value),
-                half_width: Some(with_suffix(shown.half_width)),
-                unit,
-            }
-        }
-        None => Shown::Known { value: with_suffix(three_digits(value / scale)), half_width: None, unit },
-    }
+    let bounds = bounds.map(|(low, high)| (low / scale, high / scale));
+    let (value, spread) = digits(value / scale, bounds, decimals)
+        .unwrap_or_else(|| (three_digits(value / scale), Spread::Unknown));
+    Shown::Known { value: with_suffix(value), spread: spread.map(with_suffix), unit }
 }
 
 /// Divisor, suffix of the number, unit behind it, finest decimals.
@@ -106,18 +133,16 @@ pub(super) fn change(ratio: &Figure) -> Shown {
     let Figure::Known { value, .. } = &as_percent else {
         return Shown::of(ratio);
     };
-    match half_width(&as_percent) {
-        Some(half) => {
-            let shown = rounded(*value, half, 2);
-            let sign = if shown.value.starts_with('-') || shown.value.parse() == Ok(0.0) { "" } else { "+" };
-            Shown::Known {
-                value: format!("{sign}{}", shown.value),
-                half_width: Some(shown.half_width),
-                unit: "%",
-            }
-        }
-        None => Shown::Known { value: format!("{value:+.1}"), half_width: None, unit: "%" },
-    }
+    let signed = |text: String| {
+        let sign = if text.starts_with('-') || text.parse() == Ok(0.0) { "" } else { "+" };
+        format!("{sign}{text}")
+    };
+    let (value, spread) = match digits(*value, as_percent.bounds(), 2) {
+        Some((value, Spread::Bounds(low, high))) => (value, Spread::Bounds(signed(low), signed(high))),
+        Some(shown) => shown,
+        None => (format!("{value:.1}"), Spread::Unknown),
+    };
+    Shown::Known { value: signed(value), spread, unit: "%" }
 }
 
 #[cfg(test)]
@@ -140,6 +165,9 @@ mod tests {
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
+        let lopsided = Interval::between(80_000.0, 190_000.0);
+        let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
+        assert_eq!(Shown::of(&skewed).cell(), "91 (80 to 190) us");
         assert_eq!(Shown::of(&Figure::missing("why")).cell(), "-");
         assert_eq!(Shown::of(&Figure::Failed { reason: "why".into() }).cell(), "failed");
     }
@@ -149,5 +177,8 @@ mod tests {
         assert_eq!(change(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
         assert_eq!(change(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
         assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
+        let between = |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
+        assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
+        assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-100 to +61000) %");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::number::{Shown, change, remark};
 use super::table::Table;
+use super::verdicts;
 use crate::bill::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
@@ -154,30 +155,68 @@ pub(super) fn own_bill<'a>(findings: &Findings, workload: &'a WorkloadFindings) 
     workload.bill.as_ref().filter(|_| !findings.joint_bills.iter().any(|joint| joint.sole))
 }
 
+/// Holm's procedure rejects whatever Bonferroni's does, and more.
+const FAMILIES: &str = "verdicts hold all together by Holm's procedure, which tells more apart than the intervals that hold all at once: \
+     one of those that includes zero beside a verdict is no contradiction";
+
 /// Why figures are missing, failed or weak: one line a reason, naming what it is about.
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
-    let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut about: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
     for row in &workload.rows {
         for (reason, heads) in reasons(row) {
             // A reason that most figures of a stack share is one of the stack.
             let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
-            let name =
-                if whole { row.stack.clone() } else { format!("{} {}", row.stack, heads.join(" and ")) };
-            about.entry(reason).or_default().push(name);
+            let figures = if whole { String::new() } else { heads.join(" and ") };
+            Subject::add(about.entry(reason).or_default(), figures, "", &row.stack);
         }
     }
     for row in workload.matched.iter().flat_map(|matched| &matched.rows) {
         for (reason, heads) in matched_reasons(row) {
-            let what = if heads.len() >= 4 { String::new() } else { format!(" {}", heads.join(" and ")) };
-            about.entry(reason).or_default().push(format!("{}{what} under the same load", row.stack));
+            let figures = if heads.len() >= 4 { String::new() } else { heads.join(" and ") };
+            Subject::add(about.entry(reason).or_default(), figures, " under the same load", &row.stack);
         }
     }
     for line in workload.bill.iter().flat_map(|bill| &bill.lines) {
         if let Some(reason) = remark(&line.ratio) {
-            about.entry(reason.to_owned()).or_default().push(format!("line {}", line.layer));
+            Subject::add(
+                about.entry(reason.to_owned()).or_default(),
+                "rate".into(),
+                " in the bill",
+                &line.layer,
+            );
         }
     }
-    about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
+    let stacks = workload.rows.len();
+    let said =
+        |subjects: &[Subject]| subjects.iter().map(|one| one.said(stacks)).collect::<Vec<_>>().join("; ");
+    let families = verdicts::is_two_families(workload).then(|| FAMILIES.to_owned());
+    about.iter().map(|(reason, subjects)| format!("{}: {reason}", said(subjects))).chain(families).collect()
+}
+
+/// The same figures of some stacks.
+struct Subject<'a> {
+    figures: String,
+    when: &'static str,
+    stacks: Vec<&'a str>,
+}
+
+impl<'a> Subject<'a> {
+    fn add(all: &mut Vec<Subject<'a>>, figures: String, when: &'static str, stack: &'a str) {
+        match all.iter_mut().find(|one| one.figures == figures && one.when == when) {
+            Some(one) => one.stacks.push(stack),
+            None => all.push(Subject { figures, when, stacks: vec![stack] }),
+        }
+    }
+
+    /// `p99.9 of file, loop under the same load`, of so many stacks in all.
+    fn said(&self, stacks: usize) -> String {
+        let of = if self.figures.is_empty() { "" } else { " of " };
+        let names = match self.stacks.len() {
+            all if all == stacks && all > 2 => "all stacks".to_owned(),
+            _ => self.stacks.join(", "),
+        };
+        format!("{}{of}{names}{}", self.figures, self.when)
+    }
 }
 
 /// Remarks on the figures of a stack at the matched rate, each with what it is about.

@@ -1,5 +1,6 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
+use super::number::SPREADS;
 use super::table::wrapped;
 use super::{Page, Renderer, sheet, sweep, verdicts};
 use crate::bill::Findings;
@@ -39,8 +40,8 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width);
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
-    let legend = "* baseline; +- to the farther end of the 95 % interval; ? no interval; latencies from merged histograms";
-    out += &format!("\n{}", wrapped(legend, width, "  "));
+    let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
+    out += &format!("\n{}", wrapped(&legend, width, "  "));
     let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);

@@ -131,6 +131,13 @@ fn is_wider(one: &Comparison) -> bool {
     }
 }
 
+/// Whether a verdict is resolved whose interval for all comparisons includes zero.
+pub(super) fn is_two_families(workload: &WorkloadFindings) -> bool {
+    let includes = |one: &Comparison| matches!(one.simultaneous, Some(Interval::Bounds { low, high, .. }) if low <= 1.0 && high >= 1.0);
+    let differs = |one: &Comparison| matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    workload.comparisons.iter().any(|one| is_wider(one) && differs(one) && includes(one))
+}
+
 /// The ratio with the interval that holds together with all others.
 pub(super) fn at_once(one: &Comparison) -> Figure {
     one.ratio.with_interval(one.simultaneous.as_ref())

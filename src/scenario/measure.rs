@@ -177,7 +177,7 @@ fn matched_rate(word: &str) -> Result<f64, Fault> {
 fn percent(word: &str) -> Result<f64, Fault> {
     match units::parse_percent(word) {
         Ok(fraction) if fraction > 0.0 && fraction < 1.0 => Ok(fraction),
-        Ok(_) => Err(Fault::new(format!("\"{word}\" is not between 0 % and 100 %"))),
+        Ok(_) => Err(Fault::new(format!("\"{word}\" is not above 0 % and below 100 %"))),
         Err(clause) => Err(Fault::from_clause(&clause)),
     }
 }

@@ -7,7 +7,7 @@ use crate::stats::noise::Noise;
 use crate::stats::pilot::Design;
 use crate::stats::stop::StopSpec;
 use crate::stats::{Refusal, Verdict, family};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::ControlFlow;
 
 /// Zone within which "no difference" may be said, iotax's own default.
 const ZONE: f64 = 0.02;
@@ -148,24 +148,26 @@ impl Cell {
 }
 
 /// All repetitions of all cells, spread over the machine's cores; the result does not depend on how.
-/// `done` counts repetitions, for whoever shows progress.
-pub fn repeat(cells: &[Cell], reps: u64, seed: u64, done: &AtomicU64) -> Vec<Vec<Outcome>> {
+/// `tell` hears of each repetition before it runs and may end it all: then there is nothing.
+pub fn repeat(
+    cells: &[Cell],
+    reps: u64,
+    seed: u64,
+    tell: &(dyn Fn() -> ControlFlow<()> + Sync),
+) -> Option<Vec<Vec<Outcome>>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions are another's.
     let base = Noise::new(seed).bits();
     let seed_of = |cell: usize, rep: u64| Noise::new(base ^ (cell as u64) << 40 ^ rep).bits();
-    let share = |thread: u64| -> Vec<Vec<Outcome>> {
+    let share = |thread: u64| -> Option<Vec<Vec<Outcome>>> {
         let of = |(at, cell): (usize, &Cell)| {
             let ours = (thread..reps).step_by(threads as usize);
-            let one = |rep| {
-                done.fetch_add(1, Ordering::Relaxed);
-                cell.once(seed_of(at, rep))
-            };
+            let one = |rep| tell().is_continue().then(|| cell.once(seed_of(at, rep)));
             ours.map(one).collect()
         };
         cells.iter().enumerate().map(of).collect()
     };
-    let shares: Vec<Vec<Vec<Outcome>>> = std::thread::scope(|scope| {
+    let shares: Option<Vec<Vec<Vec<Outcome>>>> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         // A panic of a simulation is a bug and goes on as one.
         running
@@ -173,7 +175,7 @@ pub fn repeat(cells: &[Cell], reps: u64, seed: u64, done: &AtomicU64) -> Vec<Vec
             .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     });
-    interleaved(shares, cells.len())
+    Some(interleaved(shares?, cells.len()))
 }
 
 /// Back in the order of the repetitions.

@@ -59,7 +59,8 @@ pub struct Line {
 }
 
 /// How a line stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// The figure is within its bound.
     Ok,

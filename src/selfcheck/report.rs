@@ -21,9 +21,32 @@ pub struct Findings {
     /// Series of this machine that were replayed beside the shipped ones.
     pub local: Vec<String>,
     /// What must hold.
+    #[serde(skip)]
     pub lines: Vec<Line>,
     /// What lies behind it.
     pub details: Vec<Detail>,
+}
+
+/// Name of the format.
+const FORMAT: &str = "iotax-selfcheck";
+/// Raised when a field changes its meaning or goes.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    findings: &'a Findings,
+    lines: Vec<Standing<'a>>,
+}
+
+/// A line with how it stands.
+#[derive(Serialize)]
+struct Standing<'a> {
+    #[serde(flatten)]
+    line: &'a Line,
+    state: State,
 }
 
 impl Findings {
@@ -36,8 +59,10 @@ impl Findings {
 
     /// As JSON.
     pub fn json(&self) -> String {
+        let lines = self.lines.iter().map(|line| Standing { line, state: line.state() }).collect();
+        let document = Document { format: FORMAT, version: VERSION, findings: self, lines };
         // Plain figures, words and lists: a value that is no number becomes null.
-        serde_json::to_string_pretty(self).map_or_else(|why| format!("{why}\n"), |text| text + "\n")
+        serde_json::to_string_pretty(&document).map_or_else(|why| format!("{why}\n"), |text| text + "\n")
     }
 
     /// As a table for so many columns.
@@ -210,8 +235,8 @@ mod tests {
     use super::super::lines::Plan;
     use super::super::series::{SHIPPED, parse};
     use super::*;
+    use std::ops::ControlFlow;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
 
     fn made_up(value: f64, error: f64, bound: Bound, holds: bool) -> Line {
         let (figure, of) = ("A/A false positives".into(), "iid".into());
@@ -279,6 +304,17 @@ mod tests {
         assert_eq!((&json["seed"], &json["holds"]), (&7.into(), &false.into()));
         assert!(json["lines"][4]["value"].is_null());
         assert_eq!(json["details"][0]["refused"]["carry_over"], 0.01);
+        assert_eq!((&json["format"], &json["version"]), (&FORMAT.into(), &VERSION.into()));
+        let states: Vec<&str> =
+            json["lines"].as_array().unwrap().iter().filter_map(|line| line["state"].as_str()).collect();
+        assert!(states.contains(&"fails") && states.contains(&"within_error"), "{states:?}");
+    }
+
+    #[test]
+    fn what_is_ended_early_gives_nothing() {
+        let source = |(name, text): &(&str, &str)| Source::Recorded(Arc::new(parse(name, text).unwrap()));
+        let plan = Plan::new(&[source(&SHIPPED[3])], &[]);
+        assert!(repeat(&plan.cells, 2, 5, &|| ControlFlow::Break(())).is_none());
     }
 
     #[test]
@@ -287,7 +323,7 @@ mod tests {
         let local = parse("mine", SHIPPED[3].1).unwrap();
         let lines = |local: &[Source]| {
             let plan = Plan::new(&[source(&SHIPPED[3])], local);
-            let outcomes = repeat(&plan.cells, 2, 5, &AtomicU64::new(0));
+            let outcomes = repeat(&plan.cells, 2, 5, &|| ControlFlow::Continue(())).unwrap();
             plan.lines(&outcomes, 2)
         };
         let (without, with) = (lines(&[]), lines(&[Source::Recorded(Arc::new(local))]));

@@ -90,8 +90,16 @@ pub(super) fn share(value: f64, half_width: f64) -> String {
 
 /// `unresolved in 4k random reads (+- 4.0 %): the reason`.
 pub(super) fn unresolved(half_width: Option<f64>, reason: &Refusal, subject: &str) -> String {
-    let width = half_width.map(|half| format!(" (+- {})", percent_up(half))).unwrap_or_default();
+    let width = half_width.map(|half| format!(" ({})", width(half))).unwrap_or_default();
     format!("unresolved in {subject}{width}: {reason}")
+}
+
+/// `+- 4.0 %`; beyond the whole of the baseline a figure says no more than that.
+pub(super) fn width(half_width: f64) -> String {
+    match half_width {
+        half if half > 1.0 => "wider than +- 100 %".to_owned(),
+        half => format!("+- {}", percent_up(half)),
+    }
 }
 
 fn half_width(ratio: f64, low: f64, high: f64) -> f64 {

@@ -210,7 +210,9 @@ impl Refusal {
         match self {
             Refusal::TooFewRounds { .. } => Some("raise --budget or shorten --slice"),
             Refusal::TooFewVisits { .. } => Some("raise --visits"),
-            Refusal::DependentBatches { .. } => Some("measure longer: --min-time 60s, or a larger --budget"),
+            Refusal::DependentBatches { .. } => {
+                Some("measure longer: raise --min-time, and --budget with it")
+            }
             Refusal::TooWide { .. } => Some("raise --budget, or quieten the machine"),
             Refusal::Regimes { .. } => {
                 Some("measure each regime by itself: start when the level has settled, or use --visits")

@@ -24,6 +24,38 @@ pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     Rounded { value: fixed((value / step).round() * step, step), half_width: up_to(half_width, step) }
 }
 
+/// A longer side beyond so many times the shorter is not told by one half-width.
+const LOPSIDED: f64 = 2.5;
+
+/// A value with its two bounds, ready to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounded {
+    /// As fine as the closer bound.
+    pub value: String,
+    /// Rounded down.
+    pub low: String,
+    /// Rounded up.
+    pub high: String,
+}
+
+/// Whether the bounds lie so unlike about the value that it takes both to say so.
+pub fn is_lopsided(value: f64, low: f64, high: f64) -> bool {
+    let (below, above) = (value - low, high - value);
+    below.max(above) > LOPSIDED * below.min(above)
+}
+
+/// Rounds each bound outwards at the second significant digit of its own distance, the value as finely as the closer
+/// one; never finer than `decimals`.
+pub fn bounded(value: f64, low: f64, high: f64, decimals: i32) -> Bounded {
+    let [below, above] = [value - low, high - value].map(|distance| step_of(distance, decimals));
+    let closer = below.min(above);
+    Bounded {
+        value: fixed((value / closer).round() * closer, closer),
+        low: fixed((low / below + SLACK).floor() * below, below),
+        high: up_to(high, above),
+    }
+}
+
 /// Rounds a bound up at two significant digits.
 pub fn rounded_up(bound: f64, decimals: i32) -> String {
     up_to(bound, step_of(bound, decimals))
@@ -90,6 +122,19 @@ mod tests {
         let big = rounded(71_234.0, 412.0, 0);
         assert_eq!((big.value.as_str(), big.half_width.as_str()), ("71230", "420"));
         assert_eq!(rounded(5.0, 0.0, 2), Rounded { value: "5.00".into(), half_width: "0.00".into() });
+    }
+
+    #[test]
+    fn bounds_are_rounded_outwards() {
+        let said = |value, low, high| {
+            let found = bounded(value, low, high, 2);
+            format!("{} ({} to {})", found.value, found.low, found.high)
+        };
+        assert_eq!(said(12.34, 10.149, 31.21), "12.3 (10.1 to 32)");
+        assert_eq!(said(-50.4, -61.2, 3.01), "-50 (-62 to 4)");
+        assert_eq!(said(0.0, -99.8, 61_000.0), "0 (-100 to 61000)");
+        assert!(is_lopsided(12.0, 10.0, 20.0) && is_lopsided(12.0, 2.0, 13.0));
+        assert!(!is_lopsided(12.0, 10.0, 15.0) && !is_lopsided(12.0, 12.0, 12.0));
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //! sentence names what it is about.
 
 use super::Refusal;
-use super::conclusion::{Concludes, Conclusion, share, unresolved};
+use super::conclusion::{Concludes, Conclusion, share, unresolved, width};
 use super::round::percent_up;
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ impl Verdict {
                 format!("no difference above {}", percent_up(*above))
             }
             Verdict::Unresolved { half_width: Some(half), .. } => {
-                format!("unresolved (+- {})", percent_up(*half))
+                format!("unresolved ({})", width(*half))
             }
             Verdict::Unresolved { half_width: None, .. } => "unresolved".to_owned(),
         }

@@ -56,7 +56,8 @@ impl std::fmt::Display for PathRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             PathRef::Path(path) => write!(f, "{}", path.display()),
-            PathRef::Yield(step) => write!(f, "<what step {step} yields>"),
+            // People count from one, and so do the lists that this is read beside.
+            PathRef::Yield(step) => write!(f, "<what step {} gives>", step + 1),
             PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
         }
     }

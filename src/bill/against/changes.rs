@@ -286,32 +286,34 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
         Ok(found) => found.verdict(matched.zone()),
         Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
     };
-    let (verdict, withheld) = match withheld(matched, at, judged, which, &found) {
-        Some((verdict, why)) => (verdict, Some(why)),
-        None => (found, None),
-    };
+    let withheld = withheld(matched, at, judged, which, &found);
+    let (verdict, of_run) = withheld.clone().unwrap_or((found, ""));
     let stacks = &matched.sides[1].run.start.scenario.stacks;
-    let quantity = subject::quantity(
-        matched.sides[1].workload,
-        which,
-        matched.sides[1].run.start.scenario.measure.regime,
-    );
+    let [old, new] = matched.sides.map(|side| side.run.start.scenario.measure.regime);
+    let regime = (old == new).then_some(new);
+    let quantity = subject::quantity(matched.sides[1].workload, which, regime);
     let emulated = label(matched, at, judged);
     let words = emulated.as_ref().map_or("", |(_, words)| words);
+    let mixed = emulated.is_some_and(|(mixed, _)| mixed);
+    let limit = limit.map(|limit| match withheld {
+        _ if mixed => cannot_tell("only one of the runs is emulated"),
+        Some(_) => cannot_tell("there is no verdict"),
+        None => judge(&used.change, judged, limit),
+    });
+    // Where the limit says what would settle it, that settles the verdict too.
+    let settle = match &limit {
+        Some(limit) if limit.sentence.contains(SETTLE) => String::new(),
+        _ => verdicts::settle_words(&verdict),
+    };
     RateChange {
         sentence: format!(
-            "{}, new against old: {}{}{words}",
+            "{}, new against old: {}{of_run}{settle}{words}",
             stacks[at[1]].name,
             verdict.sentence(&quantity),
-            verdicts::settle_words(&verdict)
         ),
         why: why(matched, judged, &own),
         drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
-        limit: limit.map(|limit| match (emulated, &withheld) {
-            (Some((true, _)), _) => cannot_tell("only one of the runs is emulated"),
-            (_, Some(why)) => cannot_tell(why),
-            _ => judge(&used.change, judged, limit),
-        }),
+        limit,
         change: Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
         judged,
         verdict,
@@ -319,33 +321,26 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     }
 }
 
-/// The verdict where the regime of writes allows none, and why: the regimes of the runs differ, or one of the runs has no
-/// verdict in its own report.
+/// The verdict where the regime of writes allows none, and words that say of which run: the regimes of the runs differ, or
+/// one of the runs has no verdict in its own report.
 fn withheld(
     matched: &Matched,
     at: [usize; 2],
     judged: Basis,
     which: Quantity,
     found: &Verdict,
-) -> Option<(Verdict, String)> {
+) -> Option<(Verdict, &'static str)> {
     let regimes = matched.sides.map(|side| side.run.start.scenario.measure.regime);
     if matched.sides[1].workload.writes() && regimes[0] != regimes[1] {
         let [old, new] = regimes.map(Regime::word);
         let reason = format!("the old run's writes are judged as {old}, the new one's as {new}");
-        let verdict =
-            Verdict::Unresolved { half_width: None, reason: Refusal::NotMeasured { reason: reason.clone() } };
-        return Some((verdict, reason));
+        let reason = Refusal::NotMeasured { reason };
+        return Some((Verdict::Unresolved { half_width: None, reason }, ""));
     }
     let against = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline).unwrap_or(at);
-    [0, 1].into_iter().find_map(|run| {
+    [(0, " (in the old run)"), (1, " (in the new run)")].into_iter().find_map(|(run, words)| {
         let verdict = matched.sides[run].writes.verdict(found.clone(), which, [against[run], at[run]]);
-        match (&verdict, verdict == *found) {
-            (Verdict::Unresolved { reason, .. }, false) => {
-                let why = format!("in the {} run: {reason}", super::WORDS[run]);
-                Some((verdict, why))
-            }
-            _ => None,
-        }
+        (verdict != *found && !verdict.is_resolved()).then_some((verdict, words))
     })
 }
 
@@ -406,22 +401,26 @@ fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -
     Limit { call, sentence }
 }
 
+/// Before what would.
+const SETTLE: &str = "to settle it:";
+
 /// What would tell whether the change is beyond the limit.
 fn settle(found: &unpaired::Change, judged: Basis, limit: f64) -> String {
     let distance = (found.ratio / (1.0 - limit)).ln().abs();
     match found.longer(distance).filter(|times| *times <= BEARABLE) {
-        Some(times) => format!("to settle it, make both runs about {} times as long", times.ceil().max(2.0)),
+        Some(times) => format!("{SETTLE} make both runs about {} times as long", times.ceil().max(2.0)),
         None => {
-            let drift = percent_up(found.drift.exp_m1());
+            let drift = match found.drift.exp_m1() {
+                drift if drift > 1.0 => "larger than any loss".to_owned(),
+                drift => percent_up(drift),
+            };
             let instead = match judged {
                 Basis::AsItStands => {
-                    "to settle it, give both runs a baseline that stays as it is, or measure old and new in one run"
+                    "give both runs a baseline that stays as it is, or measure old and new in one run"
                 }
-                Basis::AgainstOwnBaseline => {
-                    "to settle it, measure old and new in one run, or repeat both runs in turns"
-                }
+                Basis::AgainstOwnBaseline => "measure old and new in one run, or repeat both runs in turns",
             };
-            format!("longer runs do not help, drift alone may be {drift}; {instead}")
+            format!("longer runs do not help, drift alone may be {drift}; {SETTLE} {instead}")
         }
     }
 }

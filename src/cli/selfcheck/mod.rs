@@ -2,9 +2,9 @@
 
 mod own;
 
-use super::columns;
 use super::progress::Simulating;
 use super::report::Destination;
+use super::{columns, stop};
 use crate::exit::{DONE, FINDING, Failed};
 use crate::selfcheck::cell::repeat;
 use crate::selfcheck::kinds::Source;
@@ -14,7 +14,7 @@ use crate::selfcheck::series;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Arguments of `selfcheck`.
 #[derive(clap::Args)]
@@ -63,21 +63,22 @@ struct Stats {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let What::Stats(stats) = &args.what;
     stats.to.check()?;
+    let stop = stop::flag()?;
     // Before anything is measured: one that is damaged would end it afterwards.
     let mut local = own::stored(runs)?;
     for file in &stats.series {
         local.push(own::read(file)?);
     }
     if let Some(target) = &stats.record {
-        let file = own::record(target, stats.seconds, stats.iodepth, runs)?;
+        let file = own::record(target, stats.seconds, stats.iodepth, runs, &stop)?;
         local.push(own::read(&file)?);
     }
-    let found = check(stats, local)?;
+    let found = check(stats, local, &stop)?;
     stats.to.write(&if stats.json { found.json() } else { found.table(columns()) })?;
     Ok(if found.holds { DONE } else { FINDING })
 }
 
-fn check(stats: &Stats, local: Vec<series::Recorded>) -> Result<Findings> {
+fn check(stats: &Stats, local: Vec<series::Recorded>, stop: &AtomicBool) -> Result<Findings> {
     let shipped = series::SHIPPED.iter().map(|(name, text)| series::parse(name, text));
     let shipped = shipped.collect::<Result<Vec<_>, _>>().map_err(Failed::measurement)?;
     let names = local.iter().map(|one| one.name.clone()).collect();
@@ -88,8 +89,16 @@ fn check(stats: &Stats, local: Vec<series::Recorded>) -> Result<Findings> {
     let done = Arc::new(AtomicU64::new(0));
     let outcomes = {
         let _shown = Simulating::new(Arc::clone(&done), plan.cells.len() as u64, stats.reps);
-        repeat(&plan.cells, stats.reps, stats.seed, &done)
+        let tell = || {
+            done.fetch_add(1, Ordering::Relaxed);
+            stop::asked(stop)
+        };
+        repeat(&plan.cells, stats.reps, stats.seed, &tell)
     };
+    let outcomes = outcomes.ok_or_else(|| {
+        let (done, all) = (done.load(Ordering::Relaxed), plan.cells.len() as u64 * stats.reps);
+        Failed::measurement(format!("interrupted after {done} of {all} simulations: nothing is concluded"))
+    })?;
     let (lines, details) = (plan.lines(&outcomes, stats.reps), plan.details(&outcomes));
     Ok(Findings::new(stats.reps, stats.seed, names, lines, details))
 }

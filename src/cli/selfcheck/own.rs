@@ -2,7 +2,7 @@
 //! line, and none is written over.
 
 use crate::cli::progress::Recording;
-use crate::cli::say_aside;
+use crate::cli::{say_aside, stop};
 use crate::exit::Failed;
 use crate::measure::noise;
 use crate::selfcheck::series::{self, Recorded};
@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Folder within that of the runs; no run can be called so, and `list` passes over it.
 const FOLDER: &str = ".noise";
@@ -51,7 +52,7 @@ pub fn read(file: &Path) -> Result<Recorded> {
 ///
 /// # Errors
 /// When the target may not be read, cannot be, or the series not be stored.
-pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path) -> Result<PathBuf> {
+pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path, stop: &AtomicBool) -> Result<PathBuf> {
     let quarry = noise::quarry(target)?;
     quarry.warnings.iter().for_each(|warning| say_aside(&format!("warning: {warning}")));
     let folder = Store::open(&runs.join(FOLDER)).map_err(Failed::from)?.runs_dir().to_owned();
@@ -60,7 +61,11 @@ pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path) -> Result<P
     let rows = {
         let shown = Recording::new(&quarry.text);
         let seconds = f64::from(seconds);
-        noise::record(&quarry, seconds, iodepth, &mut |done_s| shown.at(done_s, seconds))?
+        let mut told = |done_s| {
+            shown.at(done_s, seconds);
+            stop::asked(stop)
+        };
+        noise::record(&quarry, seconds, iodepth, &mut told)?
     };
     let date = now.strftime("%Y-%m-%d %H:%M UTC");
     let what = format!("4k random reads at depth {iodepth} of {}, recorded {date}", quarry.text);

@@ -27,7 +27,7 @@ fn render(against: &Against, _page: &Page) -> String {
 fn section(workload: &WorkloadChange) -> String {
     let mut out = format!("## {}\n\n", escaped(&workload.subject));
     out += &list("", sheet::verdicts(workload));
-    out += &format!("{}\n{}\n\n", sheet::stacks(workload).markdown(), escaped(sheet::LEGEND));
+    out += &format!("{}\n{}\n\n", sheet::stacks(workload).markdown(), escaped(&sheet::legend()));
     out += &list("", sheet::bases(workload));
     out + &list("", sheet::remarks(workload))
 }

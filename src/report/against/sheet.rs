@@ -1,14 +1,17 @@
 //! What the text forms of a comparison lay out alike.
 
-use super::super::number::{change, remark};
+use super::super::number::{SPREADS, change, remark};
 use super::super::table::Table;
 use crate::bill::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
 use crate::bill::findings::{Figure, RunIdentity};
 use std::collections::BTreeMap;
 
 /// What the table's figures are.
-pub(super) const LEGEND: &str = "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; \
-     +- to the farther end of the 95 % interval; ? no interval";
+pub(super) fn legend() -> String {
+    format!(
+        "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; {SPREADS}"
+    )
+}
 
 /// A column of figures of a stack.
 type Pick = fn(&StackChange) -> Option<&Figure>;

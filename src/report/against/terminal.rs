@@ -17,7 +17,7 @@ fn render(against: &Against, page: &Page) -> String {
         out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
     }
     against.workloads.iter().for_each(|workload| out += &section(workload, width));
-    out += &format!("\n{}", wrapped(sheet::LEGEND, width, "  "));
+    out += &format!("\n{}", wrapped(&sheet::legend(), width, "  "));
     out += &list("Not compared", against.only.iter().map(|one| one.said()), width);
     out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()), width);
     out += &list("Not excluded", against.not_excluded.iter().cloned(), width);
