@@ -8,6 +8,7 @@ use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Refusal, Verdict};
+use crate::store::record::GuestDisk;
 use serde::Serialize;
 
 /// A figure, or why there is none.
@@ -520,6 +521,9 @@ pub struct PlaceReport {
     pub facts: serde_json::Value,
     /// Exact commands that made it, quoted for a shell.
     pub commands: Vec<String>,
+    /// Of a guest: its disks as they really are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<GuestDisk>,
 }
 
 /// A warning.

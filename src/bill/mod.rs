@@ -92,6 +92,7 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
         // A value that can be stored can be printed; the error would be a failing Serialize of our own.
         facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
         commands: facts.commands.iter().map(|words| subject::shell_line(words)).collect(),
+        disks: facts.disks.clone(),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::stats::noise::Noise;
 use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
 use crate::store::record::{
-    Better, CpuTimes, DesignUp, Gate, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice, Value, Warning,
-    WorkerUp,
+    Better, CpuTimes, DesignUp, Gate, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice,
+    Value, Warning, WorkerUp,
 };
 use iotax_load::{Histogram, Job, Rw};
 use std::collections::BTreeMap;
@@ -138,8 +138,28 @@ pub(crate) fn guest() -> RunData {
         facts: facts("iotax-vm"),
         emulated: Some("no usable KVM, QEMU runs with TCG".into()),
         commands: vec![words],
+        disks: vec![guest_disk()],
     });
     run
+}
+
+fn guest_disk() -> GuestDisk {
+    let settings = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
+    };
+    GuestDisk {
+        stack: "vm(vcpus=2)".into(),
+        path: "/dev/vda".into(),
+        attach: "virtio-blk".into(),
+        qemu: settings(&[
+            ("cache.direct", "on"),
+            ("cache.no-flush", "off"),
+            ("write-cache", "on"),
+            ("num-queues", "2"),
+        ]),
+        guest: settings(&[("write-cache", "write back"), ("num-queues", "2"), ("scheduler", "none")]),
+        differs: Vec::new(),
+    }
 }
 
 /// Killed in the middle of its tenth round.
@@ -335,6 +355,7 @@ impl Twin {
                 facts: facts("lab"),
                 emulated: None,
                 commands: Vec::new(),
+                disks: Vec::new(),
             }],
             workers: Vec::new(),
             designs: Vec::new(),

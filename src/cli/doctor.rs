@@ -384,6 +384,7 @@ mod tests {
             qemu: || Err("qemu-system-x86_64 is not installed".into()),
             kernel: || Err("no kernel can be read".into()),
             io_uring: || Err("qemu-system-x86_64 is not installed".into()),
+            ovmf: || Err("OVMF is not installed".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);

@@ -149,6 +149,12 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
         .filter(|wwn| says_something(bare_wwn(wwn)))
 }
 
+/// Whether a disk hangs on that PCI function (`0000:00:10.0`), through whatever buses.
+pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
+    let real = probe.at(sys_block(name)).canonicalize();
+    real.is_ok_and(|path| path.components().any(|part| part.as_os_str() == address))
+}
+
 fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
     files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
 }

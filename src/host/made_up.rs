@@ -167,6 +167,7 @@ pub(crate) fn complete_server() -> Machine {
     let versions = [
         ("qemu-system-x86_64", "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7)"),
         ("qemu-img", "qemu-img version 7.2.9"),
+        ("qemu-storage-daemon", "qemu-storage-daemon version 7.2.9"),
         ("fio", "fio-3.33"),
         ("ssh", "OpenSSH_9.2p1"),
         ("losetup", "losetup from util-linux 2.38.1"),
@@ -177,8 +178,13 @@ pub(crate) fn complete_server() -> Machine {
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
     machine.probe.space = Some(Space { total: 1 << 40, free: 1 << 39 });
-    machine.probe.guest =
-        GuestProbe { kvm: || KvmState::Works, qemu: || Ok(()), kernel: || Ok(()), io_uring: || Ok(()) };
+    machine.probe.guest = GuestProbe {
+        kvm: || KvmState::Works,
+        qemu: || Ok(()),
+        kernel: || Ok(()),
+        io_uring: || Ok(()),
+        ovmf: || Ok(()),
+    };
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

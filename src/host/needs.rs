@@ -144,6 +144,26 @@ pub const ALL: &[Need] = &[
         check: |probe| (probe.guest.io_uring)().err(),
     },
     Need {
+        id: "qemu-storage-daemon",
+        why: "for vm(attach=vhost-user-blk)",
+        supply: &[
+            debian("apt-get install qemu-system-common"),
+            fedora("dnf install qemu-storage-daemon"),
+            everywhere("install QEMU's storage daemon (qemu-storage-daemon, 6.0 or newer)"),
+        ],
+        check: |probe| program(probe, "qemu-storage-daemon"),
+    },
+    Need {
+        id: "ovmf",
+        why: "for vm(firmware=ovmf)",
+        supply: &[
+            debian("apt-get install ovmf"),
+            fedora("dnf install edk2-ovmf"),
+            everywhere("install OVMF (edk2's firmware for guests)"),
+        ],
+        check: |probe| (probe.guest.ovmf)().err(),
+    },
+    Need {
         id: "ssh",
         why: "to measure on another machine",
         supply: &[
@@ -283,6 +303,7 @@ mod tests {
             qemu: || Err("too old".into()),
             kernel: || Err("none to read".into()),
             io_uring: || Err("not built in".into()),
+            ovmf: || Err("no OVMF".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");

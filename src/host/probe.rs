@@ -40,6 +40,8 @@ pub struct GuestProbe {
     pub kernel: fn() -> Result<(), String>,
     /// Whether QEMU opens files with io_uring, or why not.
     pub io_uring: fn() -> Result<(), String>,
+    /// Whether there is UEFI for guests, or why not.
+    pub ovmf: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
@@ -49,6 +51,7 @@ impl GuestProbe {
         qemu: || Err("not asked".into()),
         kernel: || Err("not asked".into()),
         io_uring: || Err("not asked".into()),
+        ovmf: || Err("not asked".into()),
     };
 }
 

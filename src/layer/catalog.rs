@@ -26,6 +26,8 @@ pub enum OptionKind {
     Size,
     /// A whole number from 1.
     Count,
+    /// A whole number from 0.
+    Number,
     /// A number; without a unit it means microseconds.
     Microseconds,
     /// A number; `2` and `2%` are the same.
@@ -138,7 +140,7 @@ const DELAY: LayerHelp = LayerHelp {
 
 const VM: LayerHelp = LayerHelp {
     name: "vm",
-    help: "a QEMU guest with one virtual disk; the load runs inside",
+    help: "a QEMU guest with a disk over what is below; the load runs inside",
     example: "file:/srv/x.img,size=4GiB | vm(cache=none,queues=2)",
     options: VM_OPTIONS,
     positional: None,
@@ -149,6 +151,13 @@ const VM: LayerHelp = LayerHelp {
 };
 
 const VM_OPTIONS: &[OptionDef] = &[
+    OptionDef {
+        name: "attach",
+        aliases: &[],
+        kind: OptionKind::Word(&["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"]),
+        default: Some("virtio-blk"),
+        help: "how the disk reaches the guest",
+    },
     OptionDef {
         name: "cache",
         aliases: &[],
@@ -167,8 +176,15 @@ const VM_OPTIONS: &[OptionDef] = &[
         name: "iothread",
         aliases: &[],
         kind: OptionKind::Flag,
-        default: Some("true"),
-        help: "a thread of its own for the disk",
+        default: None,
+        help: "a thread of its own for the disk; not written: true where the way has one",
+    },
+    OptionDef {
+        name: "iothreads",
+        aliases: &[],
+        kind: OptionKind::Count,
+        default: None,
+        help: "threads that share the queues of the disk (virtio-blk, QEMU 9.0)",
     },
     OptionDef {
         name: "num-queues",
@@ -176,6 +192,27 @@ const VM_OPTIONS: &[OptionDef] = &[
         kind: OptionKind::Count,
         default: None,
         help: "request queues of the disk; QEMU's own choice when not written",
+    },
+    OptionDef {
+        name: "queue-size",
+        aliases: &["queue_size"],
+        kind: OptionKind::Count,
+        default: None,
+        help: "requests that fit a queue; QEMU's own choice when not written",
+    },
+    OptionDef {
+        name: "discard",
+        aliases: &[],
+        kind: OptionKind::Word(&["ignore", "unmap"]),
+        default: Some("ignore"),
+        help: "what becomes of the guest's discards",
+    },
+    OptionDef {
+        name: "detect-zeroes",
+        aliases: &["detect_zeroes"],
+        kind: OptionKind::Word(&["off", "on", "unmap"]),
+        default: Some("off"),
+        help: "what becomes of writes of zeroes",
     },
     OptionDef {
         name: "vcpus",
@@ -192,18 +229,39 @@ const VM_OPTIONS: &[OptionDef] = &[
         help: "memory of the guest",
     },
     OptionDef {
+        name: "hugepages",
+        aliases: &[],
+        kind: OptionKind::Word(&["2MiB", "1GiB"]),
+        default: None,
+        help: "the guest's memory is made of the host's huge pages of that size",
+    },
+    OptionDef {
+        name: "numa",
+        aliases: &[],
+        kind: OptionKind::Number,
+        default: None,
+        help: "the host's NUMA node that the guest's memory is bound to",
+    },
+    OptionDef {
+        name: "machine",
+        aliases: &[],
+        kind: OptionKind::Word(&["q35", "pc"]),
+        default: Some("q35"),
+        help: "QEMU's board",
+    },
+    OptionDef {
+        name: "firmware",
+        aliases: &[],
+        kind: OptionKind::Word(&["direct", "ovmf"]),
+        default: Some("direct"),
+        help: "direct: the kernel at once; ovmf: UEFI before it",
+    },
+    OptionDef {
         name: "accel",
         aliases: &[],
         kind: OptionKind::Word(&["auto", "kvm", "tcg"]),
         default: Some("auto"),
         help: "auto takes KVM where it really works, else emulation, which is said in every output",
-    },
-    OptionDef {
-        name: "attach",
-        aliases: &[],
-        kind: OptionKind::Word(&["virtio-blk"]),
-        default: Some("virtio-blk"),
-        help: "how the disk reaches the guest",
     },
 ];
 
@@ -263,6 +321,7 @@ impl OptionDef {
         match self.kind {
             OptionKind::Size => check_size(value),
             OptionKind::Count => check_count(value),
+            OptionKind::Number => check_number(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
@@ -286,6 +345,13 @@ fn check_count(value: &str) -> Result<String, Fault> {
             Err(Fault::hint(format!("\"{value}\" is not a whole number from 1"), "write a number such as 2"))
         }
     }
+}
+
+fn check_number(value: &str) -> Result<String, Fault> {
+    let number = value.parse::<u32>().map(|number| number.to_string());
+    number.map_err(|_| {
+        Fault::hint(format!("\"{value}\" is not a whole number from 0"), "write a number such as 0")
+    })
 }
 
 fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {

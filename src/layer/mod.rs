@@ -123,6 +123,10 @@ pub struct PlanContext {
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
     pub guests: Vec<guest::GuestPlan>,
+    /// Guests that stacks still take their seats in.
+    pub drafts: Vec<guest::Draft>,
+    /// The stack being planned, if it wants instances of its own.
+    pub own: Option<usize>,
     instances: u32,
 }
 
@@ -136,6 +140,8 @@ impl PlanContext {
             seed,
             steps: Vec::new(),
             guests: Vec::new(),
+            drafts: Vec::new(),
+            own: None,
             instances: 0,
         }
     }

@@ -8,7 +8,7 @@ use crate::guard::judge::Intent;
 use crate::guard::marker;
 use crate::host::facts::{self, Facts};
 use crate::host::gauges::Gauges;
-use crate::layer::guest::disk;
+use crate::layer::guest::disk::{self, DiskKey};
 use crate::scenario::Consent;
 use crate::step::op::Op;
 use crate::step::system::{RealSystem, System};
@@ -109,13 +109,13 @@ impl Handler for Machine {
         Ok(())
     }
 
-    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
         // The disk may appear a moment after the agent.
         let start = Instant::now();
         loop {
-            match disk::disk_by_serial(serial) {
+            match disk::find(key) {
                 Some(path) => return Ok(path),
-                None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has serial {serial}"),
+                None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has {key}"),
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         }
@@ -178,7 +178,20 @@ mod tests {
             machine.permit(&writing(&device.path)).expect("a second worker of the run");
             assert!(claim(&device.path).is_err(), "held while workers may write it");
             told(&mut machine, &Allowed::default());
-            drop(claim(&device.path).expect("free for the layers of the next visit"));
+            drop(claimed_soon(&device.path));
+        }
+    }
+
+    /// Free for the layers of the next visit. Another test that starts a program has all our files open in its child
+    /// until that becomes the program.
+    fn claimed_soon(path: &Path) -> Hold {
+        let start = Instant::now();
+        loop {
+            match claim(path) {
+                Ok(hold) => return hold,
+                Err(error) if start.elapsed() > Duration::from_secs(5) => panic!("still held: {error:#}"),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
         }
     }
 

@@ -5,6 +5,7 @@ pub mod alone;
 pub mod bench;
 pub mod caches;
 pub mod engine;
+mod guests;
 pub mod handler;
 pub mod matched;
 pub mod noise;

@@ -145,8 +145,16 @@ impl Places {
 }
 
 impl Place {
+    /// QEMU's control socket, of a guest of ours.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn control(&mut self) -> Result<&mut Qmp> {
+        self.control.as_mut().context("a place without a QEMU")
+    }
+
     fn command(&mut self, name: &str, command: &str) -> Result<()> {
-        let control = self.control.as_mut().context("a place that cannot be stopped")?;
+        let control = self.control()?;
         match control.execute(command, serde_json::Value::Null) {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -192,10 +200,15 @@ impl Place {
         target: &PathRef,
         yields: &dyn Fn(&PathRef) -> Result<PathBuf>,
     ) -> Result<PathBuf> {
-        let PathRef::Serial(serial) = target else { return yields(target) };
-        match self.ask(Request::DiskBySerial { serial: serial.clone() }, QUICK_LIMIT)? {
+        let request = match target {
+            PathRef::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
+            PathRef::Pci(address) => Request::DiskAtPci { address: address.clone() },
+            _ => return yields(target),
+        };
+        let name = request.name();
+        match self.ask(request, QUICK_LIMIT)? {
             Response::Disk { path } => Ok(path),
-            other => Err(crate::exit::Failed::from(self.peer.unexpected("disk_by_serial", &other)).into()),
+            other => Err(crate::exit::Failed::from(self.peer.unexpected(name, &other)).into()),
         }
     }
 }

@@ -81,6 +81,7 @@ impl Ground<'_> {
             let exposed = self.stack(*index, visit, &mut context, &mut made)?;
             targets.push((*index, exposed));
         }
+        guest::finish(&mut context)?;
         Ok(SetPlan { steps: context.steps, guests: context.guests, targets })
     }
 
@@ -137,6 +138,7 @@ impl Ground<'_> {
         let sibling = self.layout.sibling_in(index, visit);
         let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
         context.writable = self.must_write(index, 0);
+        context.own = stack.own.then_some(index);
         // The files themselves are up already: only what they show is wanted here.
         let mut exposed = self.bottom(stack, index, sibling, context)?;
         for (depth, spec) in stack.layers.iter().enumerate() {

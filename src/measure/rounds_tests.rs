@@ -4,6 +4,7 @@
 use super::*;
 use crate::exit::Failed;
 use crate::host::facts::Facts;
+use crate::layer::guest::DiskKey;
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::bench::Ready;
 use crate::measure::engine::{EngineError, LoadEngine};
@@ -92,8 +93,8 @@ impl Handler for Simulated {
         Ok(())
     }
 
-    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
-        Ok(Path::new("/dev").join(serial))
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        Ok(Path::new("/dev").join(key.value()))
     }
 
     fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<Gate> {

@@ -3,6 +3,7 @@
 //! taken down and what was measured is kept.
 
 use super::bench::{Bench, Ready};
+use super::guests;
 use super::handler::Allowed;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
@@ -16,6 +17,7 @@ use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
+use crate::host::facts::Facts;
 use crate::layer::guest;
 use crate::layer::medium::Found;
 use crate::scenario::{Medium, Regime, Scenario, Stack};
@@ -27,7 +29,7 @@ use crate::step::executor::Executor;
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, PathRef, Step, StepId, ssh_place};
 use crate::store::Writer;
-use crate::store::record::{PlaceFacts, Record, Warning};
+use crate::store::record::{GuestDisk, PlaceFacts, Record, Warning};
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,7 +145,7 @@ impl Session<'_> {
         if self.needs_host() {
             let run_id = self.run_id();
             places.reach_host(&run_id)?;
-            self.record_place(&mut places, HOST, Vec::new())?;
+            self.record_place(&mut places, HOST)?;
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
@@ -252,6 +254,7 @@ impl Session<'_> {
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         let ready = self.ready(places, &up, region)?;
+        self.record_guests(places, &up, &ready)?;
         let mut outcome = Visited::Done;
         for index in todo {
             outcome = match self.measure(layout, places, planned, &ready, index)? {
@@ -451,8 +454,30 @@ impl Session<'_> {
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
-            let command = self.executor.words_of(&guest.command, guest.below.as_ref())?;
-            self.record_place(places, &guest.place, vec![command])?;
+        }
+        Ok(())
+    }
+
+    /// Facts of the guests of a set, with their disks as they really are.
+    fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+        for guest in &up.guests {
+            let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
+            let all = daemons.chain([(&guest.command, &guest.belows)]);
+            let commands = all
+                .map(|(words, belows)| self.executor.words_of(words, belows))
+                .collect::<Result<Vec<_>>>()?;
+            let of_guest = |ready: &&Ready| ready.place == guest.place;
+            let targets = ready.iter().filter(of_guest).flat_map(|ready| &ready.targets);
+            let devices: Vec<PathBuf> = targets.map(|target| target.path.clone()).collect();
+            let place = places.get(&guest.place)?;
+            let facts = place.facts(&devices)?;
+            let disks = guests::disks(place, guest, up, ready, &facts)?;
+            for disk in &disks {
+                for text in &disk.differs {
+                    self.warn("settings", &disk.stack, text.clone())?;
+                }
+            }
+            self.store_place(places, &guest.place, facts, commands, disks)?;
         }
         Ok(())
     }
@@ -492,20 +517,30 @@ impl Session<'_> {
             }
             return Err(error);
         }
-        self.record_place(places, &name, Vec::new())
+        self.record_place(places, &name)
     }
 
-    fn record_place(&mut self, places: &mut Places, name: &str, commands: Vec<Vec<String>>) -> Result<()> {
+    fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
         let devices = self.devices_in(name);
-        let place = places.get(name)?;
-        let facts = place.facts(&devices)?;
-        let emulated = place.emulated.clone();
+        let facts = places.get(name)?.facts(&devices)?;
+        self.store_place(places, name, facts, Vec::new(), Vec::new())
+    }
+
+    fn store_place(
+        &mut self,
+        places: &mut Places,
+        name: &str,
+        facts: Facts,
+        commands: Vec<Vec<String>>,
+        disks: Vec<GuestDisk>,
+    ) -> Result<()> {
+        let emulated = places.get(name)?.emulated.clone();
         if let Some(why) = &emulated {
             self.observer.tell(Event::Warning {
                 text: format!("{name} is emulated ({why}): its figures are not representative"),
             });
         }
-        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands };
+        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks };
         Ok(self.store.append(&Record::Place(facts))?)
     }
 

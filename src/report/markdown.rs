@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, sheet, sweep, verdicts};
+use super::{Page, Renderer, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -26,6 +26,7 @@ fn render_one(findings: &Findings) -> String {
         (None, Some(reason)) => out += &format!("No headline: {}.\n\n", escaped(reason)),
         (None, None) => {}
     }
+    out += &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     findings.sweeps.iter().for_each(|one| out += &swept(one));
     for joint in &findings.joint_bills {
         out += &format!("## The bill\n\n{}", bill(&sheet::joint_title(joint), &joint.bill));
@@ -43,6 +44,9 @@ fn render_one(findings: &Findings) -> String {
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
+    if let Some(table) = matrix::disks(findings) {
+        out += &format!("{}\n{}.\n\n", table.markdown(), escaped(matrix::DISKS_LEGEND));
+    }
     findings.places.iter().for_each(|one| out += &place(one));
     out
 }

@@ -6,6 +6,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod matrix;
 mod number;
 mod sheet;
 mod sweep;

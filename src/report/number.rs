@@ -127,6 +127,17 @@ pub(super) fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
+pub(super) fn share(ratio: &Figure) -> Shown {
+    let as_percent = ratio.clone().map("%", |ratio| 100.0 * ratio);
+    let Figure::Known { value, .. } = &as_percent else {
+        return Shown::of(ratio);
+    };
+    let (value, spread) =
+        digits(*value, as_percent.bounds(), 2).unwrap_or_else(|| (format!("{value:.1}"), Spread::Unknown));
+    Shown::Known { value, spread, unit: "%" }
+}
+
 /// A ratio as a change in percent: `-6.12 % +- 0.78 %`.
 pub(super) fn change(ratio: &Figure) -> Shown {
     let as_percent = ratio.clone().map("%", |ratio| 100.0 * (ratio - 1.0));

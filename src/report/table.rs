@@ -41,6 +41,20 @@ impl Table {
         lines.map(|cells: Vec<String>| line(&shown, &cells)).collect()
     }
 
+    /// All columns, in as many tables as it takes; each begins with the first column.
+    pub(super) fn in_parts(&self, width: usize) -> String {
+        let Some((first, others)) = self.columns.split_first() else { return String::new() };
+        let mut parts: Vec<Table> = Vec::new();
+        for column in others {
+            let fits = |part: &&mut Table| total_width(&part.columns) + GAP + width_of(column) <= width;
+            match parts.last_mut().filter(fits) {
+                Some(part) => part.columns.push(column.clone()),
+                None => parts.push(Table { columns: vec![first.clone(), column.clone()] }),
+            }
+        }
+        parts.iter().map(|part| part.text(width)).collect::<Vec<_>>().join("\n")
+    }
+
     /// All columns, as a pipe table.
     pub(super) fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));

@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::wrapped;
-use super::{Page, Renderer, sheet, sweep, verdicts};
+use super::{Page, Renderer, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -35,11 +35,17 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         }
         (None, None) => {}
     }
+    if let Some(table) = matrix::table(findings) {
+        out += &format!("\n{}", table.in_parts(width));
+    }
     findings.sweeps.iter().for_each(|one| out += &swept(one, width));
     for joint in &findings.joint_bills {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width);
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
+    if let Some(table) = matrix::disks(findings) {
+        out += &format!("\n{}{}", table.text(width), indented(matrix::DISKS_LEGEND, width));
+    }
     let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
     out += &format!("\n{}", wrapped(&legend, width, "  "));
     let warnings = findings.warnings.iter().map(|warning| warning.said());

@@ -76,14 +76,14 @@ impl Executor {
         path.path().map(Path::to_owned)
     }
 
-    /// A command line with what a step yielded in the place of `@below@`.
+    /// A command line with what steps yielded in the places of `@below0@`, ...
     ///
     /// # Errors
     /// When that step has yielded no path.
-    pub fn words_of(&self, words: &[String], below: Option<&PathRef>) -> Result<Vec<String>> {
-        let Some(below) = below else { return Ok(words.to_vec()) };
-        let path = self.path_of(below)?;
-        super::op::with_below(words, &path)
+    pub fn words_of(&self, words: &[String], belows: &[PathRef]) -> Result<Vec<String>> {
+        let paths = belows.iter().map(|below| self.path_of(below)).collect::<Result<Vec<_>>>()?;
+        let paths: Vec<&std::path::Path> = paths.iter().map(|path| path.as_path()).collect();
+        super::op::with_belows(words, &paths)
     }
 
     /// Takes the last step out of what is up without undoing it: it turned out to have made nothing.

@@ -34,6 +34,8 @@ pub enum PathRef {
     Yield(StepId),
     /// The disk with this serial, asked of the place where the load runs.
     Serial(String),
+    /// The disk behind this PCI address (`0000:00:10.0`) of the place where the load runs.
+    Pci(String),
 }
 
 impl PathRef {
@@ -45,6 +47,9 @@ impl PathRef {
         match self {
             PathRef::Path(path) => Ok(path),
             PathRef::Yield(step) => anyhow::bail!("the path that step {step} yields is not known yet"),
+            PathRef::Pci(address) => {
+                anyhow::bail!("the disk at PCI address {address} is only known in its guest")
+            }
             PathRef::Serial(serial) => {
                 anyhow::bail!("the disk with serial {serial} is only known in its guest")
             }
@@ -59,6 +64,7 @@ impl std::fmt::Display for PathRef {
             // People count from one, and so do the lists that this is read beside.
             PathRef::Yield(step) => write!(f, "<what step {} gives>", step + 1),
             PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
+            PathRef::Pci(address) => write!(f, "<disk at PCI {address}>"),
         }
     }
 }

@@ -158,6 +158,10 @@ impl System for SimulatedSystem {
         Ok(ProcessId { pid, start_time: 1 })
     }
 
+    fn await_socket(&mut self, _: &Path, _: &ProcessId, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
         let found = self.processes.iter().find(|(_, carried)| *carried == tag);
         Ok(found.map(|(pid, _)| ProcessId { pid: *pid, start_time: 1 }))

@@ -68,6 +68,8 @@ pub trait System {
     fn unmount(&mut self, directory: &Path) -> Result<()>;
     /// Starts a process whose command line carries `tag`, output into `log`.
     fn spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
+    /// Waits until the process has made its socket.
+    fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
     /// A process whose command line carries `tag`.
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>>;
     /// Ends it, if it is still that process.
@@ -260,6 +262,17 @@ impl System for RealSystem {
         let process = process_id(child.id()).context("the process ended at once")?;
         self.children.push(child);
         Ok(process)
+    }
+
+    fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()> {
+        // Its own words are the reason, if it has ended.
+        drop(wait_until(Duration::from_secs(20), || socket.exists() || !self.alive(process)));
+        if socket.exists() {
+            return Ok(());
+        }
+        let words = fs::read_to_string(log).unwrap_or_default();
+        let how = if self.alive(process) { "made no socket within 20 s" } else { "ended at once" };
+        bail!("the process that should listen on {} {how}: {}", socket.display(), words.trim())
     }
 
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {

@@ -57,6 +57,7 @@ impl System for Shared {
         remove_directory(&mut self, path: &Path) -> Result<()>;
         mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
         unmount(&mut self, directory: &Path) -> Result<()>;
+        await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
         spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
         end_process(&mut self, process: &ProcessId) -> Result<()>;
         write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
@@ -98,8 +99,9 @@ fn plan() -> Vec<Step> {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),
             log: "/run/r/vm0.log".into(),
-            below: None,
+            belows: Vec::new(),
             makes: vec!["/run/r/vm0.qmp".into()],
+            ready: None,
         }),
     ];
     steps(ops)

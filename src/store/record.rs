@@ -5,6 +5,8 @@ use crate::host::facts::Facts;
 use crate::scenario::Scenario;
 use crate::stats::pilot::Pattern;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// One line of `index.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +100,26 @@ pub struct PlaceFacts {
     pub emulated: Option<String>,
     /// Exact command lines that made it, if we did (QEMU's).
     pub commands: Vec<Vec<String>>,
+    /// Of a guest of ours: its disks as they really are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<GuestDisk>,
+}
+
+/// A disk of a guest, read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestDisk {
+    /// The stack that it is.
+    pub stack: String,
+    /// Where the guest has it.
+    pub path: PathBuf,
+    /// How it reaches the guest: `virtio-blk`.
+    pub attach: String,
+    /// Option and value as QEMU, or what serves the disk, tells them.
+    pub qemu: BTreeMap<String, String>,
+    /// The same as the guest's kernel tells them.
+    pub guest: BTreeMap<String, String>,
+    /// What is not as it was asked for, as clauses.
+    pub differs: Vec<String>,
 }
 
 /// What the pilot chose, or what was asked for.

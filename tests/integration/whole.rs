@@ -254,8 +254,8 @@ fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
     assert!((50_000_000..=1_000_000_000).contains(&length), "{design}");
     let plain = slices.iter().find(|slice| slice["purpose"].is_null()).unwrap();
     assert!(plain["window_ns"].as_u64().unwrap() >= length, "{plain}");
-    // Four slices a round, of which there are at least 16.
-    assert!(of("matched") >= 64, "{}", of("matched"));
+    // Four slices a round; how many rounds there is time for hangs on how long the pilot made them.
+    assert!(of("matched") >= 4, "{}", of("matched"));
     let matched = records(&rig, "matched").pop().unwrap();
     assert_eq!(matched["slowest"], "delay(percent=25)");
     let offered = matched["rate_iops"].as_f64().unwrap();

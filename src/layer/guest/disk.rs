@@ -1,19 +1,50 @@
 //! Which device of this machine is the disk that the host means: found by the serial number that QEMU was
-//! given, never by name or position, which the kernel deals out as it likes.
+//! given, or by the PCI address where it stands, never by name or position, which the kernel deals out as it likes.
 
 use crate::host::block;
 use crate::host::probe::Probe;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that serial; `None` when there is none, or more
-/// than one.
-pub fn disk_by_serial(serial: &str) -> Option<PathBuf> {
-    find(&Probe::of_files(Path::new("/")), serial).map(|name| Path::new("/dev").join(name))
+/// What tells a disk from all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskKey {
+    /// The serial that it reports.
+    Serial(String),
+    /// The PCI function that it hangs on, `0000:00:10.0`.
+    Pci(String),
 }
 
-fn find(probe: &Probe, serial: &str) -> Option<String> {
-    let names = probe.names("/sys/block").into_iter();
-    let mut matching = names.filter(|name| block::serial(probe, name).as_deref() == Some(serial));
+impl DiskKey {
+    /// Serial or address.
+    pub fn value(&self) -> &str {
+        match self {
+            DiskKey::Serial(value) | DiskKey::Pci(value) => value,
+        }
+    }
+}
+
+impl fmt::Display for DiskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiskKey::Serial(serial) => write!(f, "serial {serial}"),
+            DiskKey::Pci(address) => write!(f, "PCI address {address}"),
+        }
+    }
+}
+
+/// The device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there is none, or more
+/// than one.
+pub fn find(key: &DiskKey) -> Option<PathBuf> {
+    find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
+}
+
+fn find_in(probe: &Probe, key: &DiskKey) -> Option<String> {
+    let is_it = |name: &String| match key {
+        DiskKey::Serial(serial) => block::serial(probe, name).as_deref() == Some(serial),
+        DiskKey::Pci(address) => block::hangs_on(probe, name, address),
+    };
+    let mut matching = probe.names("/sys/block").into_iter().filter(is_it);
     let found = matching.next()?;
     matching.next().is_none().then_some(found)
 }
@@ -35,12 +66,32 @@ mod tests {
         write("nvme0n1", "device/serial", b"iotax-n            \n");
         write("sda", "device/vpd_pg80", b"\0\x80\0\x07iotax-s");
         write("loop0", "size", b"0\n");
-        let found = |serial| find(&Probe::of_files(root.path()), serial);
+        let probe = Probe::of_files(root.path());
+        let found = |serial: &str| find_in(&probe, &DiskKey::Serial(serial.into()));
         assert_eq!(found("iotax-b"), Some("vdb".into()));
         assert_eq!(found("iotax-n"), Some("nvme0n1".into()));
         assert_eq!(found("iotax-s"), Some("sda".into()));
         assert_eq!(found("iotax"), None);
         write("vdc", "serial", b"iotax-b");
         assert_eq!(found("iotax-b"), None);
+    }
+
+    #[test]
+    fn by_the_pci_address_it_hangs_on() {
+        let root = tempfile::tempdir().unwrap();
+        let disk = |name: &str, parent: &str| {
+            let device = root.path().join("sys/devices/pci0000:00").join(parent).join("block").join(name);
+            std::fs::create_dir_all(&device).unwrap();
+            let link = root.path().join("sys/block").join(name);
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(device, link).unwrap();
+        };
+        disk("vda", "0000:00:10.0/virtio3");
+        disk("vdb", "0000:00:11.0/virtio4");
+        let probe = Probe::of_files(root.path());
+        let found = |address: &str| find_in(&probe, &DiskKey::Pci(address.into()));
+        assert_eq!(found("0000:00:11.0").as_deref(), Some("vdb"));
+        assert_eq!(found("0000:00:12.0"), None);
+        assert_eq!(found("0000:00"), None);
     }
 }

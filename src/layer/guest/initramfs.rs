@@ -13,11 +13,11 @@ use std::path::Path;
 pub const MODULES_LIST: &str = "etc/iotax-modules";
 
 /// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the modules that
-/// it boots with.
+/// it boots with, and `more`.
 ///
 /// # Errors
 /// The program or a module cannot be read, or is not what it should be.
-pub fn build(program: &Path, kernel: &Kernel) -> Result<Vec<u8>> {
+pub fn build(program: &Path, kernel: &Kernel, more: &[String]) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     for directory in ["proc", "sys", "dev", "tmp", "run", "etc", "lib", "lib/modules", "mnt"] {
         archive.directory(directory)?;
@@ -27,13 +27,14 @@ pub fn build(program: &Path, kernel: &Kernel) -> Result<Vec<u8>> {
     let init = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let init = elf::loadable(&init).with_context(|| format!("cannot use {} as /init", program.display()))?;
     archive.file("init", 0o755, &init)?;
-    add_modules(&mut archive, kernel)?;
+    add_modules(&mut archive, kernel, more)?;
     archive.finish()
 }
 
-fn add_modules(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
+fn add_modules(archive: &mut Archive, kernel: &Kernel, more: &[String]) -> Result<()> {
     let mut list = String::new();
-    for module in Tree::open(&kernel.modules)?.load_order(BOOT)? {
+    let wanted: Vec<&str> = BOOT.iter().copied().chain(more.iter().map(String::as_str)).collect();
+    for module in Tree::open(&kernel.modules)?.load_order(&wanted)? {
         let path = format!("lib/modules/{}.ko", module.name);
         writeln!(list, "/{path}")?;
         archive.file(&path, 0o644, &module.image)?;
@@ -200,7 +201,7 @@ mod tests {
             origin: Origin::Installed,
         };
         let program = std::env::current_exe().unwrap();
-        let entries = read(&build(&program, &kernel).unwrap());
+        let entries = read(&build(&program, &kernel, &[]).unwrap());
         let entry = |name: &str| entries.iter().find(|entry| entry.name == name).unwrap();
         assert_eq!((entry("dev/console").mode, entry("dev/console").device), (0o020_600, (5, 1)));
         assert_eq!(entry("init").mode, 0o100_755);
@@ -213,6 +214,6 @@ mod tests {
         ");
         let script = directory.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        assert!(format!("{:#}", build(&script, &kernel).unwrap_err()).contains("not a 64-bit"));
+        assert!(format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit"));
     }
 }

@@ -1,6 +1,7 @@
 //! A guest: QEMU with virtio disks, a kernel that is found or fetched, and this program as its PID 1. Here are the
 //! parts; docs/guest.md tells how they fit together. What is measured is decided elsewhere.
 
+pub mod attach;
 pub mod boot;
 pub mod disk;
 mod elf;
@@ -8,14 +9,18 @@ pub mod init;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
+pub mod ovmf;
 mod packing;
 pub mod qemu;
 pub mod qmp;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 pub mod vm;
 
 pub use boot::Requested;
+pub use disk::DiskKey;
 pub use vm::{
-    BELOW, FINDINGS, GuestPlan, Parts, VirtualMachine, initramfs_for, is_dead_kvm, reach, requested,
+    Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, initramfs_for, is_dead_kvm, reach,
+    requested,
 };

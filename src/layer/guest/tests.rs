@@ -2,8 +2,10 @@
 //! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
 
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
-use super::qemu::{self, Accel, Aio, Backend, Cache, DiskSpec, GuestFiles, GuestSpec};
-use super::{disk, init, initramfs, kernel};
+use super::qemu::{
+    self, Accel, Aio, Backend, Cache, DetectZeroes, DiskSpec, GuestFiles, GuestSpec, Machine, Memory,
+};
+use super::{attach, disk, init, initramfs, kernel};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
 use serde_json::Value;
@@ -40,7 +42,7 @@ fn inside() {
 }
 
 fn head(serial: &str) -> String {
-    let Some(path) = disk::disk_by_serial(serial) else {
+    let Some(path) = disk::find(&disk::DiskKey::Serial(serial.into())) else {
         return format!("no disk {serial}");
     };
     let mut first = [0; 16];
@@ -73,13 +75,20 @@ impl Lab {
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        std::fs::write(&initrd, initramfs::build(&std::env::current_exe().unwrap(), &kernel).unwrap())
-            .unwrap();
+        let modules: Vec<String> =
+            attach::ALL.iter().flat_map(|way| way.modules()).map(|name| (*name).to_owned()).collect();
+        std::fs::write(
+            &initrd,
+            initramfs::build(&std::env::current_exe().unwrap(), &kernel, &modules).unwrap(),
+        )
+        .unwrap();
         let spec = GuestSpec {
             name: "vm".into(),
             run_tag: "test".into(),
             vcpus: 2,
-            memory_bytes: 256 << 20,
+            memory: Memory::plain(256 << 20),
+            machine: Machine::Q35,
+            firmware: None,
             accel: Accel::Tcg,
             disks: vec![],
             kernel: kernel::bootable(&kernel, Accel::Tcg),
@@ -96,16 +105,21 @@ impl Lab {
         file.set_len(8 << 20).unwrap();
         (&file).write_all(content.as_bytes()).unwrap();
         self.spec.disks.push(DiskSpec {
+            way: attach::by_name("virtio-blk").unwrap(),
             backend: Backend::File,
             path,
             bytes: None,
             cache: Cache::None,
             aio: Aio::Threads,
-            iothread: false,
+            discard: false,
+            detect_zeroes: DetectZeroes::Off,
+            iothreads: 0,
             num_queues: None,
+            queue_size: None,
             serial,
             read_only: false,
             share_read: false,
+            socket: None,
         });
         self.spec.disks.last_mut().unwrap()
     }
@@ -203,7 +217,7 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
     };
     lab.disk("the first disk is this one");
     let second = lab.disk("the second disk: this one");
-    (second.cache, second.iothread, second.num_queues) = (Cache::Directsync, true, Some(1));
+    (second.cache, second.iothreads, second.num_queues) = (Cache::Directsync, 1, Some(1));
     (second.read_only, second.share_read, second.bytes) = (true, true, Some(1 << 20));
     let mut guest = lab.boot();
     assert_eq!(ask(&mut guest, "head iotax-0").split_once(' ').unwrap().1, "the first disk i");

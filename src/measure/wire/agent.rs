@@ -6,6 +6,7 @@ use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Request, Response, enclose, pack};
 use crate::exit::Failed;
 use crate::host::facts::Facts;
+use crate::layer::guest::DiskKey;
 use crate::measure::engine::{self, LoadEngine};
 use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
@@ -55,8 +56,8 @@ pub trait Handler {
     /// Finds a block device.
     ///
     /// # Errors
-    /// None, or several, have that serial.
-    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf>;
+    /// There is none, or several are so.
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// Waits until nothing is owed to the paths.
     ///
     /// # Errors
@@ -161,8 +162,11 @@ impl Agent<'_> {
             Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
             Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
             Request::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
+            Request::DiskAtPci { address } => {
+                Response::Disk { path: self.handler.disk(&DiskKey::Pci(address))? }
+            }
             Request::DiskBySerial { serial } => {
-                Response::Disk { path: self.handler.disk_by_serial(&serial)? }
+                Response::Disk { path: self.handler.disk(&DiskKey::Serial(serial))? }
             }
             Request::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)

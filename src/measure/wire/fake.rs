@@ -3,6 +3,7 @@
 use super::agent::Handler;
 use crate::exit::Failed;
 use crate::host::facts::Facts;
+use crate::layer::guest::DiskKey;
 use crate::measure::engine::{EngineError, LoadEngine};
 use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
@@ -91,8 +92,8 @@ impl Handler for FakeHandler {
         Ok(())
     }
 
-    fn disk_by_serial(&mut self, serial: &str) -> Result<PathBuf> {
-        Ok(Path::new("/dev/disk").join(serial))
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        Ok(Path::new("/dev/disk").join(key.value()))
     }
 
     fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<Gate> {

@@ -72,6 +72,11 @@ pub enum Request {
         /// As the device reports it.
         serial: String,
     },
+    /// The block device of a PCI function: of a disk that tells no serial.
+    DiskAtPci {
+        /// `0000:00:10.0`.
+        address: String,
+    },
     /// Waits until nothing is owed to these paths.
     Gate {
         /// Devices or files.
@@ -99,6 +104,7 @@ impl Request {
             Request::Inspect { .. } => "inspect",
             Request::Judge { .. } => "judge",
             Request::DiskBySerial { .. } => "disk_by_serial",
+            Request::DiskAtPci { .. } => "disk_at_pci",
             Request::Gate { .. } => "gate",
             Request::CpuTimes => "cpu_times",
             Request::Bye => "bye",
@@ -143,7 +149,7 @@ pub enum Response {
         /// The handler's own.
         payload: serde_json::Value,
     },
-    /// To `disk_by_serial`.
+    /// To `disk_by_serial` and `disk_at_pci`.
     Disk {
         /// The device.
         path: PathBuf,

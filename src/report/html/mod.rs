@@ -5,6 +5,7 @@ mod chart;
 mod plot;
 mod sweep;
 
+use super::matrix;
 use super::number::{Shown, change};
 use super::sheet;
 use super::table::Table;
@@ -40,6 +41,12 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                 main {
                     @for one in findings {
                         (head(one))
+                        @if let Some(side_by_side) = matrix::table(one) {
+                            section {
+                                h2 { "Side by side" }
+                                (table(&side_by_side, usize::MAX))
+                            }
+                        }
                         @for swept in &one.sweeps { (sweep::of(swept, one)) }
                         @for joint in &one.joint_bills {
                             section {
@@ -397,6 +404,11 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
             }
             pre { (run.command) }
+            @if let Some(disks) = matrix::disks(findings) {
+                h3 { "Disks of guests" }
+                (table(&disks, usize::MAX))
+                p class="soft" { (matrix::DISKS_LEGEND) "." }
+            }
             @for place in &findings.places { (place_of(place, open)) }
         }
     }

@@ -13,7 +13,7 @@ pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use loopdev::AttachLoop;
-pub use process::{RemoteAgent, Spawn, with_below};
+pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::BuildInitramfs;
 
 use super::system::System;

@@ -14,15 +14,37 @@ use std::path::{Path, PathBuf};
 pub struct Spawn {
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
-    /// What a step yields and only then can stand in the command line, in place of `@below@`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub below: Option<PathRef>,
+    /// What steps yield and only then can stand in the command line, in place of `@below0@`, `@below1@`, ... (of
+    /// journals before this was a list: one, in place of `@below@`).
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        alias = "below",
+        deserialize_with = "one_or_many"
+    )]
+    pub belows: Vec<PathRef>,
     /// A word of the command line that no other process has.
     pub tag: String,
     /// Where its output goes, within the run directory.
     pub log: PathBuf,
     /// Sockets and files that it makes in the run directory, removed after it.
     pub makes: Vec<PathBuf>,
+    /// The socket whose appearance tells that it is ready for whoever comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<PathBuf>,
+}
+
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Found {
+        Many(Vec<PathRef>),
+        One(PathRef),
+    }
+    Ok(match Found::deserialize(from)? {
+        Found::Many(all) => all,
+        Found::One(one) => vec![one],
+    })
 }
 
 impl Operation for Spawn {
@@ -31,11 +53,14 @@ impl Operation for Spawn {
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
-        self.below.as_mut().into_iter().collect()
+        self.belows.iter_mut().collect()
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
         let process = system.spawn(&self.words()?, &self.tag, &self.log)?;
+        if let Some(socket) = &self.ready {
+            system.await_socket(socket, &process, &self.log)?;
+        }
         Ok(Yield { process: Some(process), ..Yield::default() })
     }
 
@@ -63,21 +88,28 @@ impl Operation for Spawn {
 }
 
 impl Spawn {
-    /// The command line with the device below in its place. Devices' names have no comma, which
+    /// The command line with the devices below in their places. Devices' names have no comma, which
     /// QEMU would want doubled.
     fn words(&self) -> Result<Vec<String>> {
-        let Some(below) = &self.below else { return Ok(self.argv.clone()) };
-        with_below(&self.argv, below.path()?)
+        let paths: Result<Vec<&Path>> = self.belows.iter().map(PathRef::path).collect();
+        with_belows(&self.argv, &paths?)
     }
 }
 
-/// The words with a device's path in place of `@below@`.
+/// The words with devices' paths in place of `@below0@`, `@below1@`, ...
 ///
 /// # Errors
-/// When the path is not UTF-8.
-pub fn with_below(words: &[String], path: &Path) -> Result<Vec<String>> {
-    let path = path.to_str().context("a device whose path is not UTF-8")?;
-    Ok(words.iter().map(|word| word.replace(&format!("/{}", guest::BELOW), path)).collect())
+/// When a path is not UTF-8.
+pub fn with_belows(words: &[String], paths: &[&Path]) -> Result<Vec<String>> {
+    let mut words = words.to_vec();
+    for (at, path) in paths.iter().enumerate() {
+        let path = path.to_str().context("a device whose path is not UTF-8")?;
+        // A journal of format 1 has one, without a number.
+        for place in [guest::below(at), "/@below@".to_owned()] {
+            words.iter_mut().for_each(|word| *word = word.replace(&place, path));
+        }
+    }
+    Ok(words)
 }
 
 /// Our binary, copied to a host over SSH into a directory that carries the run's id. The copying

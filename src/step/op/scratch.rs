@@ -13,6 +13,9 @@ pub struct BuildInitramfs {
     pub path: PathBuf,
     /// The kernel's modules: `/lib/modules/VERSION` or the same in our cache.
     pub modules: PathBuf,
+    /// Modules that it needs beyond those of every guest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
 }
 
 impl Operation for BuildInitramfs {
@@ -21,7 +24,7 @@ impl Operation for BuildInitramfs {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.write_file(&self.path, &mut || guest::initramfs_for(&self.modules))?;
+        system.write_file(&self.path, &mut || guest::initramfs_for(&self.modules, &self.more))?;
         Ok(Yield { path: Some(self.path.clone()), ..Yield::default() })
     }
 

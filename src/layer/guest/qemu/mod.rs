@@ -2,18 +2,23 @@
 //! touched here but to ask an installed QEMU for its version. Refuses combinations that QEMU would
 //! silently weaken (aio=native without O_DIRECT) or that could destroy an image opened by two.
 
-use super::qmp::Qmp;
+mod disk;
+mod line;
+mod version;
+
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec};
+pub use line::{Line, Value, on_off, socket};
+pub use version::{Version, installed_version, io_uring_works};
+
 use crate::exit::Failed;
-use serde_json::json;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::net::UnixStream;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// The program, as Debian, Fedora, Arch and Ubuntu name it.
 pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// QEMU's block layer as a process of its own.
+pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
 
 /// What is written here was tried with 7.2 and reads as documented since this one (JSON-free -blockdev, `server=on`,
 /// io_uring).
@@ -38,126 +43,63 @@ impl Accel {
     }
 }
 
-/// QEMU's cache modes. What each means, in QEMU's own settings:
-///
-/// | mode | O_DIRECT on the host (`cache.direct`) | guest's flushes ignored (`cache.no-flush`) | guest sees a volatile cache (`write-cache`) |
-/// |---|---|---|---|
-/// | none | on | off | on |
-/// | writeback | off | off | on |
-/// | writethrough | off | off | off: each write is flushed |
-/// | directsync | on | off | off: each write is flushed |
-/// | unsafe | off | on | on |
+/// The board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cache {
-    /// Past the host's page cache.
-    None,
-    /// Through the host's page cache.
-    Writeback,
-    /// Through it, and flushed at each write.
-    Writethrough,
-    /// Past it, and flushed at each write.
-    Directsync,
-    /// Through it, never flushed: a crash of the host loses data.
-    Unsafe,
+pub enum Machine {
+    /// PCI Express.
+    Q35,
+    /// PCI.
+    Pc,
 }
 
-impl Cache {
-    /// All modes with QEMU's names.
-    pub const ALL: &[(&str, Cache)] = &[
-        ("none", Cache::None),
-        ("writeback", Cache::Writeback),
-        ("writethrough", Cache::Writethrough),
-        ("directsync", Cache::Directsync),
-        ("unsafe", Cache::Unsafe),
-    ];
-
-    /// `cache.direct`.
-    pub fn direct(self) -> bool {
-        matches!(self, Cache::None | Cache::Directsync)
-    }
-
-    /// `cache.no-flush`.
-    pub fn no_flush(self) -> bool {
-        self == Cache::Unsafe
-    }
-
-    /// `write-cache` of the device.
-    pub fn write_cache(self) -> bool {
-        !matches!(self, Cache::Writethrough | Cache::Directsync)
-    }
-}
-
-/// How QEMU issues the host's I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aio {
-    /// A pool of threads.
-    Threads,
-    /// Linux AIO; needs `cache.direct`.
-    Native,
-    /// io_uring; needs a QEMU built with it and a kernel that allows it, see [`io_uring_works`].
-    IoUring,
-}
-
-impl Aio {
+impl Machine {
     /// All with QEMU's names.
-    pub const ALL: &[(&str, Aio)] =
-        &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
+    pub const ALL: &[(&str, Machine)] = &[("q35", Machine::Q35), ("pc", Machine::Pc)];
 
-    fn word(self) -> &'static str {
+    /// The board without what no guest of ours uses.
+    fn options(self) -> &'static str {
         match self {
-            Aio::Threads => "threads",
-            Aio::Native => "native",
-            Aio::IoUring => "io_uring",
+            Machine::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
+            Machine::Pc => "pc,smm=off,vmport=off,hpet=off",
         }
     }
 }
 
-/// What kind of thing a path is to QEMU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// A regular file.
-    File,
-    /// A block device.
-    HostDevice,
+/// Where the guest's memory comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Whole MiB, at least 128.
+    pub bytes: u64,
+    /// Another process reaches into it.
+    pub shared: bool,
+    /// Bytes of a huge page, where it is made of such.
+    pub huge_page: Option<u64>,
+    /// The host's NUMA node that it is bound to.
+    pub node: Option<u32>,
 }
 
-impl Backend {
-    fn driver(self) -> &'static str {
-        match self {
-            Backend::File => "file",
-            Backend::HostDevice => "host_device",
-        }
+impl Memory {
+    /// Plain memory of the process.
+    pub fn plain(bytes: u64) -> Memory {
+        Memory { bytes, ..Memory::default() }
+    }
+
+    fn is_plain(&self) -> bool {
+        *self == Memory::plain(self.bytes)
     }
 }
 
-/// A virtio-blk disk of a guest. The guest's discards are ignored (QEMU's default), so that a mkfs in the guest punches
-/// no holes in what is measured.
+/// OVMF: UEFI for guests. The variables of a guest are gone with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskSpec {
-    /// What is below, an absolute path; raw.
-    pub path: PathBuf,
-    /// File or block device.
-    pub backend: Backend,
-    /// Only so many bytes of it are shown to the guest; `None`: all.
-    pub bytes: Option<u64>,
-    /// Cache mode.
-    pub cache: Cache,
-    /// How the host's I/O is issued.
-    pub aio: Aio,
-    /// Whether the disk has a thread of its own instead of QEMU's main loop.
-    pub iothread: bool,
-    /// Queues; `None`: QEMU's default, one a vCPU.
-    pub num_queues: Option<u16>,
-    /// By which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer ones.
-    pub serial: String,
-    /// The guest cannot write.
-    pub read_only: bool,
-    /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
-    pub share_read: bool,
+pub struct Firmware {
+    /// The code.
+    pub code: PathBuf,
+    /// The template of the variables.
+    pub variables: PathBuf,
 }
 
 /// A guest. Everything that QEMU is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GuestSpec {
     /// Unique within the run: letters, digits, `-`, `_`.
     pub name: String,
@@ -165,8 +107,12 @@ pub struct GuestSpec {
     pub run_tag: String,
     /// At least 1.
     pub vcpus: u32,
-    /// Whole MiB, at least 128.
-    pub memory_bytes: u64,
+    /// Its memory.
+    pub memory: Memory,
+    /// The board.
+    pub machine: Machine,
+    /// UEFI before the kernel; `None`: the kernel at once.
+    pub firmware: Option<Firmware>,
     /// Who executes.
     pub accel: Accel,
     /// Disks in order.
@@ -249,13 +195,14 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     let port = Value::of("virtserialport").set("id", PORT_DEVICE).set("bus", "serial.0");
     line.option("-device", port.set("chardev", PORT_CHARDEV).set("name", super::init::PORT_NAME));
     for (index, disk) in spec.disks.iter().enumerate() {
-        add_disk(&mut line, index, disk);
+        disk.way.add(&mut line, index, disk);
     }
-    Ok(line.0)
+    Ok(line.into_words())
 }
 
 fn machine(line: &mut Line, spec: &GuestSpec) {
-    line.words("-machine q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off");
+    let memory = if spec.memory.is_plain() { "" } else { ",memory-backend=ram" };
+    line.word("-machine").word(format!("{}{memory}", spec.machine.options()));
     match spec.accel {
         Accel::Kvm => line.words("-accel kvm -cpu host"),
         Accel::Tcg => line.words("-accel tcg,thread=multi -cpu max"),
@@ -265,7 +212,29 @@ fn machine(line: &mut Line, spec: &GuestSpec) {
         "-smp",
         Value::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"),
     );
-    line.word("-m").word(format!("{}M", spec.memory_bytes >> 20));
+    line.word("-m").word(format!("{}M", spec.memory.bytes >> 20));
+    if !spec.memory.is_plain() {
+        line.option("-object", memory_backend(&spec.memory));
+    }
+    if let Some(firmware) = &spec.firmware {
+        let flash = |unit: &str| Value::new("if", "pflash").set("unit", unit).set("format", "raw");
+        line.option("-drive", flash("0").set("readonly", "on").set("file", &firmware.code));
+        // What the guest writes goes to a temporary file of QEMU's.
+        line.option("-drive", flash("1").set("snapshot", "on").set("file", &firmware.variables));
+    }
+}
+
+fn memory_backend(memory: &Memory) -> Value {
+    Value::of("memory-backend-memfd")
+        .set("id", "ram")
+        .set("size", format!("{}M", memory.bytes >> 20))
+        .set("share", on_off(memory.shared))
+        .maybe("hugetlb", memory.huge_page.map(|_| "on"))
+        .maybe("hugetlbsize", memory.huge_page.map(|bytes| format!("{}M", bytes >> 20)))
+        .maybe("host-nodes", memory.node)
+        .maybe("policy", memory.node.map(|_| "bind"))
+        // Touched now: a page that is missing shows at the start, and none is fetched in the middle of a slice.
+        .set("prealloc", on_off(memory.huge_page.is_some()))
 }
 
 /// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be missed. What only
@@ -276,96 +245,6 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
         words.extend(["tsc=nowatchdog", "mitigations=off", "cryptomgr.notests"]);
     }
     words.join(" ")
-}
-
-fn socket(id: &str, path: &Path) -> Value {
-    Value::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
-}
-
-fn add_disk(line: &mut Line, index: usize, disk: &DiskSpec) {
-    let (node, thread) = (format!("disk{index}"), format!("iothread{index}"));
-    // The file's node inherits the cache settings and read-only from the raw node around it.
-    let node_options = Value::new("driver", "raw")
-        .set("node-name", &node)
-        .maybe("size", disk.bytes)
-        .set("cache.direct", on_off(disk.cache.direct()))
-        .set("cache.no-flush", on_off(disk.cache.no_flush()))
-        .set("read-only", on_off(disk.read_only))
-        .set("file.driver", disk.backend.driver())
-        .set("file.filename", &disk.path)
-        .set("file.aio", disk.aio.word())
-        .maybe("file.locking", disk.share_read.then_some("off"));
-    line.option("-blockdev", node_options);
-    if disk.iothread {
-        line.option("-object", Value::of("iothread").set("id", &thread));
-    }
-    let device = Value::of("virtio-blk-pci")
-        .set("id", format!("{node}-device"))
-        .set("drive", &node)
-        .set("serial", &disk.serial)
-        .set("write-cache", on_off(disk.cache.write_cache()))
-        .maybe("num-queues", disk.num_queues)
-        .maybe("iothread", disk.iothread.then_some(&thread));
-    line.option("-device", device);
-}
-
-fn on_off(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
-}
-
-/// The value of an option as QEMU reads it: `word,key=value,key=value`. A comma in a value is doubled.
-struct Value(OsString);
-
-impl Value {
-    fn of(word: &str) -> Value {
-        Value(word.into())
-    }
-
-    fn new(key: &str, value: &str) -> Value {
-        let mut first = Value(OsString::new());
-        first.append(key, OsStr::new(value));
-        first
-    }
-
-    fn set(mut self, key: &str, value: impl AsRef<OsStr>) -> Value {
-        self.0.push(",");
-        self.append(key, value.as_ref());
-        self
-    }
-
-    fn maybe(self, key: &str, value: Option<impl ToString>) -> Value {
-        match value {
-            Some(value) => self.set(key, value.to_string()),
-            None => self,
-        }
-    }
-
-    fn append(&mut self, key: &str, value: &OsStr) {
-        self.0.push(format!("{key}="));
-        let doubled = value
-            .as_bytes()
-            .iter()
-            .flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
-        self.0.push(OsString::from_vec(doubled.collect()));
-    }
-}
-
-#[derive(Default)]
-struct Line(Vec<OsString>);
-
-impl Line {
-    fn word(&mut self, word: impl Into<OsString>) -> &mut Line {
-        self.0.push(word.into());
-        self
-    }
-
-    fn words(&mut self, words: &str) {
-        self.0.extend(words.split(' ').map(OsString::from));
-    }
-
-    fn option(&mut self, name: &str, value: Value) {
-        self.word(name).word(value.0);
-    }
 }
 
 fn check(spec: &GuestSpec) -> Result<(), Failed> {
@@ -379,15 +258,22 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
     if spec.vcpus == 0 || spec.vcpus > 255 {
         return refuse(format!("vcpus = {} is not between 1 and 255", spec.vcpus));
     }
-    if spec.memory_bytes % (1 << 20) != 0 || spec.memory_bytes < SMALLEST_MEMORY {
-        let shown = crate::units::show_bytes(spec.memory_bytes);
+    if spec.memory.bytes % (1 << 20) != 0 || spec.memory.bytes < SMALLEST_MEMORY {
+        let shown = crate::units::show_bytes(spec.memory.bytes);
         return refuse(format!(
             "memory = {shown} is not a whole number of MiB of at least {} MiB",
             SMALLEST_MEMORY >> 20
         ));
     }
+    if let Some(page) = spec.memory.huge_page.filter(|page| spec.memory.bytes % page != 0) {
+        let (memory, page) = (crate::units::show_bytes(spec.memory.bytes), crate::units::show_bytes(page));
+        return refuse(format!("memory = {memory} is not a whole number of huge pages of {page}"));
+    }
+    if spec.disks.len() > MOST_DISKS {
+        return refuse(format!("{} disks, and a guest has room for {MOST_DISKS}", spec.disks.len()));
+    }
     for (index, disk) in spec.disks.iter().enumerate() {
-        if let Err(why) = check_disk(disk) {
+        if let Err(why) = disk.check() {
             return refuse(format!("disk {}: {why}", disk.path.display()));
         }
         if spec.disks[..index].iter().any(|other| other.serial == disk.serial) {
@@ -397,132 +283,40 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
     Ok(())
 }
 
+/// As many as have a PCI slot beside the agent's port.
+pub const MOST_DISKS: usize = 12;
+
 /// Below it Debian's kernel does not unpack an initramfs with this program.
 const SMALLEST_MEMORY: u64 = 128 << 20;
-
-/// VIRTIO_BLK_ID_BYTES.
-const LONGEST_SERIAL: usize = 20;
-
-fn check_disk(disk: &DiskSpec) -> Result<(), String> {
-    if !disk.path.is_absolute() {
-        return Err("its path is not absolute".into());
-    }
-    if !is_plain(&disk.serial) || disk.serial.len() > LONGEST_SERIAL {
-        return Err(format!(
-            "serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _",
-            disk.serial
-        ));
-    }
-    if disk.aio == Aio::Native && !disk.cache.direct() {
-        return Err(
-            "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
-        );
-    }
-    if disk.share_read && !disk.read_only {
-        return Err("an image opened by two must be read-only".into());
-    }
-    if disk.bytes.is_some_and(|bytes| bytes == 0 || bytes % 512 != 0) {
-        return Err("its size is not a whole number of sectors of 512 bytes".into());
-    }
-    if disk.num_queues.is_some_and(|queues| queues == 0 || queues > 1024) {
-        return Err("num-queues is not between 1 and 1024".into());
-    }
-    Ok(())
-}
 
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// QEMU's version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// 7 in 7.2.22.
-    pub major: u32,
-    /// 2 in 7.2.22.
-    pub minor: u32,
-    /// 22 in 7.2.22.
-    pub patch: u32,
-}
-
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
-
-impl Version {
-    /// Reads `QEMU emulator version 7.2.22 (Debian ...)`.
-    pub fn parse(text: &str) -> Option<Version> {
-        let number = text.split("version ").nth(1)?.split_whitespace().next()?;
-        let mut parts = number.split('.').map(|part| {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).map_or(part, |end| &part[..end]);
-            digits.parse::<u32>().ok()
-        });
-        let (major, minor) = (parts.next()??, parts.next()??);
-        Some(Version { major, minor, patch: parts.next().flatten().unwrap_or(0) })
-    }
-}
-
-/// The installed QEMU's version.
-///
-/// # Errors
-/// There is none, or none that is new enough: which, in words.
-pub fn installed_version(program: &OsStr) -> Result<Version, String> {
-    let name = program.to_string_lossy();
-    let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
-        return Err(format!("{name} ({OLDEST} or newer) is not installed"));
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    match Version::parse(&text) {
-        Some(version) if version >= OLDEST => Ok(version),
-        Some(version) => Err(format!("{name} is {version}, which is older than {OLDEST}")),
-        None => Err(format!("{name} tells no version that is known (it said \"{}\")", text.trim())),
-    }
-}
-
-/// Whether this QEMU on this kernel opens a file with aio=io_uring: it may have been built without it, and
-/// kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it, with an empty QEMU.
-///
-/// # Errors
-/// QEMU's own words.
-pub fn io_uring_works(program: &OsStr) -> Result<(), String> {
-    let limit = Duration::from_secs(10);
-    let file = tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
-    let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-    let input = theirs.try_clone().map_err(|error| error.to_string())?;
-    let mut child = Command::new(program)
-        .args(["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"])
-        .stdin(Stdio::from(std::os::fd::OwnedFd::from(input)))
-        .stdout(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("cannot run {}: {error}", program.to_string_lossy()))?;
-    let node = json!({"driver": "file", "node-name": "probe", "filename": file.path(), "aio": "io_uring"});
-    let answer = Qmp::greet(ours, limit).and_then(|mut qmp| qmp.execute("blockdev-add", node));
-    // It has no guest and no data; an error means that it has ended already.
-    let _ = child.kill();
-    let _ = child.wait();
-    answer.map(drop).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::guest::attach::{ALL, DaemonFiles, Way, by_name};
+    use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
 
     fn disk() -> DiskSpec {
         DiskSpec {
+            way: by_name("virtio-blk").unwrap(),
             path: "/srv/x.img".into(),
             backend: Backend::File,
             bytes: None,
             cache: Cache::None,
             aio: Aio::Native,
-            iothread: true,
+            discard: false,
+            detect_zeroes: DetectZeroes::Off,
+            iothreads: 1,
             num_queues: None,
+            queue_size: None,
             serial: "iotax-1".into(),
             read_only: false,
             share_read: false,
+            socket: None,
         }
     }
 
@@ -531,7 +325,9 @@ mod tests {
             name: "vm".into(),
             run_tag: "r1a2b3c".into(),
             vcpus: 2,
-            memory_bytes: 512 << 20,
+            memory: Memory::plain(512 << 20),
+            machine: Machine::Q35,
+            firmware: None,
             accel: Accel::Kvm,
             disks,
             kernel: "/boot/vmlinuz".into(),
@@ -560,15 +356,67 @@ mod tests {
             bytes: Some(4 << 30),
             cache: Cache::Directsync,
             aio: Aio::IoUring,
-            iothread: false,
+            discard: true,
+            detect_zeroes: DetectZeroes::Unmap,
+            iothreads: 0,
             num_queues: Some(4),
+            queue_size: Some(128),
             serial: "iotax-2".into(),
             read_only: true,
             share_read: true,
+            ..disk()
         };
         let mut spec = guest(vec![disk(), full]);
         spec.accel = Accel::Tcg;
         insta::assert_snapshot!(shown(&spec));
+    }
+
+    #[test]
+    fn every_way_with_its_daemon() {
+        let of = |way: &&'static dyn Way| {
+            let mut spec = guest(Vec::new());
+            let plain = DiskSpec { way: *way, num_queues: Some(2), ..disk() };
+            let iothreads = if way.check(&plain).is_ok() { 1 } else { 0 };
+            let files = DaemonFiles::new(Path::new("/run/iotax"), "vm-disk0");
+            let full = DiskSpec { iothreads, socket: Some(files.socket.clone()), ..plain };
+            let daemon = way.daemon(&full, &files).map(|words| {
+                let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
+                format!("\n{}", words.join(" ").replace(" --", "\n--"))
+            });
+            spec.disks = vec![full];
+            let line = shown(&spec);
+            let devices: Vec<&str> =
+                line.split('\n').skip_while(|word| !word.contains("virtserialport")).collect();
+            format!("== {}\n{}{}\n", way.name(), devices[1..].join("\n"), daemon.unwrap_or_default())
+        };
+        insta::assert_snapshot!(ALL.iter().map(of).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn memory_boards_firmware_and_threads() {
+        let mut spec = guest(vec![DiskSpec { iothreads: 2, num_queues: Some(4), ..disk() }]);
+        spec.machine = Machine::Pc;
+        spec.memory = Memory { bytes: 1 << 30, shared: true, huge_page: Some(2 << 20), node: Some(1) };
+        spec.firmware = Some(Firmware { code: "/fw/code.fd".into(), variables: "/fw/vars.fd".into() });
+        insta::assert_snapshot!(shown(&spec));
+    }
+
+    #[test]
+    fn what_a_way_does_not_take_is_refused() {
+        let refused = |way: &str, change: &dyn Fn(&mut DiskSpec)| {
+            let mut disk = DiskSpec { way: by_name(way).unwrap(), iothreads: 0, ..disk() };
+            change(&mut disk);
+            disk.check().unwrap_err()
+        };
+        insta::assert_snapshot!(
+            [
+                refused("nvme", &|disk| disk.iothreads = 1),
+                refused("nvme", &|disk| disk.queue_size = Some(128)),
+                refused("virtio-scsi", &|disk| disk.iothreads = 2),
+                refused("vhost-user-blk", &|disk| disk.cache = Cache::Directsync),
+            ]
+            .join("\n")
+        );
     }
 
     #[test]
@@ -612,7 +460,10 @@ mod tests {
                 refused(&|spec| spec.disks[0].path = "x.img".into()),
                 refused(&|spec| spec.disks.push(disk())),
                 refused(&|spec| spec.vcpus = 0),
-                refused(&|spec| spec.memory_bytes = 64 << 20),
+                refused(&|spec| spec.memory.bytes = 64 << 20),
+                refused(&|spec| spec.memory.huge_page = Some(1 << 30)),
+                refused(&|spec| spec.disks[0].detect_zeroes = DetectZeroes::Unmap),
+                refused(&|spec| spec.disks[0].queue_size = Some(100)),
                 refused(&|spec| spec.name = "a b".into()),
                 refused(&|spec| spec.directory = format!("/{}", "d".repeat(120)).into()),
             ]

@@ -1,0 +1,160 @@
+//! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way says which devices it
+//! is in QEMU's words, what it lacks on a machine, since when QEMU has it, and what of a disk's options it does not take.
+
+mod nvme;
+mod vhost_user_blk;
+mod virtio_blk;
+mod virtio_scsi;
+
+use super::qemu::{DiskSpec, Line, OLDEST, Version};
+use std::path::{Path, PathBuf};
+
+/// Every way, by QEMU's word for it.
+pub const ALL: &[&dyn Way] =
+    &[&virtio_blk::VirtioBlk, &virtio_scsi::VirtioScsi, &nvme::Nvme, &vhost_user_blk::VhostUserBlk];
+
+/// A member of the family.
+pub trait Way: Sync {
+    /// Its word in stacks.
+    fn name(&self) -> &'static str;
+
+    /// Ids of `host::needs` beyond those of every guest.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The first QEMU that has it.
+    fn since(&self) -> Version {
+        OLDEST
+    }
+
+    /// Modules of the guest's kernel beyond those that it boots with.
+    fn modules(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a thread of its own can serve it; then it has one unless told otherwise.
+    fn takes_iothread(&self) -> bool {
+        true
+    }
+
+    /// Whether another process reaches into the guest's memory, which is then a shared one.
+    fn shares_memory(&self) -> bool {
+        false
+    }
+
+    /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that no other process has.
+    fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
+        None
+    }
+
+    /// What of this disk it does not take.
+    ///
+    /// # Errors
+    /// Which option, and what would do.
+    fn check(&self, _disk: &DiskSpec) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether QEMU puts the disk's serial before the guest; else the guest finds it by its PCI address.
+    fn tells_serial(&self) -> bool {
+        true
+    }
+
+    /// Where QEMU tells what became of options of disk number `at`: option, object, property.
+    fn properties(&self, at: usize) -> Vec<Property>;
+
+    /// Adds disk number `at` to QEMU's command line.
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec);
+}
+
+impl std::fmt::Debug for dyn Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for dyn Way {
+    fn eq(&self, other: &dyn Way) -> bool {
+        self.name() == other.name()
+    }
+}
+
+/// A property of an object of a running QEMU.
+pub struct Property {
+    /// The option that it is about.
+    pub option: &'static str,
+    /// Id of the object.
+    pub object: String,
+    /// QEMU's name of it.
+    pub name: &'static str,
+}
+
+impl Property {
+    fn new(option: &'static str, object: &str, name: &'static str) -> Property {
+        Property { option, object: object.to_owned(), name }
+    }
+}
+
+/// The files of a process that serves a disk, in the run's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonFiles {
+    /// Where the guest's QEMU connects.
+    pub socket: PathBuf,
+    /// Its control socket.
+    pub control: PathBuf,
+    /// Its process id; this path in its command line tells it from every other process.
+    pub pid: PathBuf,
+    /// What it wrote.
+    pub log: PathBuf,
+}
+
+impl DaemonFiles {
+    /// Of the disk of that name.
+    pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
+        let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
+        DaemonFiles { socket: file("vhost"), control: file("qsd"), pid: file("pid"), log: file("qsd.log") }
+    }
+}
+
+/// The way of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Way> {
+    ALL.iter().copied().find(|way| way.name() == name)
+}
+
+/// Node, device and thread of disk number `at`.
+fn ids(at: usize) -> (String, String) {
+    (format!("disk{at}"), format!("disk{at}-device"))
+}
+
+/// Adds the threads that serve disk number `at` and gives their ids.
+fn iothreads(line: &mut Line, at: usize, disk: &DiskSpec) -> Vec<String> {
+    let id = |thread: u16| match disk.iothreads {
+        1 => format!("iothread{at}"),
+        _ => format!("iothread{at}-{thread}"),
+    };
+    let ids: Vec<String> = (0..disk.iothreads).map(id).collect();
+    for id in &ids {
+        line.option("-object", super::qemu::Value::of("iothread").set("id", id));
+    }
+    ids
+}
+
+/// Refuses more than one thread where no QEMU spreads the queues of such a disk over them.
+fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
+    match disk.iothreads {
+        0 | 1 => Ok(()),
+        _ => Err(format!(
+            "attach={} has one iothread at most; hint: attach=virtio-blk spreads its queues over several",
+            disk.way.name()
+        )),
+    }
+}
+
+/// The PCI slot of disk number `at`, where the guest must find it by that: above those that QEMU deals out itself.
+pub fn slot(at: usize) -> usize {
+    FIRST_SLOT + at
+}
+
+/// QEMU gives its own devices slots from 1 on.
+const FIRST_SLOT: usize = 0x10;

@@ -1,0 +1,49 @@
+//! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU serves it in its main loop.
+
+use super::{Property, Way, ids};
+use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+
+/// The way.
+pub struct Nvme;
+
+impl Way for Nvme {
+    fn name(&self) -> &'static str {
+        "nvme"
+    }
+
+    fn modules(&self) -> &'static [&'static str] {
+        &["nvme"]
+    }
+
+    fn takes_iothread(&self) -> bool {
+        false
+    }
+
+    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+        match (disk.iothreads, disk.queue_size) {
+            (0, None) => Ok(()),
+            (0, Some(_)) => Err("attach=nvme has no queue-size: the guest's driver chooses it".into()),
+            _ => Err("attach=nvme is served in QEMU's main loop; hint: iothread=false".into()),
+        }
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        let (_, device) = ids(at);
+        vec![
+            Property::new("num-queues", &device, "max_ioqpairs"),
+            Property::new("write-cache", &device, "write-cache"),
+        ]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let (node, device) = ids(at);
+        line.option("-blockdev", disk.node(&node));
+        let value = Value::of("nvme")
+            .set("id", device)
+            .set("drive", &node)
+            .set("serial", &disk.serial)
+            .set("write-cache", on_off(disk.cache.write_cache()))
+            .maybe("max_ioqpairs", disk.num_queues);
+        line.option("-device", value);
+    }
+}

@@ -1,0 +1,87 @@
+//! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's storage daemon. QEMU itself
+//! is not in the way of an I/O.
+
+use super::{DaemonFiles, Property, Way, ids};
+use crate::layer::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Value, on_off, socket};
+use std::ffi::OsString;
+
+/// The way.
+pub struct VhostUserBlk;
+
+impl Way for VhostUserBlk {
+    fn name(&self) -> &'static str {
+        "vhost-user-blk"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["qemu-storage-daemon"]
+    }
+
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn tells_serial(&self) -> bool {
+        false
+    }
+
+    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+        super::one_thread_at_most(disk)?;
+        match disk.cache.write_cache() {
+            true => Ok(()),
+            false => Err(
+                "attach=vhost-user-blk always shows the guest a volatile cache; hint: cache=none or cache=writeback"
+                    .into(),
+            ),
+        }
+    }
+
+    fn daemon(&self, disk: &DiskSpec, files: &DaemonFiles) -> Option<Vec<OsString>> {
+        let mut line = Line::default();
+        line.word(STORAGE_DAEMON).word("--pidfile").word(&files.pid);
+        line.option("--chardev", socket("control", &files.control));
+        line.words("--monitor chardev=control,mode=control");
+        line.option("--blockdev", disk.node("disk"));
+        let threads = iothreads_of_daemon(&mut line, disk);
+        let export = Value::of("vhost-user-blk")
+            .set("id", "export")
+            .set("node-name", "disk")
+            .set("addr.type", "unix")
+            .set("addr.path", &files.socket)
+            .set("writable", on_off(!disk.read_only))
+            .maybe("num-queues", disk.num_queues)
+            .maybe("iothread", threads);
+        line.option("--export", export);
+        Some(line.into_words())
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        let (_, device) = ids(at);
+        vec![
+            Property::new("num-queues", &device, "num-queues"),
+            Property::new("queue-size", &device, "queue-size"),
+        ]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let (node, device) = ids(at);
+        let path = disk.socket.clone().unwrap_or_default();
+        line.option("-chardev", Value::of("socket").set("id", &node).set("path", path));
+        let value = Value::of("vhost-user-blk-pci")
+            .set("id", device)
+            .set("chardev", &node)
+            .set("addr", format!("{:#x}", super::slot(at)))
+            .maybe("num-queues", disk.num_queues)
+            .maybe("queue-size", disk.queue_size);
+        line.option("-device", value);
+    }
+}
+
+/// The daemon's thread, if it is to have one.
+fn iothreads_of_daemon(line: &mut Line, disk: &DiskSpec) -> Option<&'static str> {
+    let id = "iothread0";
+    (disk.iothreads > 0).then(|| {
+        line.option("--object", Value::of("iothread").set("id", id));
+        id
+    })
+}

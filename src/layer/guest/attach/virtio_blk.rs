@@ -1,0 +1,61 @@
+//! virtio-blk: a paravirtual disk. Several iothreads share its queues from QEMU 9.0 on.
+
+use super::{Property, Way, ids, iothreads};
+use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+use serde_json::json;
+
+/// The way.
+pub struct VirtioBlk;
+
+impl Way for VirtioBlk {
+    fn name(&self) -> &'static str {
+        "virtio-blk"
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        let (_, device) = ids(at);
+        vec![
+            Property::new("num-queues", &device, "num-queues"),
+            Property::new("queue-size", &device, "queue-size"),
+            Property::new("write-cache", &device, "write-cache"),
+        ]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let (node, device) = ids(at);
+        line.option("-blockdev", disk.node(&node));
+        let threads = iothreads(line, at, disk);
+        if threads.len() > 1 {
+            line.word("-device").word(mapped(disk, &node, &device, &threads));
+            return;
+        }
+        let value = Value::of("virtio-blk-pci")
+            .set("id", device)
+            .set("drive", &node)
+            .set("serial", &disk.serial)
+            .set("write-cache", on_off(disk.cache.write_cache()))
+            .maybe("num-queues", disk.num_queues)
+            .maybe("queue-size", disk.queue_size)
+            .maybe("iothread", threads.first());
+        line.option("-device", value);
+    }
+}
+
+/// A list of threads is written in JSON only.
+fn mapped(disk: &DiskSpec, node: &str, device: &str, threads: &[String]) -> String {
+    let mut value = json!({
+        "driver": "virtio-blk-pci",
+        "id": device,
+        "drive": node,
+        "serial": disk.serial,
+        "write-cache": on_off(disk.cache.write_cache()),
+        "iothread-vq-mapping": threads.iter().map(|id| json!({"iothread": id})).collect::<Vec<_>>(),
+    });
+    if let Some(queues) = disk.num_queues {
+        value["num-queues"] = queues.into();
+    }
+    if let Some(size) = disk.queue_size {
+        value["queue-size"] = size.into();
+    }
+    value.to_string()
+}

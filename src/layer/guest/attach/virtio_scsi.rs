@@ -1,0 +1,55 @@
+//! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or a thread.
+
+use super::{Property, Way, ids, iothreads, one_thread_at_most};
+use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+
+/// The way.
+pub struct VirtioScsi;
+
+impl Way for VirtioScsi {
+    fn name(&self) -> &'static str {
+        "virtio-scsi"
+    }
+
+    fn modules(&self) -> &'static [&'static str] {
+        &["virtio_scsi", "sd_mod"]
+    }
+
+    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+        one_thread_at_most(disk)
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        let (_, device) = ids(at);
+        let controller = controller(at);
+        vec![
+            Property::new("num-queues", &controller, "num_queues"),
+            Property::new("queue-size", &controller, "virtqueue_size"),
+            Property::new("write-cache", &device, "write-cache"),
+        ]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let (node, device) = ids(at);
+        let controller = controller(at);
+        line.option("-blockdev", disk.node(&node));
+        let threads = iothreads(line, at, disk);
+        let value = Value::of("virtio-scsi-pci")
+            .set("id", &controller)
+            .maybe("num_queues", disk.num_queues)
+            .maybe("virtqueue_size", disk.queue_size)
+            .maybe("iothread", threads.first());
+        line.option("-device", value);
+        let value = Value::of("scsi-hd")
+            .set("id", device)
+            .set("bus", format!("{controller}.0"))
+            .set("drive", &node)
+            .set("serial", &disk.serial)
+            .set("write-cache", on_off(disk.cache.write_cache()));
+        line.option("-device", value);
+    }
+}
+
+fn controller(at: usize) -> String {
+    format!("scsi{at}")
+}

@@ -1,0 +1,227 @@
+//! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block node. How it reaches the
+//! guest is its way's business.
+
+use super::super::attach::Way;
+use super::is_plain;
+use super::line::{Value, on_off};
+use std::path::PathBuf;
+
+/// QEMU's cache modes. What each means, in QEMU's own settings:
+///
+/// | mode | O_DIRECT on the host (`cache.direct`) | guest's flushes ignored (`cache.no-flush`) | guest sees a volatile cache (`write-cache`) |
+/// |---|---|---|---|
+/// | none | on | off | on |
+/// | writeback | off | off | on |
+/// | writethrough | off | off | off: each write is flushed |
+/// | directsync | on | off | off: each write is flushed |
+/// | unsafe | off | on | on |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Past the host's page cache.
+    None,
+    /// Through the host's page cache.
+    Writeback,
+    /// Through it, and flushed at each write.
+    Writethrough,
+    /// Past it, and flushed at each write.
+    Directsync,
+    /// Through it, never flushed: a crash of the host loses data.
+    Unsafe,
+}
+
+impl Cache {
+    /// All modes with QEMU's names.
+    pub const ALL: &[(&str, Cache)] = &[
+        ("none", Cache::None),
+        ("writeback", Cache::Writeback),
+        ("writethrough", Cache::Writethrough),
+        ("directsync", Cache::Directsync),
+        ("unsafe", Cache::Unsafe),
+    ];
+
+    /// `cache.direct`.
+    pub fn direct(self) -> bool {
+        matches!(self, Cache::None | Cache::Directsync)
+    }
+
+    /// `cache.no-flush`.
+    pub fn no_flush(self) -> bool {
+        self == Cache::Unsafe
+    }
+
+    /// `write-cache` of the device.
+    pub fn write_cache(self) -> bool {
+        !matches!(self, Cache::Writethrough | Cache::Directsync)
+    }
+}
+
+/// How QEMU issues the host's I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aio {
+    /// A pool of threads.
+    Threads,
+    /// Linux AIO; needs `cache.direct`.
+    Native,
+    /// io_uring; needs a QEMU built with it and a kernel that allows it, see [`io_uring_works`].
+    IoUring,
+}
+
+impl Aio {
+    /// All with QEMU's names.
+    pub const ALL: &[(&str, Aio)] =
+        &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
+
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Aio::Threads => "threads",
+            Aio::Native => "native",
+            Aio::IoUring => "io_uring",
+        }
+    }
+}
+
+/// What kind of thing a path is to QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// A regular file.
+    File,
+    /// A block device.
+    HostDevice,
+}
+
+impl Backend {
+    /// QEMU's driver.
+    pub fn driver(self) -> &'static str {
+        match self {
+            Backend::File => "file",
+            Backend::HostDevice => "host_device",
+        }
+    }
+}
+
+/// What becomes of writes of zeroes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetectZeroes {
+    /// They are written.
+    Off,
+    /// They become "write zeroes".
+    On,
+    /// They become discards; needs `discard`.
+    Unmap,
+}
+
+impl DetectZeroes {
+    /// All with QEMU's names.
+    pub const ALL: &[(&str, DetectZeroes)] =
+        &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
+
+    fn word(self) -> &'static str {
+        match self {
+            DetectZeroes::Off => "off",
+            DetectZeroes::On => "on",
+            DetectZeroes::Unmap => "unmap",
+        }
+    }
+}
+
+/// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so that a mkfs in the
+/// guest punches no holes in what is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskSpec {
+    /// How it reaches the guest.
+    pub way: &'static dyn Way,
+    /// What is below, an absolute path; raw.
+    pub path: PathBuf,
+    /// File or block device.
+    pub backend: Backend,
+    /// Only so many bytes of it are shown to the guest; `None`: all.
+    pub bytes: Option<u64>,
+    /// Cache mode.
+    pub cache: Cache,
+    /// How the host's I/O is issued.
+    pub aio: Aio,
+    /// Whether the guest's discards reach what is below.
+    pub discard: bool,
+    /// What becomes of zeroes.
+    pub detect_zeroes: DetectZeroes,
+    /// Threads that serve the disk; 0: QEMU's main loop.
+    pub iothreads: u16,
+    /// Queues; `None`: QEMU's default, one a vCPU.
+    pub num_queues: Option<u16>,
+    /// Requests that fit a queue; `None`: QEMU's default.
+    pub queue_size: Option<u16>,
+    /// By which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer ones.
+    pub serial: String,
+    /// The guest cannot write.
+    pub read_only: bool,
+    /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
+    pub share_read: bool,
+    /// The socket of the daemon that serves it, where that is not QEMU itself.
+    pub socket: Option<PathBuf>,
+}
+
+impl DiskSpec {
+    /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
+    /// and read-only from the raw node around it.
+    pub fn node(&self, name: &str) -> Value {
+        Value::new("driver", "raw")
+            .set("node-name", name)
+            .maybe("size", self.bytes)
+            .maybe("discard", self.discard.then_some("unmap"))
+            .maybe(
+                "detect-zeroes",
+                (self.detect_zeroes != DetectZeroes::Off).then(|| self.detect_zeroes.word()),
+            )
+            .set("cache.direct", on_off(self.cache.direct()))
+            .set("cache.no-flush", on_off(self.cache.no_flush()))
+            .set("read-only", on_off(self.read_only))
+            .set("file.driver", self.backend.driver())
+            .set("file.filename", &self.path)
+            .set("file.aio", self.aio.word())
+            .maybe("file.locking", self.share_read.then_some("off"))
+    }
+
+    /// What would mislead, destroy, or be weakened by QEMU without a word.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn check(&self) -> Result<(), String> {
+        let disk = self;
+        if !disk.path.is_absolute() {
+            return Err("its path is not absolute".into());
+        }
+        if !is_plain(&disk.serial) || disk.serial.len() > LONGEST_SERIAL {
+            return Err(format!(
+                "serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _",
+                disk.serial
+            ));
+        }
+        if disk.aio == Aio::Native && !disk.cache.direct() {
+            return Err(
+                "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
+            );
+        }
+        if disk.share_read && !disk.read_only {
+            return Err("an image opened by two must be read-only".into());
+        }
+        if disk.bytes.is_some_and(|bytes| bytes == 0 || bytes % 512 != 0) {
+            return Err("its size is not a whole number of sectors of 512 bytes".into());
+        }
+        if disk.num_queues.is_some_and(|queues| queues == 0 || queues > 1024) {
+            return Err("num-queues is not between 1 and 1024".into());
+        }
+        if disk.detect_zeroes == DetectZeroes::Unmap && !disk.discard {
+            return Err(
+                "detect-zeroes=unmap makes discards, and discards are ignored; hint: discard=unmap".into()
+            );
+        }
+        if disk.queue_size.is_some_and(|size| !size.is_power_of_two() || !(4..=1024).contains(&size)) {
+            return Err("queue-size is not a power of two from 4 to 1024".into());
+        }
+        disk.way.check(disk)
+    }
+}
+
+/// VIRTIO_BLK_ID_BYTES.
+const LONGEST_SERIAL: usize = 20;

@@ -1,0 +1,83 @@
+//! Words of a command line of QEMU and of its storage daemon, with their options quoted as these programs read them.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// The value of an option as QEMU reads it: `word,key=value,key=value`. A comma in a value is doubled.
+pub struct Value(OsString);
+
+impl Value {
+    /// Begins with a lone word: `virtio-blk-pci`.
+    pub fn of(word: &str) -> Value {
+        Value(word.into())
+    }
+
+    /// Begins with a key.
+    pub fn new(key: &str, value: &str) -> Value {
+        let mut first = Value(OsString::new());
+        first.append(key, OsStr::new(value));
+        first
+    }
+
+    /// Adds a key.
+    pub fn set(mut self, key: &str, value: impl AsRef<OsStr>) -> Value {
+        self.0.push(",");
+        self.append(key, value.as_ref());
+        self
+    }
+
+    /// Adds a key, if it has a value.
+    pub fn maybe(self, key: &str, value: Option<impl ToString>) -> Value {
+        match value {
+            Some(value) => self.set(key, value.to_string()),
+            None => self,
+        }
+    }
+
+    fn append(&mut self, key: &str, value: &OsStr) {
+        self.0.push(format!("{key}="));
+        let doubled = value
+            .as_bytes()
+            .iter()
+            .flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
+        self.0.push(OsString::from_vec(doubled.collect()));
+    }
+}
+
+/// A command line as it grows.
+#[derive(Default)]
+pub struct Line(Vec<OsString>);
+
+impl Line {
+    /// All words.
+    pub fn into_words(self) -> Vec<OsString> {
+        self.0
+    }
+
+    /// A word as it stands.
+    pub fn word(&mut self, word: impl Into<OsString>) -> &mut Line {
+        self.0.push(word.into());
+        self
+    }
+
+    /// Several, parted by blanks.
+    pub fn words(&mut self, words: &str) {
+        self.0.extend(words.split(' ').map(OsString::from));
+    }
+
+    /// An option and its value.
+    pub fn option(&mut self, name: &str, value: Value) {
+        self.word(name).word(value.0);
+    }
+}
+
+/// QEMU's words for a switch.
+pub fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// A Unix socket that the program listens on, as a character device.
+pub fn socket(id: &str, path: &Path) -> Value {
+    Value::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
+}

@@ -1,0 +1,175 @@
+//! What the disks of a running guest really are: asked of QEMU (or of the process that serves a disk), held against what
+//! was asked for and against what the guest sees. A setting that was dropped on the way would be measured as if it were on.
+
+use super::qemu::{DiskSpec, on_off};
+use super::qmp::{Qmp, QmpError};
+use crate::host::facts::Device;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Words of settings, by option.
+pub type Settings = BTreeMap<String, String>;
+
+/// What QEMU tells of disk number `at`; `node` is the disk's block node where `blocks` has it, which is QEMU itself or the
+/// process that serves the disk.
+///
+/// # Errors
+/// When one of them does not answer.
+pub fn of_qemu(
+    qemu: &mut Qmp,
+    blocks: Option<&mut Qmp>,
+    at: usize,
+    disk: &DiskSpec,
+) -> Result<Settings, QmpError> {
+    let mut settings = Settings::new();
+    for property in disk.way.properties(at) {
+        let arguments =
+            json!({"path": format!("/machine/peripheral/{}", property.object), "property": property.name});
+        // A property that another QEMU calls otherwise is not told.
+        match qemu.execute("qom-get", arguments) {
+            Ok(value) => drop(settings.insert(property.option.into(), word(&value))),
+            Err(QmpError::Refused { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let (blocks, node) = match blocks {
+        Some(daemon) => (daemon, "disk".to_owned()),
+        None => (qemu, format!("disk{at}")),
+    };
+    let nodes = blocks.execute("query-named-block-nodes", json!({"flat": true}))?;
+    settings.extend(of_node(&nodes, &node));
+    Ok(settings)
+}
+
+fn of_node(nodes: &Value, name: &str) -> Settings {
+    let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(node) = nodes.iter().find(|node| node["node-name"] == name) else { return Settings::new() };
+    let told = [
+        ("cache.direct", &node["cache"]["direct"]),
+        ("cache.no-flush", &node["cache"]["no-flush"]),
+        ("read-only", &node["ro"]),
+        ("detect-zeroes", &node["detect_zeroes"]),
+        ("format", &node["drv"]),
+    ];
+    let told = told.into_iter().filter(|(_, value)| !value.is_null());
+    told.map(|(option, value)| (option.to_owned(), word(value))).collect()
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::Bool(on) => on_off(*on).to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What the guest's kernel tells of the disk.
+pub fn of_guest(device: &Device) -> Settings {
+    let told = [
+        ("write-cache", device.write_cache.clone()),
+        ("num-queues", device.hardware_queues.map(|queues| queues.to_string())),
+        ("scheduler", device.scheduler.clone()),
+        ("driver", device.driver.clone()),
+    ];
+    told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
+}
+
+/// Settings that are not as they were asked for, as clauses.
+pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Settings) -> Vec<String> {
+    let mut differ = Vec::new();
+    let asked = [
+        ("cache.direct", on_off(disk.cache.direct()).to_owned()),
+        ("cache.no-flush", on_off(disk.cache.no_flush()).to_owned()),
+        ("read-only", on_off(disk.read_only).to_owned()),
+        ("write-cache", on_off(disk.cache.write_cache()).to_owned()),
+    ];
+    let queues = disk.num_queues.map(|queues| ("num-queues", queues.to_string()));
+    for (option, asked) in asked.into_iter().chain(queues) {
+        if let Some(told) = qemu.get(option).filter(|told| **told != asked) {
+            differ.push(format!("{option}={asked} was asked for, and QEMU has {told}"));
+        }
+    }
+    let sees = if disk.cache.write_cache() { "write back" } else { "write through" };
+    if let Some(told) = guest.get("write-cache").filter(|told| *told != sees) {
+        differ.push(format!("the guest should see a {sees} cache, and sees a {told} one"));
+    }
+    if let (Some(asked), Some(told)) = (disk.num_queues, guest.get("num-queues")) {
+        if *told != asked.to_string() {
+            let why =
+                if u32::from(asked) > vcpus { format!(" (it has {vcpus} vCPUs)") } else { String::new() };
+            differ.push(format!("num-queues={asked} was asked for, and the guest uses {told}{why}"));
+        }
+    }
+    differ
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attach::by_name;
+    use super::super::qemu::{Aio, Backend, Cache, DetectZeroes};
+    use super::*;
+
+    fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
+        DiskSpec {
+            way: by_name("virtio-blk").unwrap(),
+            path: "/srv/x.img".into(),
+            backend: Backend::File,
+            bytes: None,
+            cache,
+            aio: Aio::Threads,
+            discard: false,
+            detect_zeroes: DetectZeroes::Off,
+            iothreads: 1,
+            num_queues,
+            queue_size: None,
+            serial: "iotax-1".into(),
+            read_only: false,
+            share_read: false,
+            socket: None,
+        }
+    }
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_was_dropped_on_the_way_is_told() {
+        let none = disk(Cache::None, Some(4));
+        let qemu = settings(&[("cache.direct", "on"), ("write-cache", "on"), ("num-queues", "4")]);
+        let guest = settings(&[("write-cache", "write back"), ("num-queues", "4")]);
+        assert_eq!(differences(&none, 4, &qemu, &guest), Vec::<String>::new());
+        let fewer = settings(&[("write-cache", "write back"), ("num-queues", "2")]);
+        assert_eq!(
+            differences(&none, 2, &qemu, &fewer),
+            ["num-queues=4 was asked for, and the guest uses 2 (it has 2 vCPUs)"]
+        );
+        assert_eq!(
+            differences(&disk(Cache::Writethrough, None), 2, &qemu, &guest),
+            [
+                "cache.direct=off was asked for, and QEMU has on",
+                "write-cache=off was asked for, and QEMU has on",
+                "the guest should see a write through cache, and sees a write back one"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_node_tells_its_cache_and_mode() {
+        let nodes = json!([
+            {"node-name": "file0", "ro": true, "cache": {"direct": false, "no-flush": false, "writeback": true}},
+            {"node-name": "disk0", "ro": false, "drv": "raw", "detect_zeroes": "off",
+             "cache": {"direct": true, "no-flush": false, "writeback": true}},
+        ]);
+        let told = of_node(&nodes, "disk0");
+        let expected = [
+            ("cache.direct", "on"),
+            ("cache.no-flush", "off"),
+            ("detect-zeroes", "off"),
+            ("format", "raw"),
+            ("read-only", "off"),
+        ];
+        assert_eq!(told, settings(&expected));
+        assert!(of_node(&nodes, "disk1").is_empty());
+    }
+}

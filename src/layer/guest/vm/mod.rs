@@ -1,0 +1,126 @@
+//! `vm(...)`: a guest of our own with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel
+//! found or fetched, and this very binary as its PID 1. Stacks that ask for the same guest have a disk each in one.
+
+mod options;
+mod parts;
+mod seats;
+
+pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested};
+pub use seats::{Draft, GuestPlan, below, finish, reach};
+
+use super::qemu::Aio;
+use crate::layer::{Claim, Exposed, Layer, PlanContext};
+use crate::scenario::LayerSpec;
+use crate::step::HOST;
+use anyhow::{Context, Result, ensure};
+
+/// The layer.
+pub struct VirtualMachine;
+
+impl Layer for VirtualMachine {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let mut needs = vec!["qemu", "guest-kernel"];
+        if options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
+            needs.push("qemu-io_uring");
+        }
+        if options::wants_firmware(spec) {
+            needs.push("ovmf");
+        }
+        needs.extend(options::way(spec).map(|way| way.needs()).unwrap_or_default());
+        needs
+    }
+
+    fn claim(&self, spec: &LayerSpec) -> Claim {
+        match options::cache(spec) {
+            Ok(cache) if !cache.direct() => Claim::Caches,
+            _ => Claim::SharedRead,
+        }
+    }
+
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        ensure!(
+            below.place == HOST,
+            "{}: a guest can stand on this host only, not on {}",
+            spec.origin,
+            below.place
+        );
+        let parts =
+            context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        let wish = options::wish(spec, context.own, &parts)?;
+        let disk = options::disk(spec, below, context.writable, &parts)?;
+        let (place, path) = seats::seat(context, parts, wish, disk, below.path(spec)?);
+        Ok(Exposed { paths: vec![path], block: true, place, writable: context.writable, ..below.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::catalog::{self, OptionKind};
+    use crate::layer::guest::Requested;
+    use crate::layer::number;
+    use crate::scenario::check::{Request, from_arguments};
+
+    pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
+        LayerSpec {
+            name: "vm".into(),
+            options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            place: None,
+            origin: "here".into(),
+        }
+    }
+
+    #[test]
+    fn qemu_knows_every_word_of_the_catalog() {
+        let words = |name| match catalog::find("vm").unwrap().option(name).unwrap().kind {
+            OptionKind::Word(words) => words,
+            other => panic!("{name} is {other:?}"),
+        };
+        assert!(words("cache").iter().all(|word| options::cache(&vm(&[("cache", word)])).is_ok()));
+        assert!(words("aio").iter().all(|word| options::aio(&vm(&[("aio", word)])).is_ok()));
+        assert!(words("attach").iter().all(|word| options::way(&vm(&[("attach", word)])).is_ok()));
+        let ways: Vec<&str> = crate::layer::guest::attach::ALL.iter().map(|way| way.name()).collect();
+        assert_eq!(words("attach"), ways);
+    }
+
+    #[test]
+    fn the_guests_of_a_scenario_share_one_accelerator() {
+        let asked = |layers: &[&str]| {
+            let stacks: Vec<String> =
+                layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+            requested(&from_arguments(&stacks, &Request::default()).unwrap())
+        };
+        assert_eq!(asked(&["", " | loop"]).unwrap(), None);
+        assert_eq!(asked(&[" | vm", " | vm(cache=unsafe)"]).unwrap(), Some(Requested::Auto));
+        assert_eq!(asked(&["", " | vm(accel=tcg)"]).unwrap(), Some(Requested::Tcg));
+        let error = asked(&[" | vm(accel=kvm)", "", " | vm"]).unwrap_err();
+        assert!(error.to_string().contains("share one accelerator; hint: "), "{error}");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn aio_follows_the_cache_mode_unless_it_is_written() {
+        assert_eq!(options::aio(&vm(&[])).unwrap(), Aio::Native);
+        assert_eq!(options::aio(&vm(&[("cache", "writeback")])).unwrap(), Aio::Threads);
+        assert_eq!(options::aio(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(), Aio::Native);
+        let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
+        assert!(wide.unwrap_err().to_string().contains("no number that fits"));
+    }
+
+    #[test]
+    fn what_an_option_takes_is_a_need_of_that_option_alone() {
+        assert_eq!(VirtualMachine.needs(&vm(&[])), ["qemu", "guest-kernel"]);
+        let asked = VirtualMachine.needs(&vm(&[("aio", "io_uring"), ("firmware", "ovmf")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "ovmf"]);
+        let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
+    }
+}

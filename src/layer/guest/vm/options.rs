@@ -1,0 +1,184 @@
+//! From the words of `vm(...)` to what QEMU is told: what makes a guest, and what makes a disk of it. Refuses what the
+//! installed QEMU is too old for, with the option and the version that has it.
+
+use super::parts::Parts;
+use crate::exit::Failed;
+use crate::layer::guest::attach::{self, Way};
+use crate::layer::guest::qemu::{
+    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Version,
+};
+use crate::layer::{Exposed, flag, number, word};
+use crate::scenario::LayerSpec;
+use crate::units;
+use anyhow::{Result, anyhow};
+use std::path::PathBuf;
+
+/// What a stack asks of its guest. Stacks that ask for the same have a disk each in one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wish {
+    /// At least 1.
+    pub vcpus: u32,
+    /// Shared, where a disk of it is served by another process.
+    pub memory: Memory,
+    /// The board.
+    pub machine: Machine,
+    /// UEFI, if asked for.
+    pub firmware: Option<Firmware>,
+    /// The stack that wants a guest of its own.
+    pub own: Option<usize>,
+}
+
+/// The guest of a stack.
+///
+/// # Errors
+/// A value that does not fit.
+pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish> {
+    let memory = Memory {
+        shared: way(spec)?.shares_memory(),
+        huge_page: spec.option("hugepages").map(|_| size(spec, "hugepages")).transpose()?,
+        node: spec.option("numa").map(|_| number(spec, "numa")).transpose()?,
+        ..Memory::plain(size(spec, "memory")?)
+    };
+    let firmware = wants_firmware(spec).then(|| parts.firmware.clone().unwrap_or_else(Firmware::usual));
+    Ok(Wish {
+        vcpus: number(spec, "vcpus")?,
+        memory,
+        machine: word_of(spec, "machine", Machine::ALL)?,
+        firmware,
+        own,
+    })
+}
+
+/// The disk of a stack; its path and serial are those of its seat.
+///
+/// # Errors
+/// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
+pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) -> Result<DiskSpec> {
+    let way = way(spec)?;
+    let num_queues = spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?;
+    // A process of its own does not know how many vCPUs there are, and QEMU asks it for a queue each.
+    let of_vcpus = || way.shares_memory().then(|| number(spec, "vcpus")).transpose();
+    let disk = DiskSpec {
+        way,
+        path: PathBuf::new(),
+        backend: if below.block { Backend::HostDevice } else { Backend::File },
+        bytes: Some(below.bytes),
+        cache: cache(spec)?,
+        aio: aio(spec)?,
+        discard: word(spec, "discard")? == "unmap",
+        detect_zeroes: word_of(spec, "detect-zeroes", DetectZeroes::ALL)?,
+        iothreads: iothreads(spec, way)?,
+        num_queues: num_queues.map_or_else(of_vcpus, |queues| Ok(Some(queues)))?,
+        queue_size: spec.option("queue-size").map(|_| number(spec, "queue-size")).transpose()?,
+        serial: String::new(),
+        read_only: !writable,
+        share_read: !writable,
+        socket: None,
+    };
+    if let Some(qemu) = parts.qemu {
+        not_too_old(&disk, qemu).map_err(|why| Failed::input(format!("{}: {why}", spec.origin)))?;
+    }
+    Ok(disk)
+}
+
+/// QEMU 9.0 has `iothread-vq-mapping` of virtio-blk.
+const SEVERAL_IOTHREADS: Version = Version::new(9, 0);
+
+/// Whether that QEMU has all that the disk asks for.
+///
+/// # Errors
+/// The option, and the version that has it.
+fn not_too_old(disk: &DiskSpec, qemu: Version) -> Result<(), String> {
+    let asked = [
+        (true, format!("attach={}", disk.way.name()), disk.way.since()),
+        (disk.iothreads > 1, format!("iothreads={}", disk.iothreads), SEVERAL_IOTHREADS),
+    ];
+    match asked.into_iter().find(|(asked, _, since)| *asked && qemu < *since) {
+        Some((_, option, since)) => Err(format!("{option} needs QEMU {since}, and {qemu} is installed")),
+        None => Ok(()),
+    }
+}
+
+fn iothreads(spec: &LayerSpec, way: &dyn Way) -> Result<u16> {
+    match (spec.option("iothreads"), spec.option("iothread")) {
+        (Some(_), Some("false")) => {
+            Err(anyhow!("{}: iothreads without iothread; hint: leave iothread=false out", spec.origin))
+        }
+        (Some(_), _) => number(spec, "iothreads"),
+        (None, Some(_)) => Ok(u16::from(flag(spec, "iothread"))),
+        (None, None) => Ok(u16::from(way.takes_iothread())),
+    }
+}
+
+/// Whether UEFI stands before the kernel.
+pub fn wants_firmware(spec: &LayerSpec) -> bool {
+    spec.option("firmware") == Some("ovmf")
+}
+
+/// How the disk reaches the guest.
+///
+/// # Errors
+/// An unknown word.
+pub fn way(spec: &LayerSpec) -> Result<&'static dyn Way> {
+    let name = word(spec, "attach")?;
+    attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))
+}
+
+/// The cache mode.
+///
+/// # Errors
+/// An unknown word.
+pub fn cache(spec: &LayerSpec) -> Result<Cache> {
+    word_of(spec, "cache", Cache::ALL)
+}
+
+/// aio=native needs O_DIRECT; without it threads are what QEMU itself would take.
+///
+/// # Errors
+/// An unknown word.
+pub fn aio(spec: &LayerSpec) -> Result<Aio> {
+    match (spec.option("aio"), cache(spec)?.direct()) {
+        (Some(_), _) => word_of(spec, "aio", Aio::ALL),
+        (None, true) => Ok(Aio::Native),
+        (None, false) => Ok(Aio::Threads),
+    }
+}
+
+fn size(spec: &LayerSpec, name: &str) -> Result<u64> {
+    units::parse_bytes(word(spec, name)?).map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
+}
+
+fn word_of<T: Copy>(spec: &LayerSpec, name: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = word(spec, name)?;
+    let found = all.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
+    found.ok_or_else(|| anyhow!("{}: {name}={word} is unknown", spec.origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::vm;
+    use super::*;
+
+    #[test]
+    fn a_qemu_that_is_too_old_is_told_with_the_option_and_the_version() {
+        let disk = |words: &[(&str, &str)]| {
+            let below = Exposed {
+                paths: Vec::new(),
+                bytes: 1 << 30,
+                block: false,
+                place: "host".into(),
+                hold: Default::default(),
+                writable: false,
+                engine: None,
+            };
+            disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
+        };
+        let error = disk(&[("iothreads", "2")]).unwrap_err();
+        assert_eq!(error.to_string(), "here: iothreads=2 needs QEMU 9.0.0, and 7.2.0 is installed");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+        assert_eq!(disk(&[]).unwrap().iothreads, 1);
+        assert_eq!(disk(&[("attach", "nvme")]).unwrap().iothreads, 0);
+        let queues = |way| disk(&[("attach", way), ("vcpus", "3")]).unwrap().num_queues;
+        assert_eq!((queues("virtio-blk"), queues("vhost-user-blk")), (None, Some(3)));
+    }
+}

@@ -1,0 +1,178 @@
+//! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
+
+use super::super::boot::{self, BootError, Requested};
+use super::super::kernel::{self, Kernel, Source};
+use super::super::qemu::{self, Accel, Firmware, Version};
+use super::super::{initramfs, ovmf};
+use super::VirtualMachine;
+use crate::exit::Failed;
+use crate::host::kvm::KvmState;
+use crate::host::probe::GuestProbe;
+use crate::layer::Layer;
+use crate::scenario::{LayerSpec, Scenario};
+use anyhow::{Context, Result};
+use iotax_sys::kvm::{KvmProbe, probe_kvm};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What guests are made of on this machine.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The kernel and its modules.
+    pub kernel: Kernel,
+    /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
+    pub image: PathBuf,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note that every output carries when figures are not representative.
+    pub emulated: Option<String>,
+    /// Whether the user demanded this accelerator.
+    pub demanded: bool,
+    /// The installed QEMU; `None`: not known.
+    pub qemu: Option<Version>,
+    /// UEFI for guests, where it is installed.
+    pub firmware: Option<Firmware>,
+}
+
+impl Parts {
+    /// Finds or fetches the kernel, probes KVM.
+    ///
+    /// # Errors
+    /// An unmet need with its command.
+    pub fn obtain(requested: Requested) -> Result<Parts> {
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
+        let kernel = kernel::obtain()?;
+        let image = kernel::bootable(&kernel, accel);
+        let demanded = requested == Requested::Kvm;
+        Ok(Parts { kernel, image, accel, emulated, demanded, qemu: version(), firmware: ovmf::installed() })
+    }
+
+    /// Of no machine, for plans in tests.
+    #[cfg(test)]
+    pub fn made_up() -> Parts {
+        let kernel = to_be_fetched("KERNEL");
+        let image = kernel.image.clone();
+        Parts {
+            kernel,
+            image,
+            accel: Accel::Kvm,
+            emulated: None,
+            demanded: false,
+            qemu: None,
+            firmware: None,
+        }
+    }
+
+    /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
+    ///
+    /// # Errors
+    /// An unmet need: KVM was demanded and there is none.
+    pub fn for_plan(requested: Requested) -> Result<Parts> {
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
+        let kernel = match kernel::look() {
+            Ok(Source::Ready(kernel)) => kernel,
+            Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
+            // An unmet need, which the plan names.
+            Err(_) => to_be_fetched("KERNEL"),
+        };
+        let image = kernel.image.clone();
+        let demanded = requested == Requested::Kvm;
+        Ok(Parts { kernel, image, accel, emulated, demanded, qemu: version(), firmware: ovmf::installed() })
+    }
+
+    /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
+    pub fn fall_back_to_tcg(&mut self) -> bool {
+        if self.accel == Accel::Tcg || self.demanded {
+            return false;
+        }
+        self.accel = Accel::Tcg;
+        self.image = kernel::bootable(&self.kernel, self.accel);
+        self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
+        true
+    }
+}
+
+fn version() -> Option<Version> {
+    qemu::installed_version(OsStr::new(qemu::PROGRAM)).ok()
+}
+
+/// What this machine has for guests, for the needs.
+pub const FINDINGS: GuestProbe = GuestProbe {
+    kvm: kvm_state,
+    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
+    kernel: || kernel::look().map(drop),
+    io_uring: io_uring_state,
+    ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
+};
+
+fn io_uring_state() -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(qemu::PROGRAM))
+        .map_err(|why| format!("{} does not open a file with io_uring: {why}", qemu::PROGRAM))
+}
+
+fn kvm_state() -> KvmState {
+    match probe_kvm() {
+        KvmProbe::Works { .. } => KvmState::Works,
+        KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
+        KvmProbe::Absent { why } => KvmState::Absent(why),
+    }
+}
+
+fn to_be_fetched(package: &str) -> Kernel {
+    let folder = PathBuf::from("CACHE").join(package);
+    Kernel {
+        version: package.to_owned(),
+        image: folder.join("vmlinuz"),
+        modules: folder.join("modules"),
+        origin: kernel::Origin::Cached,
+    }
+}
+
+/// Who shall execute the guests of a scenario; `None` when it has none.
+///
+/// # Errors
+/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
+pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
+    let mut guests = scenario
+        .stacks
+        .iter()
+        .flat_map(|stack| &stack.layers)
+        .filter(|spec| spec.name == VirtualMachine.name());
+    let Some(first) = guests.next() else { return Ok(None) };
+    if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
+        return Err(Failed::input(format!(
+            "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
+            other.origin
+        ))
+        .into());
+    }
+    Ok(Some(wanted_accel(first)))
+}
+
+fn wanted_accel(spec: &LayerSpec) -> Requested {
+    match spec.option("accel") {
+        Some("kvm") => Requested::Kvm,
+        Some("tcg") => Requested::Tcg,
+        _ => Requested::Auto,
+    }
+}
+
+/// Whether a failure is KVM's that does not run guests here.
+pub fn is_dead_kvm(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<BootError>().is_some_and(BootError::blames_kvm))
+}
+
+/// The initramfs of a guest on this kernel's modules, with more of them than every guest has.
+///
+/// # Errors
+/// When this binary or a module cannot be read.
+pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
+    let program = std::env::current_exe().context("cannot find this binary")?;
+    let kernel = Kernel {
+        version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        image: PathBuf::new(),
+        modules: modules.to_owned(),
+        origin: kernel::Origin::Installed,
+    };
+    initramfs::build(&program, &kernel, more)
+}

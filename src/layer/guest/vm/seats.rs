@@ -1,0 +1,266 @@
+//! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many variants cost one boot. When
+//! all have their seats, the steps: what serves disks beside QEMU first, then the initramfs, then QEMU itself.
+
+use super::options::Wish;
+use super::parts::Parts;
+use crate::exit::Failed;
+use crate::layer::PlanContext;
+use crate::layer::guest::attach::{self, DaemonFiles};
+use crate::layer::guest::boot::{self, Limits};
+use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS};
+use crate::layer::guest::qmp::Qmp;
+use crate::measure::wire::{Link, Peer};
+use crate::step::PathRef;
+use crate::step::op::{BuildInitramfs, Op, Spawn};
+use crate::step::system::process_of_tag;
+use anyhow::{Context, Result, anyhow};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Stands in a command line for a device that only a step will know.
+pub fn below(number: usize) -> String {
+    format!("/@below{number}@")
+}
+
+/// A guest that is not full yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    name: String,
+    wish: Wish,
+    parts: Parts,
+    disks: Vec<Seat>,
+}
+
+/// A disk of it.
+#[derive(Clone, Debug)]
+struct Seat {
+    disk: DiskSpec,
+    below: PathRef,
+    path: PathRef,
+}
+
+/// A guest that the steps of a plan start.
+#[derive(Clone, Debug)]
+pub struct GuestPlan {
+    /// Its name as a place.
+    pub place: String,
+    /// Its sockets and logs.
+    pub files: GuestFiles,
+    /// The word of its command line that no other process has.
+    pub tag: String,
+    /// The whole command line, with `@below0@` where only a step knows the device.
+    pub command: Vec<String>,
+    /// Those steps' paths.
+    pub belows: Vec<PathRef>,
+    /// What serves its disks beside QEMU.
+    pub daemons: Vec<Daemon>,
+    /// Its disks in order.
+    pub disks: Vec<DiskSpec>,
+    /// How each is found in the guest.
+    pub paths: Vec<PathRef>,
+    /// Its virtual CPUs.
+    pub vcpus: u32,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note on its figures.
+    pub emulated: Option<String>,
+}
+
+/// A process that serves a disk of a guest.
+#[derive(Clone, Debug)]
+pub struct Daemon {
+    /// Number of the disk.
+    pub disk: usize,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// As those of the guest's.
+    pub belows: Vec<PathRef>,
+    /// Its control socket.
+    pub control: PathBuf,
+}
+
+/// Gives a disk its seat in a guest that is as wished: the place, and how the disk is found there.
+pub fn seat(
+    context: &mut PlanContext,
+    parts: Parts,
+    wish: Wish,
+    disk: DiskSpec,
+    below: &PathRef,
+) -> (String, PathRef) {
+    let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
+    let at = match context.drafts.iter().position(has_room) {
+        Some(at) => at,
+        None => {
+            let name = context.instance("vm");
+            context.drafts.push(Draft { name, wish, parts, disks: Vec::new() });
+            context.drafts.len() - 1
+        }
+    };
+    let draft = &mut context.drafts[at];
+    let number = draft.disks.len();
+    let serial = format!("iotax-{}-{number}", draft.name);
+    let path = match disk.way.tells_serial() {
+        true => PathRef::Serial(serial.clone()),
+        false => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
+    };
+    let place = draft.name.clone();
+    draft.disks.push(Seat { disk: DiskSpec { serial, ..disk }, below: below.clone(), path: path.clone() });
+    (place, path)
+}
+
+/// Adds the steps of all guests that were drafted.
+///
+/// # Errors
+/// Bad input: what QEMU would not take.
+pub fn finish(context: &mut PlanContext) -> Result<()> {
+    for draft in std::mem::take(&mut context.drafts) {
+        draft.steps(context)?;
+    }
+    Ok(())
+}
+
+/// Paths in a command line, and which of them only steps know.
+#[derive(Default)]
+struct Belows(Vec<PathRef>);
+
+impl Belows {
+    fn path(&mut self, of: &PathRef) -> PathBuf {
+        match of {
+            PathRef::Path(path) => path.clone(),
+            later => {
+                self.0.push(later.clone());
+                below(self.0.len() - 1).into()
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn steps(self, context: &mut PlanContext) -> Result<()> {
+        let directory = context.tag.run_dir.clone();
+        let mut belows = Belows::default();
+        let (mut disks, mut daemons) = (Vec::new(), Vec::new());
+        for (at, seat) in self.disks.iter().enumerate() {
+            let files = DaemonFiles::new(&directory, &format!("{}-disk{at}", self.name));
+            match self.daemon(seat, &files)? {
+                Some((spawn, disk)) => {
+                    daemons.push(Daemon {
+                        disk: at,
+                        command: spawn.argv.clone(),
+                        belows: spawn.belows.clone(),
+                        control: files.control.clone(),
+                    });
+                    context.add("serve the guest's disk", Op::Spawn(spawn));
+                    disks.push(DiskSpec { socket: Some(files.socket), ..disk });
+                }
+                None => disks.push(DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() }),
+            }
+        }
+        let guest = self.spec(disks, context);
+        let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
+        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).collect();
+        more.sort();
+        more.dedup();
+        let build =
+            BuildInitramfs { path: guest.initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
+        context.add("write the guest's initramfs", Op::BuildInitramfs(build));
+        let files = GuestFiles::new(&directory, &self.name)?;
+        let spawn = spawn(&guest, &files, belows)?;
+        context.guests.push(GuestPlan {
+            place: self.name.clone(),
+            files,
+            tag: spawn.tag.clone(),
+            command: spawn.argv.clone(),
+            belows: spawn.belows.clone(),
+            daemons,
+            paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
+            disks: guest.disks,
+            vcpus: guest.vcpus,
+            accel: self.parts.accel,
+            emulated: self.parts.emulated.clone(),
+        });
+        context.add("start the guest", Op::Spawn(spawn));
+        Ok(())
+    }
+
+    /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
+    fn daemon(&self, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
+        let mut belows = Belows::default();
+        let disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
+        let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
+        let path =
+            |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
+        let spawn = Spawn {
+            argv: texts(words)?,
+            tag: path(&files.pid)?,
+            belows: belows.0,
+            log: files.log.clone(),
+            makes: vec![files.socket.clone(), files.control.clone(), files.pid.clone()],
+            ready: Some(files.socket.clone()),
+        };
+        Ok(Some((spawn, disk)))
+    }
+
+    fn spec(&self, disks: Vec<DiskSpec>, context: &PlanContext) -> GuestSpec {
+        GuestSpec {
+            name: self.name.clone(),
+            run_tag: context.tag.run_id.clone(),
+            vcpus: self.wish.vcpus,
+            memory: self.wish.memory,
+            machine: self.wish.machine,
+            firmware: self.wish.firmware.clone(),
+            accel: self.parts.accel,
+            disks,
+            kernel: self.parts.image.clone(),
+            initrd: context.tag.run_dir.join(format!("{}.initramfs", self.name)),
+            directory: context.tag.run_dir.clone(),
+        }
+    }
+}
+
+fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Belows) -> Result<Spawn> {
+    let mut argv = vec![qemu::PROGRAM.to_owned()];
+    argv.extend(texts(qemu::command_line(guest)?)?);
+    Ok(Spawn {
+        tag: guest_word(&argv)?,
+        argv,
+        belows: belows.0,
+        log: files.stderr.clone(),
+        makes: vec![files.qmp.clone(), files.port.clone()],
+        ready: None,
+    })
+}
+
+fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| anyhow!("{} is not UTF-8", word.to_string_lossy()))
+    };
+    words.into_iter().map(text).collect()
+}
+
+/// The word behind `-name`: it carries the run's id and the guest's name.
+fn guest_word(argv: &[String]) -> Result<String> {
+    let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
+    argv.get(at + 1).cloned().context("a guest without a name")
+}
+
+/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
+///
+/// # Errors
+/// [`BootError`] with the tail of its console and QEMU's last words.
+pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
+    let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
+        Failed::measurement(format!(
+            "QEMU of guest {} ended at once{}",
+            plan.place,
+            boot::last_words(&plan.files)
+        ))
+    })?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
+    let files = plan.files.clone();
+    let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
+    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
+    Ok((peer, plan.emulated.clone(), booted.qmp))
+}

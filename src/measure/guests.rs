@@ -1,0 +1,63 @@
+//! Disks of guests read back before anything is measured: what QEMU and the guest say of them, stack by stack.
+
+use super::bench::Ready;
+use super::places::Place;
+use super::plan::SetPlan;
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::layer::guest::GuestPlan;
+use crate::layer::guest::qmp::Qmp;
+use crate::layer::guest::settings::{self, Settings};
+use crate::store::record::GuestDisk;
+use anyhow::Result;
+use std::path::Path;
+use std::time::Duration;
+
+/// QEMU answers at once, but for a machine under load.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// The disks of a guest that stacks of the set are measured on; `facts` are those of the guest with their devices.
+///
+/// # Errors
+/// When QEMU, or what serves a disk beside it, does not answer.
+pub fn disks(
+    place: &mut Place,
+    guest: &GuestPlan,
+    up: &SetPlan,
+    ready: &[Ready],
+    facts: &Facts,
+) -> Result<Vec<GuestDisk>> {
+    let mut found = Vec::new();
+    for ((_, exposed), ready) in up.targets.iter().zip(ready) {
+        let seat = exposed.paths.first().and_then(|path| guest.paths.iter().position(|seat| seat == path));
+        let (Some(at), Some(target)) = (seat.filter(|_| exposed.place == guest.place), ready.targets.first())
+        else {
+            continue;
+        };
+        let qemu = of_qemu(place, guest, at)?;
+        let seen = of_guest(facts, &target.path);
+        let disk = &guest.disks[at];
+        found.push(GuestDisk {
+            stack: ready.stack.clone(),
+            path: target.path.clone(),
+            attach: disk.way.name().to_owned(),
+            differs: settings::differences(disk, guest.vcpus, &qemu, &seen),
+            qemu,
+            guest: seen,
+        });
+    }
+    Ok(found)
+}
+
+fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> {
+    let words = |error| Failed::measurement(format!("guest {}: {error}", guest.place));
+    let daemon = guest.daemons.iter().find(|daemon| daemon.disk == at);
+    let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
+    let qemu = place.control()?;
+    Ok(settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?)
+}
+
+fn of_guest(facts: &Facts, path: &Path) -> Settings {
+    let target = facts.targets.iter().find(|target| target.path == path);
+    target.and_then(|target| target.devices.first()).map(settings::of_guest).unwrap_or_default()
+}
