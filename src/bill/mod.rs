@@ -100,7 +100,12 @@ fn emulated(run: &RunData) -> Vec<String> {
     let sentence = |place: &str, reason: &str| {
         format!("figures of {place} are emulated and not representative: {reason}")
     };
-    run.places.iter().filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?))).collect()
+    let mut all: Vec<String> =
+        run.places.iter().filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?))).collect();
+    // Every visit has guests of its own, of the same names.
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// The estimates behind what was found of a workload; `None` where there was nothing to estimate.

@@ -36,8 +36,8 @@ impl Line {
     fn of(stack: usize, row: &Row) -> Vec<Line> {
         let marks = match (row.baseline, &row.emulated) {
             (true, None) => " *",
-            (true, Some(_)) => " * (emulated)",
-            (false, Some(_)) => " (emulated)",
+            (true, Some(_)) => " * ~",
+            (false, Some(_)) => " ~",
             (false, None) => "",
         };
         let value = Line { name: format!("{}{marks}", row.stack), stack, is_share: false };

@@ -5,7 +5,8 @@ use crate::stats::round::{bounded, is_lopsided, rounded};
 
 /// What stands beside a value.
 pub(super) const SPREADS: &str =
-    "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval";
+    "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval; \
+     ~ emulated, not representative";
 
 /// A figure ready to be laid out.
 #[derive(Clone, Debug, PartialEq)]

@@ -33,7 +33,7 @@ fn first(row: &Row) -> Option<&Latency> {
 /// Name of a row with its marks.
 fn marked(row: &Row) -> String {
     let baseline = if row.baseline { " *" } else { "" };
-    let emulated = if row.emulated.is_some() { " (emulated)" } else { "" };
+    let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)
 }
 
@@ -98,7 +98,7 @@ pub(super) fn bill(bill: &Bill) -> Table {
     let lines = bill_lines(bill);
     let mut table = Table::default();
     let name = |line: &&BillLine| match line.emulated {
-        Some(_) => format!("{} (emulated)", line.layer),
+        Some(_) => format!("{} ~", line.layer),
         None => line.layer.clone(),
     };
     table.push("layer", 0, lines.iter().map(name).collect());

@@ -25,7 +25,7 @@ pub(super) const LEGEND: &str = "Power is throughput over mean latency; the knee
 /// `loop at bs 64k`, the baseline with its star.
 pub(super) fn name(sweep: &SweepFindings, curve: &Curve, stack: &StackCurve) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
-    let emulated = if stack.emulated.is_some() { " (emulated)" } else { "" };
+    let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}{}", stack.stack, at(sweep, curve))
 }
 

@@ -18,8 +18,8 @@ pub(super) struct Table {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Names longer than two fifths of the width are shortened in the middle.
-const NAME_FIFTHS: usize = 2;
+/// Names longer than half of the width are shortened in the middle.
+const NAME_PART: usize = 2;
 
 impl Table {
     pub(super) fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
@@ -30,7 +30,7 @@ impl Table {
     pub(super) fn text(&self, width: usize) -> String {
         let mut shown = self.columns.clone();
         for column in shown.iter_mut().take(1) {
-            let most = (width * NAME_FIFTHS / 5).max(8);
+            let most = (width / NAME_PART).max(8);
             column.cells.iter_mut().for_each(|cell| *cell = shortened(cell, most));
         }
         while total_width(&shown) > width && drop_least(&mut shown) {}

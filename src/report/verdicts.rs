@@ -116,7 +116,7 @@ fn percentile(charges: &Charges, quantile: f64) -> Option<Shown> {
 fn name(one: &Comparison) -> String {
     let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
     let mark = match (&one.masked, &one.emulated) {
-        (_, Some(_)) => " (emulated)",
+        (_, Some(_)) => " ~",
         (Some(_), None) => " (masked)",
         (None, None) => "",
     };
@@ -153,7 +153,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
     let mut table = Table::default();
     let marked = |row: &MatchedRow| {
         let baseline = if row.baseline { " *" } else { "" };
-        let emulated = if row.emulated.is_some() { " (emulated)" } else { "" };
+        let emulated = if row.emulated.is_some() { " ~" } else { "" };
         let late = if row.kept_up == Some(false) { " (not kept up)" } else { "" };
         format!("{}{baseline}{emulated}{late}", row.stack)
     };

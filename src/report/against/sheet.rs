@@ -44,7 +44,7 @@ pub(super) fn stacks(workload: &WorkloadChange) -> Table {
 
 fn marked(stack: &StackChange) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
-    let emulated = if stack.emulated.is_some() { " (emulated)" } else { "" };
+    let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", stack.stack)
 }
 
