@@ -3,6 +3,7 @@
 
 use super::ceiling::Masked;
 use super::compare::Checks;
+use super::crowd::Crowd;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
@@ -233,6 +234,9 @@ pub struct WorkloadFindings {
     pub matched: Option<MatchedFindings>,
     /// Whether the other stacks disturb the baseline, where it was looked for.
     pub beside: Option<Beside>,
+    /// Stacks whose load runs in several guests at once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crowds: Vec<Crowd>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
 }

@@ -65,6 +65,12 @@ pub struct RoundTotal {
     pub cpu_ns: Option<f64>,
     /// Latencies of both directions.
     pub latency: Total,
+    /// Of load in several places: I/Os and seconds of the windows of each.
+    pub parts: BTreeMap<String, (f64, f64)>,
+    /// Slices of such load.
+    pub with_parts: u32,
+    /// Sum over these of the share of the window in which all ran.
+    pub together: f64,
 }
 
 impl RoundTotal {
@@ -123,7 +129,8 @@ impl Usage {
     fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
         if let Some(cpu_ns) = found.cpu_ns {
             self.generator_ns += cpu_ns;
-            self.thread_ns += generator_span(slice);
+            // In every place there are as many threads.
+            self.thread_ns += generator_span(slice) * slice.parts.len().max(1) as f64;
         }
         if let Some(cpu) = slice.cpu {
             self.place = plus(self.place, cpu);
@@ -240,6 +247,14 @@ impl Side {
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, slice.host_cpu.or(slice.cpu).map(used));
+        for part in &slice.parts {
+            let sum = round.parts.entry(part.place.clone()).or_default();
+            (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
+        }
+        if let Some(share) = slice.together {
+            round.with_parts += 1;
+            round.together += share;
+        }
     }
 
     fn add_debt(&mut self, slice: &Slice) {

@@ -7,6 +7,7 @@ pub mod ceiling;
 mod charges;
 mod compare;
 pub mod course;
+pub mod crowd;
 pub mod findings;
 mod gather;
 mod headline;
@@ -100,8 +101,11 @@ fn emulated(run: &RunData) -> Vec<String> {
     let sentence = |place: &str, reason: &str| {
         format!("figures of {place} are emulated and not representative: {reason}")
     };
-    let mut all: Vec<String> =
-        run.places.iter().filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?))).collect();
+    let mut all: Vec<String> = run
+        .places
+        .iter()
+        .filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?)))
+        .collect();
     // Every visit has guests of its own, of the same names.
     all.sort();
     all.dedup();
@@ -160,6 +164,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         charges: charged.into_iter().map(|one| one.charges).collect(),
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
+        crowds: crowd::crowds(reading),
         bill,
     };
     (found, Behind { comparisons: estimates, bill_lines, latency, cpu })

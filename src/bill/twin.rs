@@ -10,7 +10,7 @@ use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
 use crate::store::record::{
     Better, CpuTimes, DesignUp, Gate, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice,
-    Value, Warning, WorkerUp,
+    SlicePart, Value, Warning, WorkerUp,
 };
 use iotax_load::{Histogram, Job, Rw};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub(crate) struct TwinStack {
     servers: Option<f64>,
     /// CPU time of this host an I/O beside its own, where the load runs in a guest.
     host_cpu_ns: Option<f64>,
+    /// Guests side by side; each has one part more than the one before it.
+    parts: u32,
 }
 
 /// A run that never was.
@@ -64,7 +66,16 @@ const SLICE_NS: f64 = 1e8;
 const FILE: &str = "file:/srv/iotax.img,size=4GiB";
 
 fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
-    TwinStack { name, text, place: "host", latency_ns, lives: u32::MAX, servers: None, host_cpu_ns: None }
+    TwinStack {
+        name,
+        text,
+        place: "host",
+        latency_ns,
+        lives: u32::MAX,
+        servers: None,
+        host_cpu_ns: None,
+        parts: 1,
+    }
 }
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -121,6 +132,35 @@ pub(crate) fn failed() -> RunData {
 pub(crate) fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
     Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
+}
+
+/// Four guests that make twice of what one does.
+pub(crate) fn crowd() -> RunData {
+    let guest = |name, text, latency_ns, parts| TwinStack {
+        place: "vm",
+        host_cpu_ns: Some(20_000.0),
+        parts,
+        ..stack(name, text, latency_ns)
+    };
+    let one = guest("vm", "file:/srv/iotax.img,size=4GiB | vm", 120_000.0, 1);
+    let four = guest("vm x4", "file:/srv/iotax.img,size=4GiB | vm x4", 60_000.0, 4);
+    let mut run = Twin::new(41, vec![one, four]).jobs([4]).measured();
+    for stack in &mut run.start.scenario.stacks {
+        let layer = &mut stack.layers[0];
+        (layer.name, layer.copies) = ("vm".into(), if stack.name == "vm" { 1 } else { 4 });
+    }
+    run
+}
+
+fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
+    let all = f64::from(parts * (parts + 1) / 2);
+    let part = |at: u32| SlicePart {
+        place: format!("vm{at}"),
+        ios: (ios * f64::from(at + 1) / all) as u64,
+        bytes: (4096.0 * ios * f64::from(at + 1) / all) as u64,
+        window_ns: window_ns as u64,
+    };
+    if parts > 1 { (0..parts).map(part).collect() } else { Vec::new() }
 }
 
 /// A guest on an emulated CPU.
@@ -602,6 +642,8 @@ impl Twin {
                 in_flight: Some(0),
                 gave_up: false,
             }),
+            together: (self.stacks[stack].parts > 1).then_some(0.98),
+            parts: parts(self.stacks[stack].parts, ios, window_ns),
         });
         self.clock_ns += window_ns as u64 + 6_000_000;
     }
@@ -676,6 +718,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         name: text.into(),
         options: BTreeMap::new(),
         place: None,
+        copies: 1,
         origin: "command line".into(),
     };
     let checked = |stack: &TwinStack| Stack {

@@ -46,6 +46,8 @@ pub struct Exposed {
     pub block: bool,
     /// Where it is visible.
     pub place: String,
+    /// Further places with an equal part each, of guests side by side: place and path. All are loaded at once.
+    pub copies: Vec<(String, PathRef)>,
     /// Completions held back on the way.
     pub hold: Hold,
     /// Whether writes pass.
@@ -55,6 +57,11 @@ pub struct Exposed {
 }
 
 impl Exposed {
+    /// How many share what is below in equal parts; `bytes` are those of a part.
+    pub fn parts(&self) -> u64 {
+        1 + self.copies.len() as u64
+    }
+
     /// The one thing to stand on.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ impl Visit<'_> {
             return Ok(Found::Fine);
         };
         let others = self.bench.places.stoppable();
-        let others: Vec<String> = others.into_iter().filter(|place| *place != ready[worker].place).collect();
+        let others: Vec<String> = others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
         if others.is_empty() {
             return Ok(Found::Fine);
         }

@@ -3,6 +3,7 @@
 
 use super::engine;
 use super::places::{Place, Places, ssh_host};
+use super::together::{self, Together};
 use super::wire::message::{Request, Response};
 use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
@@ -15,6 +16,7 @@ use crate::store::record::{
 };
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,19 +35,38 @@ pub struct Ready {
     pub index: usize,
     /// Name of the stack.
     pub stack: String,
-    /// Where the load runs.
-    pub place: String,
-    /// What it works on there; all members of an `each([..])` at once.
-    pub targets: Vec<TargetSpec>,
+    /// Where the load runs: one place, or several that begin every slice at one time.
+    pub members: Vec<Member>,
     /// The load generator, where the stack names another than the workload's.
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
 }
 
+/// A place that a stack is loaded in.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its name.
+    pub place: String,
+    /// What the load works on there; all members of an `each([..])` at once.
+    pub targets: Vec<TargetSpec>,
+}
+
+impl Member {
+    fn path(&self, target: usize) -> String {
+        self.targets.get(target).map(|target| target.path.display().to_string()).unwrap_or_default()
+    }
+}
+
 impl Ready {
-    fn path(&self, member: usize) -> String {
-        self.targets.get(member).map(|target| target.path.display().to_string()).unwrap_or_default()
+    /// Whether load of it runs in that place.
+    pub fn is_in(&self, place: &str) -> bool {
+        self.members.iter().any(|member| member.place == place)
+    }
+
+    /// All that it works on.
+    pub fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
+        self.members.iter().flat_map(|member| &member.targets)
     }
 }
 
@@ -67,12 +88,15 @@ pub struct Bench<'a> {
     pub store: &'a mut Writer,
     /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
     pub spent_s: f64,
+    /// Of workers in several places, how long the slowest of them took last to empty its queue.
+    pub drains_ns: BTreeMap<usize, u64>,
 }
 
 /// A slice that was run.
 pub struct Done {
     /// What the worker says.
     pub result: SliceResult,
+    together: Option<Together>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
     gate: Option<Gate>,
@@ -126,23 +150,31 @@ impl Bench<'_> {
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
             let (number, engine) = (worker as u32, self.engine_of(&ready));
-            let place = self.places.get(&ready.place)?;
-            let prepared = place
-                .peer
-                .prepare(number, &ready.targets, &jobs(ready.targets.len()), engine, PREPARE_LIMIT)
-                .map_err(Failed::from)?;
-            self.store.append(&Record::Worker(WorkerUp {
-                visit: self.visit,
-                stack: ready.stack.clone(),
-                workload: self.workload.name.clone(),
-                place: ready.place.clone(),
-                target: ready.path(0),
-                others: (1..ready.targets.len()).map(|at| ready.path(at)).collect(),
-                bytes: ready.targets.first().and_then(|target| target.bytes).unwrap_or(0),
-                engine: prepared.engine,
-                why: prepared.why,
-                command: prepared.command,
-            }))?;
+            for member in &ready.members {
+                let (targets, place) = (&member.targets, self.places.get(&member.place)?);
+                let prepared = place
+                    .peer
+                    .prepare(
+                        number,
+                        targets,
+                        &jobs(targets.len() * ready.members.len()),
+                        engine,
+                        PREPARE_LIMIT,
+                    )
+                    .map_err(Failed::from)?;
+                self.store.append(&Record::Worker(WorkerUp {
+                    visit: self.visit,
+                    stack: ready.stack.clone(),
+                    workload: self.workload.name.clone(),
+                    place: member.place.clone(),
+                    target: member.path(0),
+                    others: (1..targets.len()).map(|at| member.path(at)).collect(),
+                    bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
+                    engine: prepared.engine,
+                    why: prepared.why,
+                    command: prepared.command,
+                }))?;
+            }
         }
         Ok(())
     }
@@ -153,8 +185,9 @@ impl Bench<'_> {
     /// When a peer is lost.
     pub fn end(&mut self) -> Result<()> {
         for worker in 0..self.ready.len() {
-            let place = self.ready[worker].place.clone();
-            self.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
+            for member in &self.ready[worker].members {
+                self.places.get(&member.place)?.peer.end(worker as u32).map_err(Failed::from)?;
+            }
         }
         Ok(())
     }
@@ -171,7 +204,7 @@ impl Bench<'_> {
 
     /// A block of every thread, on every member of the stack that has most of them.
     pub fn unit(&self) -> u64 {
-        let members = self.ready.iter().map(|ready| ready.targets.len() as u64).max().unwrap_or(1);
+        let members = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
         members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
     }
 
@@ -200,21 +233,46 @@ impl Bench<'_> {
         let ready = &self.ready[worker];
         let writes = self.workload.writes();
         let gate = if writes { Some(self.gate(worker)?) } else { None };
-        let spec = SliceSpec { bound, min_discard_ns: LEAST_DISCARD_NS, flush: writes };
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
-        let on_host = ready.place != HOST && ssh_host(&ready.place).is_none() && self.places.has(HOST);
+        let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
+        let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
         let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
         let host_before = host(self.places)?;
-        let place = self.places.get(&ready.place)?;
-        let before = cpu_times(place)?;
-        let result = place.peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
-        let cpu = cpu_between(before, cpu_times(place)?);
+        let before = self.cpu_times(worker)?;
+        let (result, together) = self.run(worker, bound, writes)?;
+        let cpu = cpu_between(before, self.cpu_times(worker)?);
         let host_cpu = cpu_between(host_before, host(self.places)?);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, cpu, host_cpu, gate })
+        Ok(Done { result, together, cpu, host_cpu, gate })
+    }
+
+    /// One place is asked and answers; several begin at one time.
+    fn run(&mut self, worker: usize, bound: Bound, flush: bool) -> Result<(SliceResult, Option<Together>)> {
+        let ready = &self.ready[worker];
+        let drain_ns = self.drains_ns.get(&worker).copied().unwrap_or(0);
+        let spec = SliceSpec::now(bound, LEAST_DISCARD_NS.max(2 * drain_ns), flush);
+        if let [member] = ready.members.as_slice() {
+            let peer = &mut self.places.get(&member.place)?.peer;
+            let result = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            return Ok((result, None));
+        }
+        let (result, together) = together::slice(self.places, &ready.members, worker as u32, &spec)?;
+        // Each takes twice its own drain for a start; all must take the same.
+        self.drains_ns.insert(worker, together.drain_ns);
+        Ok((result, Some(together)))
+    }
+
+    /// CPU times since boot, of all places of a stack together.
+    fn cpu_times(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
+        let mut sum = Some(CpuTimes::default());
+        for member in &self.ready[worker].members {
+            let times = cpu_times(self.places.get(&member.place)?)?;
+            sum = sum.zip(times).map(|(sum, times)| sum.plus(times));
+        }
+        Ok(sum)
     }
 
     /// Waits until what the last write slice left is on the disk: in the place of the load, and on
@@ -222,9 +280,11 @@ impl Bench<'_> {
     fn gate(&mut self, worker: usize) -> Result<Gate> {
         let ready = &self.ready[worker];
         let mut worst = Gate::NOTHING_OWED;
-        let mut asked =
-            vec![(ready.place.clone(), ready.targets.iter().map(|target| target.path.clone()).collect())];
-        if ready.place != HOST && self.places.has(HOST) {
+        let of = |member: &Member| {
+            (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
+        };
+        let mut asked: Vec<(String, Vec<PathBuf>)> = ready.members.iter().map(of).collect();
+        if !ready.is_in(HOST) && self.places.has(HOST) {
             asked.push((HOST.to_owned(), ready.owed.clone()));
         }
         for (name, paths) in asked {
@@ -257,7 +317,11 @@ impl Bench<'_> {
 
     fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot) -> Result<()> {
         let ready = self.ready[worker].clone();
-        let clock_offset_ns = self.places.get(&ready.place)?.clock_offset_ns;
+        // Windows of several places are told in the host's time already.
+        let clock_offset_ns = match ready.members.as_slice() {
+            [member] => self.places.get(&member.place)?.clock_offset_ns,
+            _ => 0,
+        };
         let samples = self.samples(&done.result)?;
         let result = &done.result;
         let slice = Slice {
@@ -279,6 +343,8 @@ impl Bench<'_> {
             cpu: done.cpu,
             host_cpu: done.host_cpu,
             gate: done.gate,
+            together: done.together.as_ref().map(|together| together.share),
+            parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),
         };
         Ok(self.store.append(&Record::Slice(slice))?)
     }

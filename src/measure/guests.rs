@@ -29,9 +29,12 @@ pub fn disks(
 ) -> Result<Vec<GuestDisk>> {
     let mut found = Vec::new();
     for ((_, exposed), ready) in up.targets.iter().zip(ready) {
-        let seat = exposed.paths.first().and_then(|path| guest.paths.iter().position(|seat| seat == path));
-        let (Some(at), Some(target)) = (seat.filter(|_| exposed.place == guest.place), ready.targets.first())
-        else {
+        let first = exposed.paths.first().map(|path| (&exposed.place, path));
+        let all = first.into_iter().chain(exposed.copies.iter().map(|(place, path)| (place, path)));
+        let here = all.filter(|(place, _)| **place == guest.place).map(|(_, path)| path).next();
+        let seat = here.and_then(|path| guest.paths.iter().position(|seat| seat == path));
+        let member = ready.members.iter().find(|member| member.place == guest.place);
+        let (Some(at), Some(target)) = (seat, member.and_then(|member| member.targets.first())) else {
             continue;
         };
         let qemu = of_qemu(place, guest, at)?;

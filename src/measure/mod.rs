@@ -17,4 +17,5 @@ pub mod rounds;
 pub mod session;
 pub mod sets;
 pub mod survey;
+mod together;
 pub mod wire;

@@ -85,7 +85,12 @@ pub fn record(
     let job = Job { rw: Rw::RandRead, bs: BLOCK, iodepth, ..Job::default() };
     let mut worker = Worker::prepare(&[target], &[job], None)
         .with_context(|| format!("cannot record the noise of {}", quarry.path.display()))?;
-    let order = SliceSpec { bound: Bound::Time { ns: SLICE_NS }, min_discard_ns: DISCARD_NS, flush: false };
+    let order = SliceSpec {
+        bound: Bound::Time { ns: SLICE_NS },
+        min_discard_ns: DISCARD_NS,
+        flush: false,
+        begin_ns: None,
+    };
     let mut rows: Vec<Row> = Vec::new();
     let mut first_ns = None;
     loop {

@@ -99,6 +99,20 @@ impl Places {
         self.reached.get_mut(name).with_context(|| format!("{name} was not reached"))
     }
 
+    /// Several at once, in that order.
+    ///
+    /// # Errors
+    /// When one was not reached.
+    pub fn several(&mut self, names: &[&str]) -> Result<Vec<&mut Place>> {
+        let mut found: BTreeMap<&str, &mut Place> =
+            self.reached.iter_mut().map(|(name, place)| (name.as_str(), place)).collect();
+        let mut all = Vec::with_capacity(names.len());
+        for name in names {
+            all.push(found.remove(name).with_context(|| format!("{name} was not reached"))?);
+        }
+        Ok(all)
+    }
+
     /// Whether it was reached.
     pub fn has(&self, name: &str) -> bool {
         self.reached.contains_key(name)

@@ -91,8 +91,8 @@ impl Ground<'_> {
     /// # Errors
     /// The first of them; as [`Ground::set`].
     pub fn bounds(&self) -> Result<Bounds> {
-        let region = self.region()?;
-        check_fit(self.scenario, region)?;
+        let (region, parts) = self.region()?;
+        check_fit(self.scenario, region / parts)?;
         let media = self.media()?;
         check_room(&media)?;
         Ok(Bounds { region, left_to_write: self.left_to_write(&media)? })
@@ -117,14 +117,17 @@ impl Ground<'_> {
         Ok(Some(most - bytes))
     }
 
-    fn region(&self) -> Result<u64> {
-        let mut least = u64::MAX;
+    /// Bytes that every stack offers, and among how many guests side by side they are shared out at most.
+    fn region(&self) -> Result<(u64, u64)> {
+        let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {
             for (_, exposed) in self.set(set, 0)?.targets {
-                least = least.min(exposed.bytes);
+                // What several guests side by side have is shared out among them.
+                least = least.min(exposed.bytes * exposed.parts());
+                parts = parts.max(exposed.parts());
             }
         }
-        Ok(least)
+        Ok((least, parts))
     }
 
     fn stack(

@@ -6,7 +6,7 @@ use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
 use crate::layer::guest::qmp::Qmp;
-use crate::measure::bench::Ready;
+use crate::measure::bench::{Member, Ready};
 use crate::measure::engine::{EngineError, LoadEngine};
 use crate::measure::places::Places;
 use crate::measure::wire::agent::Handler;
@@ -172,8 +172,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
     Ready {
         index,
         stack: format!("stack{index}"),
-        place: place.into(),
-        targets: vec![target],
+        members: vec![Member { place: place.into(), targets: vec![target] }],
         engine: None,
         owed: Vec::new(),
     }
@@ -213,6 +212,7 @@ impl Rig {
                 places: &mut places,
                 store: &mut store,
                 spent_s: 0.0,
+                drains_ns: Default::default(),
             },
             baseline: 0,
             stacks: 2,

@@ -2,7 +2,7 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, Ready};
+use super::bench::{Bench, Member, Ready};
 use super::guests;
 use super::handler::Allowed;
 use super::matched::left_for_depth;
@@ -311,6 +311,7 @@ impl Session<'_> {
                 places,
                 store: &mut self.store,
                 spent_s: 0.0,
+                drains_ns: BTreeMap::new(),
             },
             baseline: self.scenario.baseline,
             stacks: self.scenario.stacks.len(),
@@ -466,8 +467,9 @@ impl Session<'_> {
             let commands = all
                 .map(|(words, belows)| self.executor.words_of(words, belows))
                 .collect::<Result<Vec<_>>>()?;
-            let of_guest = |ready: &&Ready| ready.place == guest.place;
-            let targets = ready.iter().filter(of_guest).flat_map(|ready| &ready.targets);
+            let members = ready.iter().flat_map(|ready| &ready.members);
+            let here = members.filter(|member| member.place == guest.place);
+            let targets = here.flat_map(|member| &member.targets);
             let devices: Vec<PathBuf> = targets.map(|target| target.path.clone()).collect();
             let place = places.get(&guest.place)?;
             let facts = place.facts(&devices)?;
@@ -566,29 +568,35 @@ impl Session<'_> {
         for (index, exposed) in &up.targets {
             let executor = &self.executor;
             let resolve = |path: &PathRef| executor.path_of(path);
-            let mut targets = Vec::new();
-            for target in &exposed.paths {
-                let path = places.get(&exposed.place)?.locate(target, &resolve)?;
-                if !matches!(target, PathRef::Path(_)) {
-                    made.entry(exposed.place.clone()).or_default().push(path.clone());
+            let first = (exposed.place.clone(), exposed.paths.clone());
+            let copies = exposed.copies.iter().map(|(place, path)| (place.clone(), vec![path.clone()]));
+            let mut members = Vec::new();
+            for (place, paths) in std::iter::once(first).chain(copies) {
+                let mut targets = Vec::new();
+                for target in &paths {
+                    let path = places.get(&place)?.locate(target, &resolve)?;
+                    if !matches!(target, PathRef::Path(_)) {
+                        made.entry(place.clone()).or_default().push(path.clone());
+                    }
+                    targets.push(TargetSpec {
+                        path,
+                        bytes: Some(region / exposed.parts()),
+                        writable: exposed.writable && self.scenario.writes(),
+                        hold: exposed.hold,
+                    });
                 }
-                targets.push(TargetSpec {
-                    path,
-                    bytes: Some(region),
-                    writable: exposed.writable && self.scenario.writes(),
-                    hold: exposed.hold,
-                });
+                members.push(Member { place, targets });
             }
             ready.push(Ready {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),
-                place: exposed.place.clone(),
+                members,
                 engine: exposed.engine,
-                targets,
                 owed: self.devices_in(HOST),
             });
         }
-        let names: BTreeSet<String> = ready.iter().map(|ready| ready.place.clone()).collect();
+        let names: BTreeSet<String> =
+            ready.iter().flat_map(|ready| &ready.members).map(|member| member.place.clone()).collect();
         for name in names {
             let made = made.get(&name).cloned().unwrap_or_default();
             let admitted = if name == HOST { self.admitted.clone() } else { Admitted::default() };

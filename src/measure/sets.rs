@@ -201,6 +201,7 @@ mod tests {
                     .filter(|(key, _)| !key.is_empty())
                     .collect(),
                 place: None,
+                copies: 1,
                 origin: "test".into(),
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -60,6 +60,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
     );
+    if let Some(table) = crowd::table(workload) {
+        out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
+    }
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
     }

@@ -2,6 +2,7 @@
 //! computed here but positions and digits; every renderer says the same.
 
 pub mod against;
+mod crowd;
 mod csv;
 mod html;
 mod json;

@@ -4,8 +4,7 @@ use crate::bill::findings::{Figure, Interval};
 use crate::stats::round::{bounded, is_lopsided, rounded};
 
 /// What stands beside a value.
-pub(super) const SPREADS: &str =
-    "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval; \
+pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval; \
      ~ emulated, not representative";
 
 /// A figure ready to be laid out.

@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::wrapped;
-use super::{Page, Renderer, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -74,6 +74,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> St
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text), width);
     if let Some(table) = verdicts::table(workload) {
         out += &format!("\n{}", table.text(width));
+    }
+    if let Some(table) = crowd::table(workload) {
+        out += &format!("\n{}{}", table.text(width), list("", crowd::sentences(workload), width));
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
         out += &bill("bill: each layer against the stack below it; factors multiply", own, width);

@@ -7,11 +7,12 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 18] = [
+const FIXTURES: [Fixture; 19] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
     ("guest", twin::guest),
+    ("crowd", twin::crowd),
     ("partial", twin::partial),
     ("writes", twin::writes),
     ("visits", twin::visits),

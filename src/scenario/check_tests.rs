@@ -129,6 +129,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         name: name.to_owned(),
         options: BTreeMap::new(),
         place: None,
+        copies: 1,
         origin: String::new(),
     };
     let layers = vec![layer("mdraid"), layer("null")];
@@ -308,7 +309,9 @@ const BAD: &[&str] = &[
     "/dev/sda | vm(vcpus=0)",
     "/dev/sda | vm(memory=512)",
     "/dev/sda | vm(attach=vfio)",
-    "/dev/sda | vm x8",
+    "/dev/sda | loop x8",
+    "/dev/sda | vm x1000",
+    "/dev/sda | vm x8 | engine(fio)",
     "/dev/sda | vm x0",
     "/dev/sda | vm x8 @host",
     "/dev/sda | vm @storage",

@@ -81,6 +81,18 @@ pub struct Stack {
     pub own: bool,
 }
 
+impl Stack {
+    /// Whether it differs in nothing but how many guests stand side by side.
+    pub fn is_but_for_copies(&self, other: &Stack) -> bool {
+        let same = |(a, b): (&LayerSpec, &LayerSpec)| {
+            (&a.name, &a.options, &a.place) == (&b.name, &b.options, &b.place)
+        };
+        self.medium == other.medium
+            && self.layers.len() == other.layers.len()
+            && self.layers.iter().zip(&other.layers).all(same)
+    }
+}
+
 /// The bottom of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "medium", rename_all = "lowercase")]
@@ -186,6 +198,9 @@ pub struct LayerSpec {
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: where the layer below lives.
     pub place: Option<String>,
+    /// `x4`: so many side by side, each on an equal part of what is below.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub copies: u32,
     /// File, line and key, or the position in the one-line stack, for messages.
     pub origin: String,
 }
@@ -193,8 +208,12 @@ pub struct LayerSpec {
 impl LayerSpec {
     /// What it makes on the same thing below: layers with equal keys can be one instance.
     pub fn key(&self) -> String {
-        format!("{}{:?}{:?}", self.name, self.options, self.place)
+        format!("{}{:?}{:?}{}", self.name, self.options, self.place, self.copies)
     }
+}
+
+fn is_one(copies: &u32) -> bool {
+    *copies == 1
 }
 
 /// Jobs that run at the same time on one stack.

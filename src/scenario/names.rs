@@ -83,7 +83,11 @@ fn layer_short(layer: &LayerSpec) -> String {
         .iter()
         .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))
         .collect();
-    if shown.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, shown.join(",")) }
+    let copies = if layer.copies > 1 { format!(" x{}", layer.copies) } else { String::new() };
+    match shown.is_empty() {
+        true => format!("{}{copies}", layer.name),
+        false => format!("{}({}){copies}", layer.name, shown.join(",")),
+    }
 }
 
 /// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.

@@ -13,6 +13,9 @@ use std::path::{Component, Path, PathBuf};
 /// More cells than this are a slip of the pen rather than a plan.
 const MOST_CELLS: usize = 64;
 
+/// More guests than this on one machine are a slip of the pen.
+const MOST_COPIES: u32 = 256;
+
 /// Media by the names that TOML gives them.
 pub type Devices = BTreeMap<String, Medium>;
 
@@ -66,6 +69,7 @@ pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> Stri
                 name,
                 options,
                 place: place.clone(),
+                copies: layer.fanout.unwrap_or(1),
                 origin: origin(layer.span.start),
             });
             grown.push(cell);
@@ -327,10 +331,17 @@ fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
 /// Whether the layer can stand here.
 fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
     let name = help.name;
-    let fault = if layer.fanout.is_some_and(|count| count > 1) {
+    let fault = if layer.fanout.is_some_and(|count| count > 1 && name != "vm") {
         Fault::hint(
-            format!("this version runs one \"{name}\", not several side by side"),
-            "write it without xN",
+            format!("\"{name}\" is one, and only guests run side by side in this version"),
+            "write xN behind vm(...), or leave it out",
+        )
+    } else if layer.fanout.is_some_and(|count| count > MOST_COPIES) {
+        Fault::new(format!("at most {MOST_COPIES} guests run side by side"))
+    } else if cell.layers.iter().any(|below| below.copies > 1) && help.name == "engine" {
+        Fault::hint(
+            "many guests are loaded by iotax's own engines, which begin at one time",
+            "leave the engine out",
         )
     } else if layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
         Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
@@ -524,7 +535,8 @@ impl LayerSpec {
             self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
         let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
         let place = self.place.as_ref().map(|place| format!(" @{place}")).unwrap_or_default();
-        format!("{}{options}{place}", self.name)
+        let copies = if self.copies > 1 { format!(" x{}", self.copies) } else { String::new() };
+        format!("{}{options}{place}{copies}", self.name)
     }
 
     /// The value of an option: what was written, or its default.

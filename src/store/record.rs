@@ -220,6 +220,25 @@ pub struct Slice {
     pub host_cpu: Option<CpuTimes>,
     /// What the quiesce gate saw before the slice.
     pub gate: Option<Gate>,
+    /// Of load in several places: the share of the window in which all of them ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<f64>,
+    /// What each of several places contributed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<SlicePart>,
+}
+
+/// One of several places in a slice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlicePart {
+    /// Its name.
+    pub place: String,
+    /// I/Os in its window.
+    pub ios: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Length of its own window.
+    pub window_ns: u64,
 }
 
 /// What a slice is for.
@@ -323,6 +342,18 @@ pub struct CpuTimes {
     pub steal_ns: u64,
     /// idle + iowait.
     pub idle_ns: u64,
+}
+
+impl CpuTimes {
+    /// Of two places together.
+    pub fn plus(self, other: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            steal_ns: self.steal_ns + other.steal_ns,
+            idle_ns: self.idle_ns + other.idle_ns,
+        }
+    }
 }
 
 /// The quiesce gate: a clean stack, or what was still owed when it gave up.

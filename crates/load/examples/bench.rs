@@ -43,7 +43,12 @@ fn worker(path: &Path, engine: Option<EngineName>, iodepth: u32, hold: Hold) -> 
 }
 
 fn slice(window_ms: u64) -> SliceSpec {
-    SliceSpec { bound: Bound::Time { ns: window_ms * 1_000_000 }, min_discard_ns: 5_000_000, flush: false }
+    SliceSpec {
+        bound: Bound::Time { ns: window_ms * 1_000_000 },
+        min_discard_ns: 5_000_000,
+        flush: false,
+        begin_ns: None,
+    }
 }
 
 /// Slices of 50 ms in turn, ABBA, with and without the hold: how much of its cost is found.

@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn slice(crew: &mut Crew) -> Result<Vec<LaneResult>, LoadError> {
-        let gate = Arc::new(Gate::new(crew.len()));
+        let gate = Arc::new(Gate::new(crew.len(), None));
         let order = |_| SliceOrder { stop: Stop::Blocks(1), gate: gate.clone() };
         crew.slice((0..crew.len()).map(order).collect())
     }

@@ -70,13 +70,24 @@ pub(crate) struct SliceOrder {
 pub(crate) struct Gate {
     arrived: Barrier,
     opened: Barrier,
+    begin: Option<Begin>,
     start_ns: AtomicU64,
     abort: AtomicBool,
 }
 
+/// When a slice begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    /// Then.
+    pub(crate) at_ns: u64,
+    /// Whoever comes later than this begins when it comes.
+    pub(crate) latest_ns: u64,
+}
+
 impl Gate {
-    pub(crate) fn new(threads: usize) -> Gate {
+    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> Gate {
         Gate {
+            begin,
             arrived: Barrier::new(threads),
             opened: Barrier::new(threads),
             start_ns: AtomicU64::new(0),
@@ -87,10 +98,15 @@ impl Gate {
     /// Waits for all and gives the one start that holds for all.
     fn pass(&self) -> u64 {
         if self.arrived.wait().is_leader() {
-            self.start_ns.store(clock::now(), Ordering::Release);
+            let now_ns = clock::now();
+            let start_ns =
+                self.begin.filter(|begin| now_ns <= begin.latest_ns).map_or(now_ns, |begin| begin.at_ns);
+            self.start_ns.store(start_ns, Ordering::Release);
         }
         self.opened.wait();
-        self.start_ns.load(Ordering::Acquire)
+        let start_ns = self.start_ns.load(Ordering::Acquire);
+        clock::wait_until(start_ns);
+        start_ns
     }
 }
 
@@ -502,7 +518,7 @@ mod tests {
 
     fn run<E: Engine + 'static>(setup: Setup, engine: E, stop: Stop) -> LaneResult {
         let mut lane = Lane::new(setup, |_, _| Ok(engine)).unwrap();
-        let gate = Arc::new(Gate::new(1));
+        let gate = Arc::new(Gate::new(1, None));
         lane.slice(&SliceOrder { stop, gate }).unwrap()
     }
 

@@ -4,7 +4,7 @@
 
 use crate::crew::Crew;
 use crate::engine::{self, Trial};
-use crate::lane::{FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop};
+use crate::lane::{Begin, FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
 use crate::source::share_out;
@@ -60,6 +60,18 @@ pub struct SliceSpec {
     pub min_discard_ns: u64,
     /// Flush (fsync) every target after the last acknowledgement and report how long it took.
     pub flush: bool,
+    /// CLOCK_MONOTONIC of the place at which all threads begin together, for workers in several places that begin at
+    /// one time; `None`: at once. A worker that is late by no more than the discarded start catches up: its window is
+    /// where it would have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_ns: Option<u64>,
+}
+
+impl SliceSpec {
+    /// A slice of that bound that begins at once.
+    pub fn now(bound: Bound, min_discard_ns: u64, flush: bool) -> SliceSpec {
+        SliceSpec { bound, min_discard_ns, flush, begin_ns: None }
+    }
 }
 
 /// What one direction did inside the window.
@@ -221,7 +233,9 @@ impl Worker {
     /// errors are counted, not returned.
     pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
         let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
-        let orders = self.orders(spec.bound, discard_ns)?;
+        let begin =
+            spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: latest(spec.bound, at_ns, discard_ns) });
+        let orders = self.orders(spec.bound, discard_ns, begin)?;
         let lanes = self.crew.slice(orders)?;
         let mut result = SliceResult::default();
         for (thread, lane) in lanes.iter().enumerate() {
@@ -252,7 +266,12 @@ impl Worker {
         }
     }
 
-    fn orders(&self, bound: Bound, discard_ns: u64) -> Result<Vec<SliceOrder>, LoadError> {
+    fn orders(
+        &self,
+        bound: Bound,
+        discard_ns: u64,
+        begin: Option<Begin>,
+    ) -> Result<Vec<SliceOrder>, LoadError> {
         let threads = self.block_sizes.len();
         let stops = match bound {
             Bound::Time { ns: 0 } | Bound::Bytes { bytes: 0 } => {
@@ -264,7 +283,7 @@ impl Worker {
                 shares.into_iter().map(Stop::Blocks).collect()
             }
         };
-        let gate = Arc::new(Gate::new(threads));
+        let gate = Arc::new(Gate::new(threads, begin));
         let order = |stop| SliceOrder { stop, gate: gate.clone() };
         Ok(stops.into_iter().map(order).collect())
     }
@@ -299,6 +318,15 @@ impl Worker {
         }
         result.flush_ns = time_of(&flushed);
         Ok(())
+    }
+}
+
+/// Until when a worker that should have begun still may as if it had: half of what is discarded. A slice by bytes begins
+/// when it does.
+fn latest(bound: Bound, at_ns: u64, discard_ns: u64) -> u64 {
+    match bound {
+        Bound::Time { .. } => at_ns.saturating_add(discard_ns / 2),
+        Bound::Bytes { .. } => at_ns,
     }
 }
 

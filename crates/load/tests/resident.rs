@@ -57,7 +57,7 @@ fn file() -> tempfile::NamedTempFile {
 
 /// I/Os of a slice by bytes, and the allocations while it ran.
 fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
-    let spec = SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 0, flush: false };
+    let spec = SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 0, flush: false, begin_ns: None };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let result = worker.slice(&spec).unwrap();
     let after = ALLOCATIONS.load(Ordering::Relaxed);

@@ -11,10 +11,10 @@ const KIB: u64 = 1024;
 const MS: u64 = 1_000_000;
 
 const TIMED: SliceSpec =
-    SliceSpec { bound: Bound::Time { ns: 20 * MS }, min_discard_ns: 5 * MS, flush: false };
+    SliceSpec { bound: Bound::Time { ns: 20 * MS }, min_discard_ns: 5 * MS, flush: false, begin_ns: None };
 
 fn by_bytes(bytes: u64) -> SliceSpec {
-    SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false }
+    SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false, begin_ns: None }
 }
 
 /// A file of zeros that are really there, so that no read meets a hole.
@@ -69,7 +69,7 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
     let file = file_of(1024 * KIB);
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
     let bound = Bound::Time { ns: 200 * MS };
-    let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false };
+    let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
         let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
@@ -472,4 +472,34 @@ fn more_memory_than_there_is_is_refused() {
     let prepared = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Null));
     let words = prepared.err().expect("refused").to_string();
     assert!(words.contains("more than half of this machine's memory"), "{words}");
+}
+
+#[test]
+fn workers_that_begin_at_one_time_have_one_window() {
+    let files = [file_of(64 * KIB), file_of(64 * KIB)];
+    let begin_ns = iotax_load::clock::now() + 60 * MS;
+    let spec = SliceSpec { begin_ns: Some(begin_ns), ..TIMED };
+    let windows: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let slice = |file: &tempfile::NamedTempFile| {
+            let result = run(file.path(), &[buffered(Rw::Read)], EngineName::Sync, &spec).unwrap();
+            (result.window_start_ns, result.window_ns)
+        };
+        let running: Vec<_> = files.iter().map(|file| scope.spawn(move || slice(file))).collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(windows, [(begin_ns + 5 * MS, 20 * MS); 2]);
+}
+
+#[test]
+fn a_worker_that_is_a_little_late_keeps_its_window_and_one_that_is_later_has_its_own() {
+    let file = file_of(64 * KIB);
+    let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Sync).unwrap();
+    let mut begun = |ago_ns: u64| {
+        let begin_ns = iotax_load::clock::now() - ago_ns;
+        // So long a start that no pause of this machine eats half of it.
+        let spec = SliceSpec { begin_ns: Some(begin_ns), min_discard_ns: 2_000 * MS, ..TIMED };
+        worker.slice(&spec).unwrap().window_start_ns - begin_ns
+    };
+    assert_eq!(begun(10 * MS), 2_000 * MS);
+    assert!(begun(1_500 * MS) >= 3_500 * MS);
 }

@@ -114,6 +114,7 @@ mod tests {
             way: by_name("virtio-blk").unwrap(),
             path: "/srv/x.img".into(),
             backend: Backend::File,
+            offset: 0,
             bytes: None,
             cache,
             aio: Aio::Threads,

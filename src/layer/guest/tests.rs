@@ -108,6 +108,7 @@ impl Lab {
             way: attach::by_name("virtio-blk").unwrap(),
             backend: Backend::File,
             path,
+            offset: 0,
             bytes: None,
             cache: Cache::None,
             aio: Aio::Threads,

@@ -84,6 +84,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         bytes: found.bytes,
         block: found.block,
         place: place.to_owned(),
+        copies: Vec::new(),
         hold: Hold::default(),
         writable,
         engine: None,

@@ -108,6 +108,7 @@ mod tests {
             name: "fs".into(),
             options: [("type".to_owned(), kind.to_owned())].into(),
             place: None,
+            copies: 1,
             origin: "here".into(),
         }
     }

@@ -237,7 +237,12 @@ impl LoadEngine for Fio {
     fn command(&self) -> Option<Vec<String>> {
         let mut words = command_line(!self.members.iter().any(|member| member.target.writable));
         // The job comes on standard input: its text is part of the command.
-        let spec = SliceSpec { bound: Bound::Time { ns: 1_000_000_000 }, min_discard_ns: 0, flush: false };
+        let spec = SliceSpec {
+            bound: Bound::Time { ns: 1_000_000_000 },
+            min_discard_ns: 0,
+            flush: false,
+            begin_ns: None,
+        };
         words.push(format!("# standard input of a 1 s slice:\n{}", self.job_file(&spec)));
         Some(words)
     }

@@ -23,7 +23,12 @@ fn without_fio() -> bool {
 }
 
 fn time(ms: u64) -> SliceSpec {
-    SliceSpec { bound: Bound::Time { ns: ms * 1_000_000 }, min_discard_ns: 30_000_000, flush: false }
+    SliceSpec {
+        bound: Bound::Time { ns: ms * 1_000_000 },
+        min_discard_ns: 30_000_000,
+        flush: false,
+        begin_ns: None,
+    }
 }
 
 #[test]
@@ -60,7 +65,8 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     let job =
         Job { rw: Rw::RandWrite, iodepth: 4, numjobs: 2, offset: 1 << 20, fdatasync: 16, ..Job::default() };
     let mut fio = Fio::prepare(&[bounded], &[job]).unwrap();
-    let spec = SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true };
+    let spec =
+        SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let result = fio.slice(&spec).unwrap();
     assert_eq!((result.write.bytes, result.write.latency.count()), (2 << 20, 512));
     assert!(result.sync_latency.count() >= 16, "{}", result.sync_latency.count());
@@ -80,7 +86,8 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     let write = Job { rw: Rw::Write, numjobs: 2, ..Job::default() };
     let targets = [target(&one, true), target(&two, true)];
     let mut fio = Fio::prepare(&targets, &[write, Job { bs: 8192, ..Job::default() }]).unwrap();
-    let spec = SliceSpec { bound: Bound::Bytes { bytes: 1 << 20 }, min_discard_ns: 0, flush: true };
+    let spec =
+        SliceSpec { bound: Bound::Bytes { bytes: 1 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let text = fio.job_file(&spec);
     assert_eq!(text.matches("[job").count(), 4, "{text}");
     for path in [&one, &two] {

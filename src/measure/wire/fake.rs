@@ -122,5 +122,5 @@ pub(super) fn target(writable: bool) -> TargetSpec {
 
 /// 10 ms.
 pub(super) fn spec() -> SliceSpec {
-    SliceSpec { bound: Bound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true }
+    SliceSpec { bound: Bound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true, begin_ns: None }
 }

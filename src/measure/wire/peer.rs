@@ -282,6 +282,14 @@ impl Peer {
         Ok(best)
     }
 
+    /// The same of one round trip.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn clock_offset_now(&mut self) -> Result<ClockOffset, WireError> {
+        self.ping()
+    }
+
     /// Ends the agent in order.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod chart;
 mod plot;
 mod sweep;
 
+use super::crowd;
 use super::matrix;
 use super::number::{Shown, change};
 use super::sheet;
@@ -314,6 +315,11 @@ fn figures(workload: &WorkloadFindings) -> Markup {
         p class="soft" {
             "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where they lie unlike; ? marks a value without one, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
             "the whole place, with its host's where that is a guest. generator/IO: the load's own threads. n: whole rounds."
+        }
+        @if let Some(crowds) = crowd::table(workload) {
+            h3 { "Guests at once" }
+            (table(&crowds, usize::MAX))
+            @for line in crowd::sentences(workload) { p class="soft" { (signed(&line)) "." } }
         }
         @if let Some(matched) = &workload.matched {
             h3 { "Latency under the same load" }

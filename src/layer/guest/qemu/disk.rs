@@ -135,6 +135,8 @@ pub struct DiskSpec {
     pub path: PathBuf,
     /// File or block device.
     pub backend: Backend,
+    /// Where its part of that begins.
+    pub offset: u64,
     /// Only so many bytes of it are shown to the guest; `None`: all.
     pub bytes: Option<u64>,
     /// Cache mode.
@@ -167,6 +169,7 @@ impl DiskSpec {
     pub fn node(&self, name: &str) -> Value {
         Value::new("driver", "raw")
             .set("node-name", name)
+            .maybe("offset", (self.offset > 0).then_some(self.offset))
             .maybe("size", self.bytes)
             .maybe("discard", self.discard.then_some("unmap"))
             .maybe(

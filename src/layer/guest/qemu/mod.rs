@@ -305,6 +305,7 @@ mod tests {
             way: by_name("virtio-blk").unwrap(),
             path: "/srv/x.img".into(),
             backend: Backend::File,
+            offset: 0,
             bytes: None,
             cache: Cache::None,
             aio: Aio::Native,
@@ -353,6 +354,7 @@ mod tests {
         let full = DiskSpec {
             path: "/dev/disk/by-id/odd,name".into(),
             backend: Backend::HostDevice,
+            offset: 1 << 30,
             bytes: Some(4 << 30),
             cache: Cache::Directsync,
             aio: Aio::IoUring,

@@ -8,11 +8,29 @@ mod seats;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested};
 pub use seats::{Draft, GuestPlan, below, finish, reach};
 
-use super::qemu::Aio;
+use super::qemu::{Aio, DiskSpec};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::HOST;
+use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, ensure};
+use options::Wish;
+
+/// Bytes of the equal part that each of several guests side by side has of what is below.
+fn part(bytes: u64, spec: &LayerSpec) -> Result<u64> {
+    if spec.copies == 1 {
+        return Ok(bytes);
+    }
+    let part = bytes / u64::from(spec.copies) / MIB * MIB;
+    let below = show_bytes(bytes);
+    ensure!(
+        part > 0,
+        "{}: {below} are not enough for {} guests side by side, 1 MiB each; hint: a larger file",
+        spec.origin,
+        spec.copies
+    );
+    Ok(part)
+}
 
 /// The layer.
 pub struct VirtualMachine;
@@ -56,8 +74,16 @@ impl Layer for VirtualMachine {
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
         let wish = options::wish(spec, context.own, &parts)?;
         let disk = options::disk(spec, below, context.writable, &parts)?;
-        let (place, path) = seats::seat(context, parts, wish, disk, below.path(spec)?);
-        Ok(Exposed { paths: vec![path], block: true, place, writable: context.writable, ..below.clone() })
+        let bytes = part(below.bytes, spec)?;
+        let mut seats = (0..spec.copies).map(|copy| {
+            let offset = u64::from(copy) * bytes;
+            let disk = DiskSpec { offset, bytes: Some(bytes), ..disk.clone() };
+            Ok(seats::seat(context, parts.clone(), Wish { copy, ..wish.clone() }, disk, below.path(spec)?))
+        });
+        let (place, path) = seats.next().context("a guest")??;
+        let copies = seats.collect::<Result<Vec<_>>>()?;
+        let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
+        Ok(Exposed { writable: context.writable, ..shown })
     }
 }
 
@@ -74,6 +100,7 @@ mod tests {
             name: "vm".into(),
             options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             place: None,
+            copies: 1,
             origin: "here".into(),
         }
     }

@@ -26,6 +26,8 @@ pub struct Wish {
     pub firmware: Option<Firmware>,
     /// The stack that wants a guest of its own.
     pub own: Option<usize>,
+    /// Which of several guests side by side, from 0.
+    pub copy: u32,
 }
 
 /// The guest of a stack.
@@ -46,6 +48,7 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         machine: word_of(spec, "machine", Machine::ALL)?,
         firmware,
         own,
+        copy: 0,
     })
 }
 
@@ -62,6 +65,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         way,
         path: PathBuf::new(),
         backend: if below.block { Backend::HostDevice } else { Backend::File },
+        offset: 0,
         bytes: Some(below.bytes),
         cache: cache(spec)?,
         aio: aio(spec)?,
@@ -167,6 +171,7 @@ mod tests {
                 bytes: 1 << 30,
                 block: false,
                 place: "host".into(),
+                copies: Vec::new(),
                 hold: Default::default(),
                 writable: false,
                 engine: None,

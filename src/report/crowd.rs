@@ -1,0 +1,57 @@
+//! Guests side by side: how even, how much together, and what many make of it against one.
+
+use super::number::{Shown, share, three_digits};
+use super::table::Table;
+use crate::bill::crowd::{Crowd, Scaling};
+use crate::bill::findings::WorkloadFindings;
+
+/// A row a stack whose load runs in several guests; `None` where there is none.
+pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
+    let crowds = &workload.crowds;
+    if crowds.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&Crowd) -> String| crowds.iter().map(cell).collect::<Vec<_>>();
+    table.push("guests at once", 0, cells(&|one| one.stack.clone()));
+    table.push("slowest", 1, cells(&|one| of_place(&one.slowest)));
+    table.push("fastest", 1, cells(&|one| of_place(&one.fastest)));
+    table.push("Jain", 0, cells(&|one| format!("{:.3}", one.jain)));
+    table.push("all ran", 3, cells(&|one| format!("{:.1} %", 100.0 * one.together)));
+    if crowds.iter().any(|one| one.scaling.is_some()) {
+        table.push("times", 0, cells(&times));
+        table.push("of linear", 2, cells(&efficiency));
+    }
+    table.push("IOPS/busy core", 2, cells(&|one| Shown::of(&one.per_core).cell()));
+    Some(table)
+}
+
+/// `812 (vm0)`
+fn of_place((place, iops): &(String, f64)) -> String {
+    format!("{} ({place})", three_digits(*iops))
+}
+
+/// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
+fn times(crowd: &Crowd) -> String {
+    let of = |scaling: &Scaling| format!("{} of {}", Shown::of(&scaling.ratio).cell(), scaling.places);
+    crowd.scaling.as_ref().map_or_else(|| "-".to_owned(), of)
+}
+
+fn efficiency(crowd: &Crowd) -> String {
+    crowd.scaling.as_ref().map_or_else(|| "-".to_owned(), |scaling| share(&scaling.efficiency).cell())
+}
+
+/// What is said of them.
+pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
+    let said = |crowd: &Crowd| match &crowd.scaling {
+        Some(scaling) => {
+            let (ratio, of) = (Shown::of(&scaling.ratio).cell(), share(&scaling.efficiency).cell());
+            format!(
+                "{}; {ratio} times the rate of {} in {} times the guests: {of} of linear",
+                crowd.sentence, scaling.against, scaling.places
+            )
+        }
+        None => crowd.sentence.clone(),
+    };
+    workload.crowds.iter().map(said).collect::<Vec<_>>().into_iter()
+}
