@@ -87,6 +87,7 @@ fn show(
     text += &setting_up(scenario, &layout, filled(&ground.media()?), guests);
     text += &sweeps(scenario);
     text += &regime(scenario, &survey.write_caches);
+    ground.guest_warnings()?.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     Ok(text)
 }

@@ -213,7 +213,7 @@ fn os_name(probe: &Probe) -> Option<String> {
 }
 
 /// A line of /proc/meminfo, which counts in KiB.
-pub(super) fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
+pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     let text = probe.read("/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -226,7 +226,8 @@ fn chosen_word(text: Option<String>) -> Option<String> {
     chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
 }
 
-fn huge_pages(probe: &Probe) -> Vec<HugePages> {
+/// Huge pages of every size that the kernel knows.
+pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     let dir = Path::new("/sys/kernel/mm/hugepages");
     let of_size = |name: &String| {
         let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;

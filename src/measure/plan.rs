@@ -95,7 +95,31 @@ impl Ground<'_> {
         check_fit(self.scenario, region / parts)?;
         let media = self.media()?;
         check_room(&media)?;
+        self.check_guests()?;
         Ok(Bounds { region, left_to_write: self.left_to_write(&media)? })
+    }
+
+    /// All guests of a set are up at once.
+    fn check_guests(&self) -> Result<()> {
+        let Some(parts) = &self.guest_parts else { return Ok(()) };
+        for set in &self.layout.sets {
+            parts.room.check(&self.set(set, 0)?.guests)?;
+        }
+        Ok(())
+    }
+
+    /// What is worth a word of the guests of each set.
+    ///
+    /// # Errors
+    /// As [`Ground::set`].
+    pub fn guest_warnings(&self) -> Result<Vec<String>> {
+        let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for set in &self.layout.sets {
+            found.extend(parts.room.warning(&self.set(set, 0)?.guests));
+        }
+        found.dedup();
+        Ok(found)
     }
 
     /// The files under test count too, and those on file systems with every visit.

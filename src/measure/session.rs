@@ -149,6 +149,9 @@ impl Session<'_> {
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
+        for text in self.ground(layout).guest_warnings()? {
+            self.warn("guests", "", text)?;
+        }
         self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
         for step in self.ground(layout).media()? {
             self.perform(&step)?;

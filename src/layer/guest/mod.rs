@@ -13,6 +13,7 @@ pub mod ovmf;
 mod packing;
 pub mod qemu;
 pub mod qmp;
+pub mod room;
 pub mod settings;
 #[cfg(test)]
 mod tests;

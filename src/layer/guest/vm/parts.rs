@@ -3,11 +3,12 @@
 use super::super::boot::{self, BootError, Requested};
 use super::super::kernel::{self, Kernel, Source};
 use super::super::qemu::{self, Accel, Firmware, Version};
+use super::super::room::Room;
 use super::super::{initramfs, ovmf};
 use super::VirtualMachine;
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
-use crate::host::probe::GuestProbe;
+use crate::host::probe::{GuestProbe, Probe};
 use crate::layer::Layer;
 use crate::scenario::{LayerSpec, Scenario};
 use anyhow::{Context, Result};
@@ -32,6 +33,8 @@ pub struct Parts {
     pub qemu: Option<Version>,
     /// UEFI for guests, where it is installed.
     pub firmware: Option<Firmware>,
+    /// What there is room for.
+    pub room: Room,
 }
 
 impl Parts {
@@ -44,7 +47,16 @@ impl Parts {
         let kernel = kernel::obtain()?;
         let image = kernel::bootable(&kernel, accel);
         let demanded = requested == Requested::Kvm;
-        Ok(Parts { kernel, image, accel, emulated, demanded, qemu: version(), firmware: ovmf::installed() })
+        Ok(Parts {
+            kernel,
+            image,
+            accel,
+            emulated,
+            demanded,
+            qemu: version(),
+            firmware: ovmf::installed(),
+            room: room(),
+        })
     }
 
     /// Of no machine, for plans in tests.
@@ -60,6 +72,7 @@ impl Parts {
             demanded: false,
             qemu: None,
             firmware: None,
+            room: Room::default(),
         }
     }
 
@@ -77,7 +90,16 @@ impl Parts {
         };
         let image = kernel.image.clone();
         let demanded = requested == Requested::Kvm;
-        Ok(Parts { kernel, image, accel, emulated, demanded, qemu: version(), firmware: ovmf::installed() })
+        Ok(Parts {
+            kernel,
+            image,
+            accel,
+            emulated,
+            demanded,
+            qemu: version(),
+            firmware: ovmf::installed(),
+            room: room(),
+        })
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -90,6 +112,10 @@ impl Parts {
         self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
     }
+}
+
+fn room() -> Room {
+    Room::of(&Probe::of_files(Path::new("/")))
 }
 
 fn version() -> Option<Version> {

@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, DaemonFiles};
 use crate::layer::guest::boot::{self, Limits};
-use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS};
+use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory};
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::PathRef;
@@ -61,10 +61,33 @@ pub struct GuestPlan {
     pub paths: Vec<PathRef>,
     /// Its virtual CPUs.
     pub vcpus: u32,
+    /// Its memory.
+    pub memory: Memory,
     /// Who executes.
     pub accel: Accel,
     /// The note on its figures.
     pub emulated: Option<String>,
+}
+
+#[cfg(test)]
+impl GuestPlan {
+    /// One without disks, of two vCPUs.
+    pub fn made_up(place: &str, memory: Memory) -> GuestPlan {
+        GuestPlan {
+            place: place.into(),
+            files: GuestFiles::new(Path::new("/run"), place).unwrap(),
+            tag: place.into(),
+            command: Vec::new(),
+            belows: Vec::new(),
+            daemons: Vec::new(),
+            disks: Vec::new(),
+            paths: Vec::new(),
+            vcpus: 2,
+            memory,
+            accel: Accel::Kvm,
+            emulated: None,
+        }
+    }
 }
 
 /// A process that serves a disk of a guest.
@@ -177,6 +200,7 @@ impl Draft {
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
             vcpus: guest.vcpus,
+            memory: guest.memory,
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
         });
