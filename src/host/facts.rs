@@ -243,7 +243,8 @@ pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     pages
 }
 
-fn cpu(probe: &Probe) -> Cpu {
+/// The processor.
+pub fn cpu(probe: &Probe) -> Cpu {
     let info = probe.read("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
         info.lines()

@@ -1,6 +1,7 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
+use super::guest::pin;
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -28,6 +29,8 @@ pub enum OptionKind {
     Count,
     /// A whole number from 0.
     Number,
+    /// `auto`, or processors as `0-3,8`.
+    Cpus,
     /// A number; without a unit it means microseconds.
     Microseconds,
     /// A number; `2` and `2%` are the same.
@@ -243,6 +246,13 @@ const VM_OPTIONS: &[OptionDef] = &[
         help: "the host's NUMA node that the guest's memory is bound to",
     },
     OptionDef {
+        name: "cpus",
+        aliases: &[],
+        kind: OptionKind::Cpus,
+        default: None,
+        help: "the host's processors that the guest and its I/O threads run on: a list, or auto for an L3 group's",
+    },
+    OptionDef {
         name: "machine",
         aliases: &[],
         kind: OptionKind::Word(&["q35", "pc"]),
@@ -322,6 +332,7 @@ impl OptionDef {
             OptionKind::Size => check_size(value),
             OptionKind::Count => check_count(value),
             OptionKind::Number => check_number(value),
+            OptionKind::Cpus => check_cpus(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
@@ -352,6 +363,15 @@ fn check_number(value: &str) -> Result<String, Fault> {
     number.map_err(|_| {
         Fault::hint(format!("\"{value}\" is not a whole number from 0"), "write a number such as 0")
     })
+}
+
+fn check_cpus(value: &str) -> Result<String, Fault> {
+    match value {
+        "auto" => Ok(value.to_owned()),
+        _ => pin::list(value)
+            .map(|_| value.to_owned())
+            .map_err(|why| Fault::hint(why, "write auto, 2 or \"0-3,8\"")),
+    }
 }
 
 fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {

@@ -49,7 +49,8 @@ impl Places {
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
-        let (peer, emulated, control) = guest::reach(plan, stop)?;
+        let (peer, emulated, mut control) = guest::reach(plan, stop)?;
+        guest::put_on_processors(plan, &mut control)?;
         let place = self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)?;
         place.control = Some(control);
         Ok(place)

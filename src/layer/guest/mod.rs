@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod modules;
 pub mod ovmf;
 mod packing;
+pub mod pin;
 pub mod qemu;
 pub mod qmp;
 pub mod room;
@@ -22,6 +23,6 @@ pub mod vm;
 pub use boot::Requested;
 pub use disk::DiskKey;
 pub use vm::{
-    Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, initramfs_for, is_dead_kvm, reach,
-    requested,
+    Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, initramfs_for, is_dead_kvm,
+    put_on_processors, reach, requested,
 };

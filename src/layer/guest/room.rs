@@ -1,9 +1,10 @@
 //! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes. Asked before anything is made, since a
 //! host that swaps, or kills a guest for want of memory, measures nothing.
 
+use super::pin::{self, Group};
 use super::vm::GuestPlan;
 use crate::exit::Failed;
-use crate::host::facts::{HugePages, huge_pages, memory_bytes};
+use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes};
 use crate::host::probe::Probe;
 use crate::units::show_bytes;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Room {
     pub nodes: Vec<u32>,
     /// Processors that are online.
     pub processors: usize,
+    /// Of these, which share an L3 cache.
+    pub groups: Vec<Group>,
 }
 
 /// Left to the host itself.
@@ -34,6 +37,7 @@ impl Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
             nodes: probe.names("/sys/devices/system/node").iter().filter_map(node).collect(),
+            groups: pin::groups(&cpu(probe)),
             processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         }
     }
@@ -124,7 +128,13 @@ mod tests {
 
     fn room() -> Room {
         let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512) };
-        Room { memory: Some(8 << 30), huge_pages: vec![pages], nodes: vec![0], processors: 4 }
+        Room {
+            memory: Some(8 << 30),
+            huge_pages: vec![pages],
+            nodes: vec![0],
+            processors: 4,
+            groups: Vec::new(),
+        }
     }
 
     fn guests(many: usize, memory: Memory) -> Vec<GuestPlan> {

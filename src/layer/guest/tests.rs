@@ -5,7 +5,7 @@ use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use super::qemu::{
     self, Accel, Aio, Backend, Cache, DetectZeroes, DiskSpec, GuestFiles, GuestSpec, Machine, Memory,
 };
-use super::{attach, disk, init, initramfs, kernel};
+use super::{attach, disk, init, initramfs, kernel, pin};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
 use serde_json::Value;
@@ -225,6 +225,7 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
     assert_eq!(ask(&mut guest, "head iotax-1").split_once(' ').unwrap().1, "the second disk:");
     assert_eq!(ask(&mut guest, "head iotax-2"), "no disk iotax-2");
     check_nodes(&guest.qmp.execute("query-named-block-nodes", Value::Null).unwrap());
+    put_on_one_processor(&mut guest, lab.child.as_ref().unwrap().id());
     writeln!(guest.port, "bye").unwrap();
     println!("power off after {:?}", lab.ends_within(SOON));
     let console = lab.console();
@@ -234,6 +235,25 @@ fn a_guest_answers_finds_its_disks_and_powers_off() {
         "{console}"
     );
     assert!(console.contains("iotax-init: power off"), "{console}");
+}
+
+/// All threads of a running QEMU are where they were put.
+fn put_on_one_processor(guest: &mut BootedGuest, process: u32) {
+    let allowed = |status: &str| {
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).map(String::from)
+    };
+    let own = std::fs::read_to_string("/proc/self/status").unwrap();
+    let first = pin::list(&allowed(&own).unwrap()).unwrap()[0];
+    let pin = pin::Pin { vcpus: vec![vec![first]; 2], others: vec![first] };
+    pin::apply(&pin, &mut guest.qmp, process, &[]).unwrap();
+    let threads: Vec<_> = std::fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten().collect();
+    assert!(threads.len() >= 3, "two vCPUs and the main loop: {threads:?}");
+    for thread in threads {
+        let status = std::fs::read_to_string(thread.path().join("status")).unwrap();
+        assert_eq!(allowed(&status), Some(first.to_string()), "{status}");
+    }
+    let three = pin::Pin { vcpus: vec![vec![first]; 3], ..pin };
+    assert!(pin::apply(&three, &mut guest.qmp, process, &[]).is_err(), "it has two vCPUs");
 }
 
 /// What the command line asked for is what QEMU does, in the nodes of the files too.

@@ -4,6 +4,7 @@
 use super::parts::Parts;
 use crate::exit::Failed;
 use crate::layer::guest::attach::{self, Way};
+use crate::layer::guest::pin::{self, Wanted};
 use crate::layer::guest::qemu::{
     Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Version,
 };
@@ -24,6 +25,8 @@ pub struct Wish {
     pub machine: Machine,
     /// UEFI, if asked for.
     pub firmware: Option<Firmware>,
+    /// On which processors of the host, if that was asked for.
+    pub cpus: Option<Wanted>,
     /// The stack that wants a guest of its own.
     pub own: Option<usize>,
     /// Which of several guests side by side, from 0.
@@ -48,8 +51,16 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         machine: word_of(spec, "machine", Machine::ALL)?,
         firmware,
         own,
+        cpus: spec.option("cpus").map(|word| cpus(spec, word)).transpose()?,
         copy: 0,
     })
+}
+
+fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
+    match word {
+        "auto" => Ok(Wanted::Auto),
+        list => pin::list(list).map(Wanted::These).map_err(|why| anyhow!("{}: cpus: {why}", spec.origin)),
+    }
 }
 
 /// The disk of a stack; its path and serial are those of its seat.

@@ -7,6 +7,7 @@ use crate::exit::Failed;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, DaemonFiles};
 use crate::layer::guest::boot::{self, Limits};
+use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory};
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
@@ -63,6 +64,8 @@ pub struct GuestPlan {
     pub vcpus: u32,
     /// Its memory.
     pub memory: Memory,
+    /// On which processors its threads run, if that was asked for.
+    pub pin: Option<Pin>,
     /// Who executes.
     pub accel: Accel,
     /// The note on its figures.
@@ -84,6 +87,7 @@ impl GuestPlan {
             paths: Vec::new(),
             vcpus: 2,
             memory,
+            pin: None,
             accel: Accel::Kvm,
             emulated: None,
         }
@@ -99,6 +103,8 @@ pub struct Daemon {
     pub command: Vec<String>,
     /// As those of the guest's.
     pub belows: Vec<PathRef>,
+    /// The word of its command line that no other process has.
+    pub tag: String,
     /// Its control socket.
     pub control: PathBuf,
 }
@@ -137,10 +143,26 @@ pub fn seat(
 /// # Errors
 /// Bad input: what QEMU would not take.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
-    for draft in std::mem::take(&mut context.drafts) {
-        draft.steps(context)?;
+    let mut drafts = std::mem::take(&mut context.drafts);
+    let mut pins = pins(&mut drafts).into_iter();
+    for draft in drafts {
+        let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
+        draft.steps(context, pin)?;
     }
     Ok(())
+}
+
+/// Processors of the guests that asked for some; memory goes to the node of those that were planned, unless it is bound.
+fn pins(drafts: &mut [Draft]) -> Vec<Pin> {
+    let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
+    let asking = || drafts.iter().filter_map(|draft| Some((draft.wish.cpus.as_ref()?, draft.wish.vcpus)));
+    let guests: Vec<pin::Guest> = asking().map(|(wanted, vcpus)| pin::Guest { wanted, vcpus }).collect();
+    let planned = pin::plan(&guests, &groups);
+    let asked = drafts.iter_mut().filter(|draft| draft.wish.cpus.is_some());
+    for (draft, (_, node)) in asked.zip(&planned) {
+        draft.wish.memory.node = draft.wish.memory.node.or(*node);
+    }
+    planned.into_iter().map(|(pin, _)| pin).collect()
 }
 
 /// Paths in a command line, and which of them only steps know.
@@ -160,7 +182,7 @@ impl Belows {
 }
 
 impl Draft {
-    fn steps(self, context: &mut PlanContext) -> Result<()> {
+    fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();
         let (mut disks, mut daemons) = (Vec::new(), Vec::new());
@@ -172,6 +194,7 @@ impl Draft {
                         disk: at,
                         command: spawn.argv.clone(),
                         belows: spawn.belows.clone(),
+                        tag: spawn.tag.clone(),
                         control: files.control.clone(),
                     });
                     context.add("serve the guest's disk", Op::Spawn(spawn));
@@ -201,6 +224,7 @@ impl Draft {
             disks: guest.disks,
             vcpus: guest.vcpus,
             memory: guest.memory,
+            pin,
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
         });
@@ -268,6 +292,20 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
 fn guest_word(argv: &[String]) -> Result<String> {
     let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
     argv.get(at + 1).cloned().context("a guest without a name")
+}
+
+/// Puts a running guest's threads on the processors that are its own, if any are.
+///
+/// # Errors
+/// When QEMU does not tell its threads, a process is gone, or the kernel refuses a processor.
+pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
+    let Some(pin) = &plan.pin else { return Ok(()) };
+    let process = |tag: &str| -> Result<u32> {
+        Ok(process_of_tag(tag)?.with_context(|| format!("a process of guest {} is gone", plan.place))?.pid)
+    };
+    let daemons = plan.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<Vec<_>>>()?;
+    pin::apply(pin, qemu, process(&plan.tag)?, &daemons)
+        .with_context(|| format!("guest {}: cpus", plan.place))
 }
 
 /// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
