@@ -8,6 +8,7 @@ mod charges;
 mod compare;
 pub mod course;
 pub mod crowd;
+mod doubts;
 pub mod findings;
 mod gather;
 mod headline;

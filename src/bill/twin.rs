@@ -163,6 +163,14 @@ fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
     if parts > 1 { (0..parts).map(part).collect() } else { Vec::new() }
 }
 
+/// A loop device that is faster than its file.
+pub(crate) fn faster() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(2);
+    stacks[1].latency_ns = 40_000.0;
+    Twin::new(43, stacks).jobs([1]).measured()
+}
+
 /// A guest on an emulated CPU.
 pub(crate) fn guest() -> RunData {
     let vm = TwinStack {

@@ -1,5 +1,6 @@
 //! What a reader must know beside the figures: what was recorded, and what only shows when the slices are read.
 
+use super::doubts;
 use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
@@ -38,6 +39,7 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);
     all.extend(workloads.iter().flat_map(levels));
+    all.extend(doubts::doubts(readings, workloads));
     all
 }
 

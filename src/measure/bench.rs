@@ -152,6 +152,8 @@ impl Bench<'_> {
             let (number, engine) = (worker as u32, self.engine_of(&ready));
             for member in &ready.members {
                 let (targets, place) = (&member.targets, self.places.get(&member.place)?);
+                // Clocks run apart: compared anew now and then, they tell how fast.
+                place.clock_offset_ns = place.peer.clock_offset().map_err(Failed::from)?.offset_ns;
                 let prepared = place
                     .peer
                     .prepare(
