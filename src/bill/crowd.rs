@@ -95,7 +95,7 @@ fn jain(rates: &[f64]) -> f64 {
 /// Against the stack that differs in nothing but having the fewest places.
 fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let stacks = &reading.run.start.scenario.stacks;
-    let copies = |stack: usize| stacks[stack].layers.iter().map(|layer| layer.copies).max().unwrap_or(1);
+    let copies = |stack: usize| stacks[stack].guests();
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
     let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);

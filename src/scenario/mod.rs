@@ -82,10 +82,17 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// Guests side by side that its load runs in; 1 where it has none.
+    pub fn guests(&self) -> u32 {
+        self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
+    }
+
     /// Whether it differs in nothing but how many guests stand side by side.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
+        // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
-            (&a.name, &a.options, &a.place) == (&b.name, &b.options, &b.place)
+            (&a.name, &a.place) == (&b.name, &b.place)
+                && a.options.keys().chain(b.options.keys()).all(|name| a.option(name) == b.option(name))
         };
         self.medium == other.medium
             && self.layers.len() == other.layers.len()

@@ -342,6 +342,21 @@ pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
     Ok(None)
 }
 
+/// The same of a process that was started a moment ago. A starter goes on as soon as the new program has its memory, and
+/// the kernel fills in the command line a little later: on a busy machine that can be seen.
+///
+/// # Errors
+/// As [`process_of_tag`].
+pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
+    let start = Instant::now();
+    loop {
+        match process_of_tag(tag)? {
+            None if start.elapsed() < Duration::from_secs(2) => std::thread::sleep(Duration::from_millis(20)),
+            found => return Ok(found),
+        }
+    }
+}
+
 fn reusable(path: &Path, bytes: u64) -> Result<Option<marker::Marker>> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);

@@ -65,6 +65,20 @@ fn of_a_guest() {
 }
 
 #[test]
+#[ignore = "boots a guest at every record of its journal: ./check --lab runs it by name"]
+fn of_a_guest_whose_disk_is_served_beside_it() {
+    if !can("qemu-storage-daemon", has("qemu-system-x86_64") && has("qemu-storage-daemon")) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let stack = format!("{file} | vm(memory=256MiB,attach=vhost-user-blk) x2");
+    let args = [&["run", &file, &stack], QUICK].concat();
+    // Intent and done of file, fill, and of a daemon, an initramfs and QEMU twice; and their undoing.
+    killed_everywhere(&rig, &args, 16);
+}
+
+#[test]
 fn the_journal_names_the_boot_and_clean_removes_the_file() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);

@@ -5,6 +5,7 @@ mod bad_input;
 mod compare;
 mod crash;
 mod each;
+mod guests;
 mod page;
 mod place;
 mod rig;

@@ -90,7 +90,8 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
         }
     }
     let sees = if disk.cache.write_cache() { "write back" } else { "write through" };
-    if let Some(told) = guest.get("write-cache").filter(|told| *told != sees) {
+    // A SCSI disk that cannot be written has no cache for writes.
+    if let Some(told) = guest.get("write-cache").filter(|told| *told != sees && !disk.read_only) {
         differ.push(format!("the guest should see a {sees} cache, and sees a {told} one"));
     }
     if let (Some(asked), Some(told)) = (disk.num_queues, guest.get("num-queues")) {

@@ -13,7 +13,7 @@ use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::PathRef;
 use crate::step::op::{BuildInitramfs, Op, Spawn};
-use crate::step::system::process_of_tag;
+use crate::step::system::started_process;
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -301,7 +301,7 @@ fn guest_word(argv: &[String]) -> Result<String> {
 pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
     let Some(pin) = &plan.pin else { return Ok(()) };
     let process = |tag: &str| -> Result<u32> {
-        Ok(process_of_tag(tag)?.with_context(|| format!("a process of guest {} is gone", plan.place))?.pid)
+        Ok(started_process(tag)?.with_context(|| format!("a process of guest {} is gone", plan.place))?.pid)
     };
     let daemons = plan.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<Vec<_>>>()?;
     pin::apply(pin, qemu, process(&plan.tag)?, &daemons)
@@ -313,7 +313,7 @@ pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
 pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
-    let process = process_of_tag(&plan.tag)?.ok_or_else(|| {
+    let process = started_process(&plan.tag)?.ok_or_else(|| {
         Failed::measurement(format!(
             "QEMU of guest {} ended at once{}",
             plan.place,

@@ -1,0 +1,101 @@
+//! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
+
+use crate::rig::{Rig, can, has, traces};
+use serde_json::Value;
+
+const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
+
+fn report(rig: &Rig, args: &[&str]) -> Value {
+    let text = rig.expect(0, &[args, QUICK, &["--format", "json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn disks(report: &Value) -> Vec<Value> {
+    let places = report["places"].as_array().unwrap();
+    places.iter().filter_map(|place| place["disks"].as_array()).flatten().cloned().collect()
+}
+
+fn can_boot() -> bool {
+    can("qemu-system-x86_64", has("qemu-system-x86_64"))
+        && can("qemu-storage-daemon", has("qemu-storage-daemon"))
+}
+
+#[test]
+fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
+    if !can_boot() {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let ways =
+        format!("{file} | vm(attach=[virtio-blk,virtio-scsi,nvme,vhost-user-blk],memory=256MiB,vcpus=1)");
+    let two = format!("{file} | vm(memory=256MiB,vcpus=1) x2");
+    let report = report(&rig, &["run", &file, &ways, &two, "--rw", "randread", "--iodepth", "4"]);
+    let rows = report["workloads"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
+    }
+    let disks = disks(&report);
+    let attached = |stack: &str| {
+        let disk =
+            disks.iter().find(|disk| disk["stack"] == stack).unwrap_or_else(|| panic!("{stack}: {disks:?}"));
+        (
+            disk["attach"].as_str().unwrap().to_owned(),
+            disk["qemu"]["cache.direct"].clone(),
+            disk["differs"].clone(),
+        )
+    };
+    for way in ["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"] {
+        let expected = (way.to_owned(), Value::from("on"), Value::Array(Vec::new()));
+        assert_eq!(attached(&format!("vm attach={way}")), expected);
+    }
+    // One guest for three ways and half of the two, one for vhost-user, one for the other half.
+    let guests = report["places"].as_array().unwrap().iter().filter(|place| place["place"] != "host").count();
+    assert_eq!(guests, 3, "{}", report["places"]);
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert_eq!((&crowd["stack"], &crowd["places"]), (&Value::from("vm x2"), &Value::from(2)));
+    let fairness = crowd["jain"].as_f64().unwrap();
+    assert!((0.5..=1.0).contains(&fairness) && crowd["together"].as_f64().unwrap() >= 0.95, "{crowd}");
+    assert_eq!(crowd["scaling"]["against"], "vm attach=virtio-blk");
+    assert!(
+        report["warnings"].to_string().contains("every job runs in all 2 guests at once"),
+        "{}",
+        report["warnings"]
+    );
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
+#[test]
+fn a_cache_mode_is_what_qemu_and_the_guest_say() {
+    if !can_boot() {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let guest = format!("{file} | vm(cache=writethrough,num-queues=2,memory=256MiB,vcpus=1)");
+    let report = report(&rig, &["run", &file, &guest, "--rw", "randread"]);
+    let disk = &disks(&report)[0];
+    assert_eq!((&disk["qemu"]["cache.direct"], &disk["qemu"]["write-cache"]), (&"off".into(), &"off".into()));
+    assert_eq!(disk["guest"]["write-cache"], "write through");
+    // One vCPU uses one queue, and that is told.
+    assert_eq!(disk["guest"]["num-queues"], "1");
+    assert!(
+        report["warnings"].to_string().contains("num-queues=2 was asked for, and the guest uses 1"),
+        "{report}"
+    );
+}
+
+#[test]
+fn guests_that_the_host_has_no_room_for_never_start() {
+    if !can_boot() {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let said = rig.complaint(2, &["run", &format!("{file} | vm(memory=4TiB)")]);
+    assert!(said.contains("this host can give") && !rig.path("x.img").exists(), "{said}");
+    let huge = rig.iotax(&["run", &format!("{file} | vm(memory=1TiB,hugepages=1GiB)")]);
+    assert_eq!(huge.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&huge.stderr).contains("need 1024 huge pages of 1 GiB"));
+}
