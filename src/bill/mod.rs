@@ -36,6 +36,7 @@ use charges::Charged;
 use compare::Estimated;
 use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
+use std::collections::{BTreeMap, BTreeSet};
 use verdicts::Compared;
 
 /// Behind every sentence of a comparison with an emulated side.
@@ -99,18 +100,18 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
 }
 
 fn emulated(run: &RunData) -> Vec<String> {
-    let sentence = |place: &str, reason: &str| {
-        format!("figures of {place} are emulated and not representative: {reason}")
-    };
-    let mut all: Vec<String> = run
-        .places
-        .iter()
-        .filter_map(|place| Some(sentence(&place.place, place.emulated.as_ref()?)))
-        .collect();
     // Every visit has guests of its own, of the same names.
-    all.sort();
-    all.dedup();
-    all
+    let mut by_reason: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for place in &run.places {
+        if let Some(reason) = &place.emulated {
+            by_reason.entry(reason).or_default().insert(&place.place);
+        }
+    }
+    let sentence = |(reason, places): (&str, BTreeSet<&str>)| {
+        let places = places.into_iter().collect::<Vec<_>>().join(", ");
+        format!("figures of {places} are emulated and not representative: {reason}")
+    };
+    by_reason.into_iter().map(sentence).collect()
 }
 
 /// The estimates behind what was found of a workload; `None` where there was nothing to estimate.

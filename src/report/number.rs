@@ -58,11 +58,13 @@ impl Shown {
 /// A value and its spread in digits, never finer than `decimals`.
 fn digits(value: f64, bounds: Option<(f64, f64)>, decimals: i32) -> Option<(String, Spread)> {
     let (low, high) = bounds?;
-    if is_lopsided(value, low, high) {
+    let shown = rounded(value, (high - value).max(value - low), decimals);
+    // The longer side must not be printed across a zero that the interval excludes.
+    let crosses = (low > 0.0 || high < 0.0) && !shown.excludes_zero();
+    if is_lopsided(value, low, high) || crosses {
         let shown = bounded(value, low, high, decimals);
         return Some((shown.value, Spread::Bounds(shown.low, shown.high)));
     }
-    let shown = rounded(value, (high - value).max(value - low), decimals);
     Some((shown.value, Spread::HalfWidth(shown.half_width)))
 }
 
@@ -191,5 +193,7 @@ mod tests {
         let between = |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
         assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
         assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-100 to +61000) %");
+        let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::between(1.5, 3.2)));
+        assert_eq!(change(&sure).cell(), "+100 (+50 to +220) %");
     }
 }

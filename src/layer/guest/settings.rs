@@ -106,29 +106,11 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
 
 #[cfg(test)]
 mod tests {
-    use super::super::attach::by_name;
-    use super::super::qemu::{Aio, Backend, Cache, DetectZeroes};
+    use super::super::qemu::{Aio, Cache};
     use super::*;
 
     fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
-        DiskSpec {
-            way: by_name("virtio-blk").unwrap(),
-            path: "/srv/x.img".into(),
-            backend: Backend::File,
-            offset: 0,
-            bytes: None,
-            cache,
-            aio: Aio::Threads,
-            discard: false,
-            detect_zeroes: DetectZeroes::Off,
-            iothreads: 1,
-            num_queues,
-            queue_size: None,
-            serial: "iotax-1".into(),
-            read_only: false,
-            share_read: false,
-            socket: None,
-        }
+        DiskSpec { cache, num_queues, aio: Aio::Threads, ..DiskSpec::made_up() }
     }
 
     fn settings(pairs: &[(&str, &str)]) -> Settings {

@@ -2,9 +2,7 @@
 //! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
 
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
-use super::qemu::{
-    self, Accel, Aio, Backend, Cache, DetectZeroes, DiskSpec, GuestFiles, GuestSpec, Machine, Memory,
-};
+use super::qemu::{self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, Machine, Memory};
 use super::{attach, disk, init, initramfs, kernel, pin};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
@@ -105,22 +103,11 @@ impl Lab {
         file.set_len(8 << 20).unwrap();
         (&file).write_all(content.as_bytes()).unwrap();
         self.spec.disks.push(DiskSpec {
-            way: attach::by_name("virtio-blk").unwrap(),
-            backend: Backend::File,
             path,
-            offset: 0,
-            bytes: None,
-            cache: Cache::None,
-            aio: Aio::Threads,
-            discard: false,
-            detect_zeroes: DetectZeroes::Off,
-            iothreads: 0,
-            num_queues: None,
-            queue_size: None,
             serial,
-            read_only: false,
-            share_read: false,
-            socket: None,
+            aio: Aio::Threads,
+            iothreads: 0,
+            ..DiskSpec::made_up()
         });
         self.spec.disks.last_mut().unwrap()
     }

@@ -164,6 +164,29 @@ pub struct DiskSpec {
 }
 
 impl DiskSpec {
+    /// A plain virtio-blk disk over a file, for tests.
+    #[cfg(test)]
+    pub fn made_up() -> DiskSpec {
+        DiskSpec {
+            way: super::super::attach::ALL[0],
+            path: "/srv/x.img".into(),
+            backend: Backend::File,
+            offset: 0,
+            bytes: None,
+            cache: Cache::None,
+            aio: Aio::Native,
+            discard: false,
+            detect_zeroes: DetectZeroes::Off,
+            iothreads: 1,
+            num_queues: None,
+            queue_size: None,
+            serial: "iotax-1".into(),
+            read_only: false,
+            share_read: false,
+            socket: None,
+        }
+    }
+
     /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
     /// and read-only from the raw node around it.
     pub fn node(&self, name: &str) -> Value {

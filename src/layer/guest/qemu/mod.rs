@@ -301,24 +301,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn disk() -> DiskSpec {
-        DiskSpec {
-            way: by_name("virtio-blk").unwrap(),
-            path: "/srv/x.img".into(),
-            backend: Backend::File,
-            offset: 0,
-            bytes: None,
-            cache: Cache::None,
-            aio: Aio::Native,
-            discard: false,
-            detect_zeroes: DetectZeroes::Off,
-            iothreads: 1,
-            num_queues: None,
-            queue_size: None,
-            serial: "iotax-1".into(),
-            read_only: false,
-            share_read: false,
-            socket: None,
-        }
+        DiskSpec::made_up()
     }
 
     fn guest(disks: Vec<DiskSpec>) -> GuestSpec {

@@ -46,17 +46,7 @@ impl Parts {
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = kernel::obtain()?;
         let image = kernel::bootable(&kernel, accel);
-        let demanded = requested == Requested::Kvm;
-        Ok(Parts {
-            kernel,
-            image,
-            accel,
-            emulated,
-            demanded,
-            qemu: version(),
-            firmware: ovmf::installed(),
-            room: room(),
-        })
+        Ok(Parts::here(requested, accel, emulated, kernel, image))
     }
 
     /// Of no machine, for plans in tests.
@@ -89,17 +79,20 @@ impl Parts {
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
+        Ok(Parts::here(requested, accel, emulated, kernel, image))
+    }
+
+    /// With what else this machine has.
+    fn here(
+        requested: Requested,
+        accel: Accel,
+        emulated: Option<String>,
+        kernel: Kernel,
+        image: PathBuf,
+    ) -> Parts {
         let demanded = requested == Requested::Kvm;
-        Ok(Parts {
-            kernel,
-            image,
-            accel,
-            emulated,
-            demanded,
-            qemu: version(),
-            firmware: ovmf::installed(),
-            room: room(),
-        })
+        let (qemu, firmware, room) = (version(), ovmf::installed(), room());
+        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
