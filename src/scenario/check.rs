@@ -398,18 +398,18 @@ impl Parts {
 
     /// A reader of a ratio must know that one side has more in flight.
     fn note_depth(&mut self) {
-        let mut names: BTreeMap<(String, u64), Vec<String>> = BTreeMap::new();
+        let mut names: BTreeMap<(u64, String), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
             let name = format!("\"{}\"", stack.name);
             let guests = u64::from(stack.guests());
             if let Some(members) = stack.loaded_at_once() {
-                let what = (format!("on all {members} members"), members as u64);
+                let what = (members as u64, format!("on all {members} members"));
                 names.entry(what).or_default().push(name);
             } else if guests > 1 {
-                names.entry((format!("in all {guests} guests"), guests)).or_default().push(name);
+                names.entry((guests, format!("in all {guests} guests"))).or_default().push(name);
             }
         }
-        self.notes.extend(names.into_iter().map(|((all, many), names)| {
+        self.notes.extend(names.into_iter().map(|((many, all), names)| {
             let of = if all.starts_with("on") { "members" } else { "guests" };
             format!(
                 "{}: every job runs {all} at once, so {many} times the depth is in flight; the figures are those of all {of} together",

@@ -426,6 +426,18 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
 }
 
 #[test]
+fn every_scenario_that_comes_with_it_parses() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let tomls: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+    assert!(tomls.len() >= 7, "{tomls:?}");
+    for path in tomls {
+        from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
 fn the_docs_name_every_layer_option_and_word() {
     let read =
         |doc: &str| std::fs::read_to_string(format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"))).unwrap();
