@@ -9,8 +9,7 @@ use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::Stack;
 use crate::stats::Verdict;
-use crate::step::HOST;
-use crate::store::record::{PlaceFacts, Slice};
+use crate::store::record::{HOST, PlaceFacts, Slice, Value};
 use crate::units::show_bytes;
 use std::collections::BTreeSet;
 
@@ -24,8 +23,15 @@ struct Case<'a> {
 type Check = fn(&Case) -> Option<(&'static str, String)>;
 
 /// All checks.
-const CHECKS: &[Check] =
-    &[clock, stolen, too_few_processors, held_by_the_cache, faster_than_below, other_sides];
+const CHECKS: &[Check] = &[
+    clock,
+    stolen,
+    too_few_processors,
+    held_by_the_cache,
+    answered_by_a_cache,
+    faster_than_below,
+    other_sides,
+];
 
 /// What they find, once for all workloads that it is true of.
 pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
@@ -139,6 +145,36 @@ fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
              what is measured is memory",
             show_bytes(bytes),
             show_bytes(memory)
+        );
+        ("cached", text)
+    })
+}
+
+/// A device that gave less than this part of what was read.
+const FROM_THE_DEVICE: f64 = 0.9;
+
+/// Reads that never came to the device: a page cache of the host had them, or nothing was ever written there.
+fn answered_by_a_cache(case: &Case) -> Option<(&'static str, String)> {
+    let (mut read, mut given) = (0.0, 0.0);
+    for slice in case.slices() {
+        let Some(bytes) = slice.device_read_bytes else { continue };
+        let value = |metric: &str| {
+            slice.samples.iter().find(|sample| sample.metric == metric).map_or(0.0, |sample| {
+                match sample.value {
+                    Value::Value(value) => value,
+                    _ => 0.0,
+                }
+            })
+        };
+        let ios = value("read.ios") + value("write.ios");
+        // What was discarded at the start and drained at the end was read from the device, too.
+        let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
+        (read, given) = (read + value("read.bytes") * whole, given + bytes as f64);
+    }
+    (read > 0.0 && given < FROM_THE_DEVICE * read).then(|| {
+        let share = 100.0 * given / read;
+        let text = format!(
+            "only {share:.0} % of what was read came from the device below: a page cache of this host answered the rest, or it was never written"
         );
         ("cached", text)
     })
@@ -263,6 +299,26 @@ mod tests {
             "{faster:?}"
         );
         assert!(kinds(&twin::bill()).iter().all(|(kind, _)| kind != "faster"));
+    }
+
+    #[test]
+    fn reads_that_never_came_to_the_device_are_told() {
+        let mut run = twin::guest();
+        let bytes = |slice: &Slice| {
+            let of =
+                |name: &str| slice.samples.iter().find(|one| one.metric == name).map(|one| one.value.clone());
+            let Some(Value::Value(bytes)) = of("read.bytes") else { panic!("{slice:?}") };
+            let Some(Value::Value(ios)) = of("read.ios") else { panic!("{slice:?}") };
+            bytes * (1.0 + slice.discarded_ios as f64 / ios)
+        };
+        for slice in &mut run.slices {
+            let part = if slice.stack == "file" { 1.0 } else { 0.25 };
+            slice.device_read_bytes = Some((part * bytes(slice)) as u64);
+        }
+        let found = findings(&run).warnings;
+        let told: Vec<_> = found.iter().filter(|one| one.text.starts_with("only 25 %")).collect();
+        assert_eq!(told.len(), 1, "{found:?}");
+        assert_eq!(told[0].subject, "vm(vcpus=2)");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Refusal, Verdict};
-use crate::store::record::GuestDisk;
+pub use crate::store::record::GuestDisk;
 use serde::Serialize;
 
 /// A figure, or why there is none.

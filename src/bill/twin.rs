@@ -650,6 +650,7 @@ impl Twin {
                 in_flight: Some(0),
                 gave_up: false,
             }),
+            device_read_bytes: None,
             together: (self.stacks[stack].parts > 1).then_some(0.98),
             parts: parts(self.stacks[stack].parts, ios, window_ns),
         });

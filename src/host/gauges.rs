@@ -4,6 +4,7 @@
 use super::facts::{device_chain, memory_bytes};
 use super::probe::{GuestProbe, Probe};
 use crate::store::record::CpuTimes;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -70,6 +71,21 @@ impl Gauges {
         names.iter().map(|name| self.in_flight_on(name)).sum()
     }
 
+    /// Bytes read since boot from the devices at these paths (or just below files), each once; `None` if one of them has
+    /// none below it, or does not tell.
+    pub fn read_bytes(&self, paths: &[PathBuf]) -> Option<u64> {
+        let first = |path: &PathBuf| self.lower_devices(path).into_iter().next();
+        let devices: BTreeSet<String> = paths.iter().map(first).collect::<Option<_>>()?;
+        let read = devices.iter().map(|name| self.read_bytes_of(name)).sum();
+        if devices.is_empty() { None } else { read }
+    }
+
+    /// The third figure of `stat` is sectors of 512 bytes, whatever the device's block.
+    fn read_bytes_of(&self, name: &str) -> Option<u64> {
+        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("stat");
+        self.probe.read(file)?.split_whitespace().nth(2)?.parse::<u64>().ok()?.checked_mul(512)
+    }
+
     fn in_flight_on(&self, name: &str) -> Option<u64> {
         let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("inflight");
         // Reads and writes, as two numbers.
@@ -119,6 +135,17 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
         let own = gauges.owed(&[file.path().to_owned()]).unwrap();
         assert!(own.of_all || own.bytes == 0, "an empty file owes nothing: {own:?}");
+    }
+
+    #[test]
+    fn what_is_read_is_told_of_the_device_just_below_once() {
+        let machine = super::super::made_up::server();
+        machine.put(&[("/sys/class/block/dm-0/stat", "  10 0 2048 5 0 0 0 0 0 5 5\n")]);
+        let gauges = Gauges::of(machine.probe.clone());
+        let file = PathBuf::from("/srv/data/x.img");
+        assert_eq!(gauges.read_bytes(&[file.clone(), file.clone()]), Some(2048 * 512));
+        assert_eq!(gauges.read_bytes(&[]), None);
+        assert_eq!(gauges.read_bytes(&[file, "/proc/version".into()]), None, "nothing below it");
     }
 
     #[test]

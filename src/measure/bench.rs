@@ -99,6 +99,7 @@ pub struct Done {
     together: Option<Together>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
+    device_read: Option<u64>,
     gate: Option<Gate>,
 }
 
@@ -240,15 +241,32 @@ impl Bench<'_> {
         let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
         let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
         let host_before = host(self.places)?;
+        let read_before = self.device_reads(worker)?;
         let before = self.cpu_times(worker)?;
         let (result, together) = self.run(worker, bound, writes)?;
         let cpu = cpu_between(before, self.cpu_times(worker)?);
         let host_cpu = cpu_between(host_before, host(self.places)?);
+        let device_read =
+            read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, gate })
+        Ok(Done { result, together, cpu, host_cpu, device_read, gate })
+    }
+
+    /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes, or where no
+    /// device tells.
+    fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
+        if !self.workload.jobs.iter().any(|job| job.rw.reads()) || !self.places.has(HOST) {
+            return Ok(None);
+        }
+        let paths = self.ready[worker].owed.clone();
+        let place = self.places.get(HOST)?;
+        match place.ask(Request::DeviceReads { paths }, QUICK_LIMIT)? {
+            Response::DeviceReads { bytes } => Ok(bytes),
+            other => Err(Failed::from(place.peer.unexpected("device_reads", &other)).into()),
+        }
     }
 
     /// One place is asked and answers; several begin at one time.
@@ -344,6 +362,7 @@ impl Bench<'_> {
             samples,
             cpu: done.cpu,
             host_cpu: done.host_cpu,
+            device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),
             parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),

@@ -142,6 +142,10 @@ impl Handler for Machine {
         }
     }
 
+    fn device_reads(&mut self, paths: &[PathBuf]) -> Option<u64> {
+        self.gauges.read_bytes(paths)
+    }
+
     fn cpu_times(&mut self) -> Result<CpuTimes> {
         self.gauges.cpu_times().context("/proc/stat cannot be read")
     }

@@ -4,8 +4,7 @@
 use super::number::{Shown, share};
 use super::table::Table;
 use crate::bill::Findings;
-use crate::bill::findings::{Figure, Row, WorkloadFindings};
-use crate::store::record::GuestDisk;
+use crate::bill::findings::{Figure, GuestDisk, Row, WorkloadFindings};
 use std::collections::BTreeMap;
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.

@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 /// Number of a step in its plan.
 pub type StepId = u32;
 
-/// The name of this machine as a place.
-pub const HOST: &str = "host";
+pub use crate::store::record::HOST;
 
 /// The place of a host that is reached over SSH.
 pub fn ssh_place(host: &str) -> String {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// The place that is this host.
+pub const HOST: &str = "host";
+
 /// One line of `index.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -218,6 +221,10 @@ pub struct Slice {
     /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
+    /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device tells, or the load only
+    /// writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes: Option<u64>,
     /// What the quiesce gate saw before the slice.
     pub gate: Option<Gate>,
     /// Of load in several places: the share of the window in which all of them ran.

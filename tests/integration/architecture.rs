@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("stats", &["units"]),
     ("selfcheck", &["stats", "units"]),
-    ("bill", &["host::caches", "scenario", "stats", "store::record", "units"]),
+    ("bill", &["host::caches", "host::facts", "scenario", "stats", "store::record", "units"]),
     ("report", &["bill", "stats", "units"]),
     ("units", &[]),
     ("exit", &[]),

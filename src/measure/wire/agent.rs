@@ -68,6 +68,10 @@ pub trait Handler {
     /// # Errors
     /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
+    /// Bytes read since boot from the devices below; `None` where none tells.
+    fn device_reads(&mut self, _paths: &[PathBuf]) -> Option<u64> {
+        None
+    }
     /// Makes a worker; tests put their own in.
     ///
     /// # Errors
@@ -170,6 +174,9 @@ impl Agent<'_> {
             }
             Request::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
+            }
+            Request::DeviceReads { paths } => {
+                Response::DeviceReads { bytes: self.handler.device_reads(&paths) }
             }
             Request::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
             Request::Bye => {

@@ -86,6 +86,11 @@ pub enum Request {
     },
     /// /proc/stat of the place.
     CpuTimes,
+    /// Bytes read since boot from the devices below these paths.
+    DeviceReads {
+        /// Devices or files.
+        paths: Vec<PathBuf>,
+    },
     /// Ends all workers and the agent.
     Bye,
 }
@@ -107,6 +112,7 @@ impl Request {
             Request::DiskAtPci { .. } => "disk_at_pci",
             Request::Gate { .. } => "gate",
             Request::CpuTimes => "cpu_times",
+            Request::DeviceReads { .. } => "device_reads",
             Request::Bye => "bye",
         }
     }
@@ -158,6 +164,11 @@ pub enum Response {
     Gate(Gate),
     /// To `cpu_times`: since boot.
     CpuTimes(CpuTimes),
+    /// To `device_reads`.
+    DeviceReads {
+        /// Bytes; `None` where no device tells.
+        bytes: Option<u64>,
+    },
     /// To `bye`.
     Bye,
     /// It did not work.
