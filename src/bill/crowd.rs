@@ -139,6 +139,15 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_offered_to_every_guest() {
+        let mut run = twin::crowd();
+        run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000);
+        let reading = Reading::of(&run, &run.start.scenario.workloads[0]);
+        assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
+        assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
+    }
+
+    #[test]
     fn many_guests_are_held_against_one() {
         let run = twin::crowd();
         let found = findings(&run);

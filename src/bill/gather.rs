@@ -129,8 +129,7 @@ impl Usage {
     fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
         if let Some(cpu_ns) = found.cpu_ns {
             self.generator_ns += cpu_ns;
-            // In every place there are as many threads.
-            self.thread_ns += generator_span(slice) * slice.parts.len().max(1) as f64;
+            self.thread_ns += generator_span(slice);
         }
         if let Some(cpu) = slice.cpu {
             self.place = plus(self.place, cpu);

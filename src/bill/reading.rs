@@ -113,9 +113,10 @@ impl<'a> Reading<'a> {
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
     }
 
-    /// Targets that are loaded at the same time.
+    /// Targets that are loaded at the same time, in all guests side by side.
     fn members(&self, at: usize) -> usize {
-        self.worker(at).map_or(1, |worker| worker.others.len() + 1)
+        let guests = self.run.start.scenario.stacks[at].guests() as usize;
+        guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.

@@ -14,7 +14,13 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         text: warning.text.clone(),
     });
     let notes = run.start.scenario.notes.iter().map(|note| warning("note", "", note.clone()));
-    let mut all: Vec<WarningReport> = notes.chain(recorded).collect();
+    let mut all: Vec<WarningReport> = Vec::new();
+    for one in notes.chain(recorded) {
+        // Every visit, and every guest of a stack, may say the same.
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
     if run.outcome.is_none() {
         all.push(warning(
             "unfinished",

@@ -147,3 +147,27 @@ impl Operation for RemoteAgent {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::op::Op;
+
+    #[test]
+    fn a_journal_of_before_knows_one_device_below() {
+        let old = r#"{"argv":["qemu","file.filename=/@below@,x"],"below":{"yield":2},"tag":"t","log":"/l","makes":[]}"#;
+        let spawn: Spawn = serde_json::from_str(old).unwrap();
+        assert_eq!(spawn.belows, [PathRef::Yield(2)]);
+        let words = with_belows(&spawn.argv, &[Path::new("/dev/loop3")]).unwrap();
+        assert_eq!(words[1], "file.filename=/dev/loop3,x");
+        let new = serde_json::to_string(&Op::Spawn(spawn.clone())).unwrap();
+        assert_eq!(serde_json::from_str::<Op>(&new).unwrap(), Op::Spawn(spawn));
+    }
+
+    #[test]
+    fn every_device_has_its_place() {
+        let argv = ["a=/@below0@", "b=/@below1@,c=/@below0@"].map(String::from);
+        let paths = [Path::new("/dev/x"), Path::new("/dev/y")];
+        assert_eq!(with_belows(&argv, &paths).unwrap(), ["a=/dev/x", "b=/dev/y,c=/dev/x"]);
+    }
+}
