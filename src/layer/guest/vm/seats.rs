@@ -261,7 +261,11 @@ impl Draft {
             firmware: self.wish.firmware.clone(),
             accel: self.parts.accel,
             disks,
-            kernel: self.parts.image.clone(),
+            // UEFI starts what has an EFI stub, and an unpacked kernel has none.
+            kernel: match self.wish.firmware {
+                Some(_) => self.parts.kernel.image.clone(),
+                None => self.parts.image.clone(),
+            },
             initrd: context.tag.run_dir.join(format!("{}.initramfs", self.name)),
             directory: context.tag.run_dir.clone(),
         }
