@@ -50,6 +50,9 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
         let expected = (way.to_owned(), Value::from("on"), Value::Array(Vec::new()));
         assert_eq!(attached(&format!("vm attach={way}")), expected);
     }
+    // As the daemon comes it would say "write through", and the guest would send no flush.
+    let served = disks.iter().find(|disk| disk["attach"] == "vhost-user-blk").unwrap();
+    assert_eq!(served["guest"]["write-cache"], "write back");
     // One guest for three ways and half of the two, one for vhost-user, one for the other half.
     let guests = report["places"].as_array().unwrap().iter().filter(|place| place["place"] != "host").count();
     assert_eq!(guests, 3, "{}", report["places"]);

@@ -71,6 +71,9 @@ impl Way for VhostUserBlk {
             .set("id", device)
             .set("chardev", &node)
             .set("addr", format!("{:#x}", super::slot(at)))
+            // With it the guest asks the daemon's configuration, which (7.2) says "write through" whatever the cache is:
+            // the guest then sends no flush, and what it thinks is on the drive is in a cache.
+            .set("config-wce", "off")
             .maybe("num-queues", disk.num_queues)
             .maybe("queue-size", disk.queue_size);
         line.option("-device", value);
