@@ -25,6 +25,7 @@ fn flat(text: &str) -> String {
 
 #[test]
 fn exit_codes_follow_what_surely_changed() {
+    let _alone = crate::rig::alone();
     let rig = Rig::new();
     // The share of each I/O's own time that is held back follows the machine: a fifth of the rate is left, however
     // busy it is, and nothing but the ratio to the bare file of the same run is judged.

@@ -54,6 +54,7 @@ fn of_a_loop_and_a_file_system() {
 
 #[test]
 fn of_a_guest() {
+    let _alone = crate::rig::alone();
     if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
         return;
     }
@@ -67,6 +68,7 @@ fn of_a_guest() {
 #[test]
 #[ignore = "boots a guest at every record of its journal: ./check --lab runs it by name"]
 fn of_a_guest_whose_disk_is_served_beside_it() {
+    let _alone = crate::rig::alone();
     if !can("qemu-storage-daemon", has("qemu-system-x86_64") && has("qemu-storage-daemon")) {
         return;
     }

@@ -22,6 +22,7 @@ fn can_boot() -> bool {
 
 #[test]
 fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
+    let _alone = crate::rig::alone();
     if !can_boot() {
         return;
     }
@@ -71,6 +72,7 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
 
 #[test]
 fn a_cache_mode_is_what_qemu_and_the_guest_say() {
+    let _alone = crate::rig::alone();
     if !can_boot() {
         return;
     }

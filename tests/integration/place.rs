@@ -14,6 +14,7 @@ fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_guest_boots_and_is_measured_against_its_file() {
+    let _alone = crate::rig::alone();
     if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
         return;
     }
@@ -37,6 +38,7 @@ fn a_guest_boots_and_is_measured_against_its_file() {
 
 #[test]
 fn qemu_that_dies_in_the_middle_is_told_and_nothing_is_left() {
+    let _alone = crate::rig::alone();
     if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
         return;
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard};
 
 /// A folder on a disk with O_DIRECT (not tmpfs), removed afterwards, with room for runs and files.
 pub struct Rig {
@@ -65,6 +66,14 @@ impl Rig {
         dirs.sort();
         dirs
     }
+}
+
+/// For tests whose figures a busy machine would spoil, and for those that make it busy: guests in the translator take every
+/// processor there is. One of them runs at a time.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    // One that failed has nothing that the next could find broken.
+    ONE.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 pub fn words(output: &Output) -> String {

@@ -13,6 +13,7 @@ fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_known_delay_is_found_on_a_file() {
+    let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let report = json(&rig, &[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
@@ -241,6 +242,7 @@ fn records(rig: &Rig, kind: &str) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
+    let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let quick = ["--min-time", "2s", "--budget", "40s", "--precision", "30%"];
