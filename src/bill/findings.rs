@@ -212,6 +212,8 @@ pub struct WorkloadFindings {
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
+    /// `1/s` or `B/s`: the rate that people speak of here.
+    pub rate_unit: &'static str,
     /// Of a sweep, which point it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,

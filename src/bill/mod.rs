@@ -156,6 +156,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
     let found = WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
+        rate_unit: subject::rate_unit(reading.workload),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.findings(),

@@ -29,8 +29,20 @@ pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>) ->
     }
 }
 
+/// The unit that people speak of: bytes of one job's large blocks, else I/Os.
+pub fn rate_unit(workload: &Workload) -> &'static str {
+    match workload.jobs.as_slice() {
+        [job] if is_throughput(job) => "B/s",
+        _ => "1/s",
+    }
+}
+
+fn is_throughput(job: &Job) -> bool {
+    job.bs >= THROUGHPUT_FROM
+}
+
 fn one(job: &Job, figure: &str) -> String {
-    let unit = if job.bs >= THROUGHPUT_FROM { "throughput" } else { "IOPS" };
+    let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
     let rate = rate_words(job);

@@ -1,7 +1,7 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
-use super::guest::pin;
+use super::guest::{attach, pin};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -157,7 +157,7 @@ const VM_OPTIONS: &[OptionDef] = &[
     OptionDef {
         name: "attach",
         aliases: &[],
-        kind: OptionKind::Word(&["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"]),
+        kind: OptionKind::Word(attach::NAMES),
         default: Some("virtio-blk"),
         help: "how the disk reaches the guest",
     },

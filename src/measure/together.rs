@@ -1,5 +1,5 @@
 //! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
-//! result. Where they did not run together it is done again, and given up if it stays so.
+//! result, with the share of the window in which all ran.
 
 use super::bench::Member;
 use super::places::{Place, Places};
@@ -15,8 +15,8 @@ const LEAST_LEAD_NS: u64 = 3_000_000;
 const LEAD_EACH_NS: u64 = 500_000;
 /// Shorter overlaps of timed windows are no measurement of all together.
 const LEAST_SHARE: f64 = 0.95;
-/// So often it is tried, later each time.
-const TRIES: u32 = 4;
+/// So often a slice is tried, with twice the lead each time.
+pub const TRIES: u32 = 4;
 
 /// How several places ran one slice.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,34 +32,36 @@ pub struct Together {
 /// A result with the clock of its place minus that of the host.
 type Answer = (SliceResult, i64);
 
-/// Runs a slice of `worker` in all places.
+impl Together {
+    /// Whether it is a slice of all together. One by bytes lasts until the last is through, and is one in any case.
+    pub fn is_enough(&self, bound: Bound) -> bool {
+        matches!(bound, Bound::Bytes { .. }) || self.share >= LEAST_SHARE
+    }
+}
+
+/// Runs a slice of `worker` in all places, after a longer lead with every attempt.
 ///
 /// # Errors
-/// When a peer is lost or refuses, or the places do not begin together again and again.
+/// When a peer is lost or refuses.
 pub fn slice(
     places: &mut Places,
     members: &[Member],
     worker: u32,
     spec: &SliceSpec,
+    attempt: u32,
 ) -> Result<(SliceResult, Together)> {
     let names: Vec<&str> = members.iter().map(|member| member.place.as_str()).collect();
     let spec = &SliceSpec { bound: shared_out(spec.bound, names.len() as u64), ..*spec };
-    let mut least = 0.0;
-    for attempt in 0..TRIES {
-        let answers = ask_all(&mut places.several(&names)?, worker, spec, attempt)?;
-        let (result, together) = merged(&names, &answers, spec.bound).context("no places")?;
-        let timed = matches!(spec.bound, Bound::Time { .. });
-        if !timed || together.share >= LEAST_SHARE {
-            return Ok((result, together));
-        }
-        least = together.share;
-    }
-    Err(Failed::measurement(format!(
-        "{} places do not run together: they shared {:.0} % of a window at last; hint: longer slices (--slice), or fewer guests",
-        names.len(),
-        100.0 * least
+    let answers = ask_all(&mut places.several(&names)?, worker, spec, attempt)?;
+    merged(&names, &answers, spec.bound).context("no places")
+}
+
+/// That so many places shared no more than this of a window, again and again.
+pub fn gave_up(places: usize, share: f64) -> Failed {
+    Failed::measurement(format!(
+        "{places} places do not run together: they shared {:.0} % of a window at last; hint: longer slices (--slice), or fewer guests",
+        100.0 * share
     ))
-    .into())
 }
 
 /// Each gets the whole time, and an equal part of the bytes.
@@ -162,11 +164,12 @@ mod tests {
         let (result, together) = merged(&["vm0", "vm1"], &answers, bound).unwrap();
         assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
         assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
-        assert_eq!(together.share, 1.0);
+        assert!(together.share == 1.0 && together.is_enough(bound));
         let ios: Vec<_> = together.parts.iter().map(|part| (part.place.as_str(), part.ios)).collect();
         assert_eq!(ios, [("vm0", 10), ("vm1", 30)]);
         let shifted = [answer(10_000, 1000, 10, 0), answer(10_250, 1000, 30, 0)];
-        assert_eq!(merged(&["a", "b"], &shifted, bound).unwrap().1.share, 0.6);
+        let late = merged(&["a", "b"], &shifted, bound).unwrap().1;
+        assert!(late.share == 0.6 && !late.is_enough(bound) && late.is_enough(Bound::Bytes { bytes: 1 }));
         let apart = [answer(10_000, 1000, 10, 0), answer(20_000, 1000, 30, 0)];
         assert_eq!(merged(&["a", "b"], &apart, bound).unwrap().1.share, 0.0);
     }

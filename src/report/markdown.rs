@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, crowd, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -44,8 +44,8 @@ fn render_one(findings: &Findings) -> String {
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
-    if let Some(table) = matrix::disks(findings) {
-        out += &format!("{}\n{}.\n\n", table.markdown(), escaped(matrix::DISKS_LEGEND));
+    if let Some(table) = disks::table(findings) {
+        out += &format!("{}\n{}.\n\n", table.markdown(), escaped(disks::LEGEND));
     }
     findings.places.iter().for_each(|one| out += &place(one));
     out

@@ -4,6 +4,7 @@
 pub mod against;
 mod crowd;
 mod csv;
+mod disks;
 mod html;
 mod json;
 mod markdown;

@@ -31,7 +31,7 @@ fn first(row: &Row) -> Option<&Latency> {
 }
 
 /// Name of a row with its marks.
-fn marked(row: &Row) -> String {
+pub(super) fn marked(row: &Row) -> String {
     let baseline = if row.baseline { " *" } else { "" };
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)

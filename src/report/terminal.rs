@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::wrapped;
-use super::{Page, Renderer, crowd, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, matrix, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -43,8 +43,8 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width);
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
-    if let Some(table) = matrix::disks(findings) {
-        out += &format!("\n{}{}", table.text(width), indented(matrix::DISKS_LEGEND, width));
+    if let Some(table) = disks::table(findings) {
+        out += &format!("\n{}{}", table.text(width), indented(disks::LEGEND, width));
     }
     let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
     out += &format!("\n{}", wrapped(&legend, width, "  "));

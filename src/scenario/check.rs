@@ -398,21 +398,18 @@ impl Parts {
 
     /// A reader of a ratio must know that one side has more in flight.
     fn note_depth(&mut self) {
-        let mut names: BTreeMap<(u64, String), Vec<String>> = BTreeMap::new();
+        let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
-            let name = format!("\"{}\"", stack.name);
-            let guests = u64::from(stack.guests());
-            if let Some(members) = stack.loaded_at_once() {
-                let what = (members as u64, format!("on all {members} members"));
-                names.entry(what).or_default().push(name);
-            } else if guests > 1 {
-                names.entry((guests, format!("in all {guests} guests"))).or_default().push(name);
-            }
+            let what = match (stack.loaded_at_once(), stack.guests()) {
+                (Some(members), _) => (members, "on", "members"),
+                (None, 1) => continue,
+                (None, guests) => (guests as usize, "in", "guests"),
+            };
+            names.entry(what).or_default().push(format!("\"{}\"", stack.name));
         }
-        self.notes.extend(names.into_iter().map(|((many, all), names)| {
-            let of = if all.starts_with("on") { "members" } else { "guests" };
+        self.notes.extend(names.into_iter().map(|((many, at, whose), names)| {
             format!(
-                "{}: every job runs {all} at once, so {many} times the depth is in flight; the figures are those of all {of} together",
+                "{}: every job runs {at} all {many} {whose} at once, so {many} times the depth is in flight; the figures are those of all {whose} together",
                 names.join(", ")
             )
         }));

@@ -27,6 +27,13 @@ pub struct Pin {
     pub others: Vec<u32>,
 }
 
+impl Pin {
+    /// All processors that it names.
+    pub fn cpus(&self) -> impl Iterator<Item = u32> {
+        self.vcpus.iter().flatten().chain(&self.others).copied()
+    }
+}
+
 /// Processors of a machine that share a cache, with the NUMA node that they are on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {

@@ -1,13 +1,13 @@
 //! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes. Asked before anything is made, since a
 //! host that swaps, or kills a guest for want of memory, measures nothing.
 
-use super::pin::{self, Group};
+use super::pin::{self, Group, Pin};
 use super::vm::GuestPlan;
 use crate::exit::Failed;
 use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes};
 use crate::host::probe::Probe;
 use crate::units::show_bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a machine has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,7 @@ impl Room {
     /// Bad input: too much memory, a node that is not there. An unmet need: huge pages, with the command that makes them.
     pub fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
+        self.check_processors(guests)?;
         self.check_huge_pages(guests)?;
         let plain = guests.iter().filter(|guest| guest.memory.huge_page.is_none());
         let wanted: u64 =
@@ -85,6 +86,22 @@ impl Room {
             guest.memory.node.unwrap_or_default(),
             if known.is_empty() { "none that are told apart".to_owned() } else { known.join(", ") }
         )))
+    }
+
+    fn check_processors(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+        let known: BTreeSet<u32> = self.groups.iter().flat_map(|group| group.cpus.clone()).collect();
+        let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
+        for guest in guests {
+            if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
+                let last = known.last().copied().unwrap_or_default();
+                return Err(Failed::input(format!(
+                    "guest {}: cpus: this host has no processor {missing}; it has {} up to {last}",
+                    guest.place,
+                    known.len()
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn check_huge_pages(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
@@ -154,6 +171,21 @@ mod tests {
         assert!(Room { memory: None, ..room() }.check(&guests(99, plain)).is_ok(), "not known, not refused");
         let elsewhere = room().check(&guests(1, Memory { node: Some(3), ..plain })).unwrap_err();
         assert_eq!(elsewhere.message, "guest vm0: numa=3 is no node of this host; it has 0");
+    }
+
+    #[test]
+    fn processors_that_are_not_there_are_refused() {
+        let groups = vec![Group { cpus: vec![0, 1, 2, 3], node: None }];
+        let room = Room { groups, ..room() };
+        let mut guests = guests(1, Memory::plain(256 << 20));
+        let pin = |cpus: &[u32]| Some(Pin { vcpus: vec![cpus.to_vec(); 2], others: cpus.to_vec() });
+        guests[0].pin = pin(&[2, 3]);
+        assert!(room.check(&guests).is_ok());
+        guests[0].pin = pin(&[3, 99]);
+        assert_eq!(
+            room.check(&guests).unwrap_err().message,
+            "guest vm0: cpus: this host has no processor 99; it has 4 up to 3"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod plot;
 mod sweep;
 
 use super::crowd;
+use super::disks;
 use super::matrix;
 use super::number::{Shown, change};
 use super::sheet;
@@ -410,10 +411,10 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
             }
             pre { (run.command) }
-            @if let Some(disks) = matrix::disks(findings) {
+            @if let Some(read_back) = disks::table(findings) {
                 h3 { "Disks of guests" }
-                (table(&disks, usize::MAX))
-                p class="soft" { (matrix::DISKS_LEGEND) "." }
+                (table(&read_back, usize::MAX))
+                p class="soft" { (disks::LEGEND) "." }
             }
             @for place in &findings.places { (place_of(place, open)) }
         }

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 pub const ALL: &[&dyn Way] =
     &[&virtio_blk::VirtioBlk, &virtio_scsi::VirtioScsi, &nvme::Nvme, &vhost_user_blk::VhostUserBlk];
 
+/// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
+pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"];
+
 /// A member of the family.
 pub trait Way: Sync {
     /// Its word in stacks.

@@ -27,6 +27,9 @@ impl Way for VhostUserBlk {
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         super::one_thread_at_most(disk)?;
+        if disk.socket.is_none() {
+            return Err("attach=vhost-user-blk without the socket of what serves it".into());
+        }
         match disk.cache.write_cache() {
             true => Ok(()),
             false => Err(
@@ -65,8 +68,12 @@ impl Way for VhostUserBlk {
 
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
-        let path = disk.socket.clone().unwrap_or_default();
-        line.option("-chardev", Value::of("socket").set("id", &node).set("path", path));
+        line.option(
+            "-chardev",
+            Value::of("socket")
+                .set("id", &node)
+                .maybe("path", disk.socket.as_ref().map(|path| path.display())),
+        );
         let value = Value::of("vhost-user-blk-pci")
             .set("id", device)
             .set("chardev", &node)

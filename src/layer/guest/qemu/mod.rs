@@ -361,7 +361,7 @@ mod tests {
         let of = |way: &&'static dyn Way| {
             let mut spec = guest(Vec::new());
             let plain = DiskSpec { way: *way, num_queues: Some(2), ..disk() };
-            let iothreads = if way.check(&plain).is_ok() { 1 } else { 0 };
+            let iothreads = u16::from(way.takes_iothread());
             let files = DaemonFiles::new(Path::new("/run/iotax"), "vm-disk0");
             let full = DiskSpec { iothreads, socket: Some(files.socket.clone()), ..plain };
             let daemon = way.daemon(&full, &files).map(|words| {
@@ -398,7 +398,10 @@ mod tests {
                 refused("nvme", &|disk| disk.iothreads = 1),
                 refused("nvme", &|disk| disk.queue_size = Some(128)),
                 refused("virtio-scsi", &|disk| disk.iothreads = 2),
-                refused("vhost-user-blk", &|disk| disk.cache = Cache::Directsync),
+                refused("vhost-user-blk", &|_| {}),
+                refused("vhost-user-blk", &|disk| {
+                    (disk.cache, disk.socket) = (Cache::Directsync, Some("/run/x".into()));
+                }),
             ]
             .join("\n")
         );

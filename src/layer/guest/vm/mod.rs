@@ -91,7 +91,7 @@ impl Layer for VirtualMachine {
 mod tests {
     use super::*;
     use crate::layer::catalog::{self, OptionKind};
-    use crate::layer::guest::Requested;
+    use crate::layer::guest::{Requested, attach};
     use crate::layer::number;
     use crate::scenario::check::{Request, from_arguments};
 
@@ -114,7 +114,7 @@ mod tests {
         assert!(words("cache").iter().all(|word| options::cache(&vm(&[("cache", word)])).is_ok()));
         assert!(words("aio").iter().all(|word| options::aio(&vm(&[("aio", word)])).is_ok()));
         assert!(words("attach").iter().all(|word| options::way(&vm(&[("attach", word)])).is_ok()));
-        let ways: Vec<&str> = crate::layer::guest::attach::ALL.iter().map(|way| way.name()).collect();
+        let ways: Vec<&str> = attach::ALL.iter().map(|way| way.name()).collect();
         assert_eq!(words("attach"), ways);
     }
 

@@ -198,7 +198,7 @@ impl Draft {
                         control: files.control.clone(),
                     });
                     context.add("serve the guest's disk", Op::Spawn(spawn));
-                    disks.push(DiskSpec { socket: Some(files.socket), ..disk });
+                    disks.push(disk);
                 }
                 None => disks.push(DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() }),
             }
@@ -235,7 +235,8 @@ impl Draft {
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
     fn daemon(&self, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = Belows::default();
-        let disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
+        let socket = Some(files.socket.clone());
+        let disk = DiskSpec { path: belows.path(&seat.below), socket, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path =

@@ -1,0 +1,303 @@
+//! The runs that never were: one for everything that a report must cope with.
+
+use super::*;
+
+/// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
+pub(crate) fn bill() -> RunData {
+    Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
+}
+
+/// The same at depth 1, of any seed.
+pub(crate) fn bill_of_seed(seed: u64) -> RunData {
+    Twin::new(seed, prefixes()).bill().measured()
+}
+
+/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on another kernel.
+pub(crate) fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].latency_ns = loop_latency_ns;
+    let mut run = Twin::new(seed, stacks).bill().measured();
+    run.start.at = "2026-01-08T12:00:00Z".into();
+    run.start.boot_id = "11111111-1111-1111-1111-111111111111".into();
+    run.places[0].facts.kernel = Some("6.12.9".into());
+    run
+}
+
+/// The bill of any seed with the kernel's release among its facts.
+pub(crate) fn a_week_before(seed: u64) -> RunData {
+    let mut run = bill_of_seed(seed);
+    run.places[0].facts.kernel = Some("6.1.0".into());
+    run
+}
+
+fn prefixes() -> Vec<TwinStack> {
+    vec![
+        stack("file", FILE, 90_000.0),
+        stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
+        stack("fs(xfs)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)", 96_600.0),
+        stack("delay(us=10)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)", 106_600.0),
+    ]
+}
+
+/// I/Os on the loop layer failed.
+pub(crate) fn failed() -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].lives = 0;
+    let mut run = Twin::new(10, stacks).bill().measured();
+    run.warnings.push(Warning {
+        kind: "io_errors".into(),
+        subject: "loop".into(),
+        text: "3 I/Os failed or came back short on loop; the first: Input/output error (os error 5)".into(),
+    });
+    run
+}
+
+/// The same file twice.
+pub(crate) fn a_against_a() -> RunData {
+    let again = stack("file-again", FILE, 90_000.0);
+    Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
+}
+
+/// Four guests that make twice of what one does.
+pub(crate) fn crowd() -> RunData {
+    let guest = |name, text, latency_ns, parts| TwinStack {
+        place: "vm",
+        host_cpu_ns: Some(20_000.0),
+        parts,
+        ..stack(name, text, latency_ns)
+    };
+    let one = guest("vm", "file:/srv/iotax.img,size=4GiB | vm", 120_000.0, 1);
+    let four = guest("vm x4", "file:/srv/iotax.img,size=4GiB | vm x4", 60_000.0, 4);
+    let mut run = Twin::new(41, vec![one, four]).jobs([4]).measured();
+    for stack in &mut run.start.scenario.stacks {
+        let layer = &mut stack.layers[0];
+        (layer.name, layer.copies) = ("vm".into(), if stack.name == "vm" { 1 } else { 4 });
+    }
+    run
+}
+
+/// A loop device that is faster than its file.
+pub(crate) fn faster() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(2);
+    stacks[1].latency_ns = 40_000.0;
+    Twin::new(43, stacks).jobs([1]).measured()
+}
+
+/// A guest on an emulated CPU.
+pub(crate) fn guest() -> RunData {
+    let vm = TwinStack {
+        place: "vm",
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 900_000.0)
+    };
+    let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm]).jobs([4]).measured();
+    let qemu = "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
+    let mut words: Vec<String> = qemu.split(' ').map(String::from).collect();
+    words.push("console=ttyS0 quiet".into());
+    run.places.push(PlaceFacts {
+        place: "vm".into(),
+        facts: facts("iotax-vm"),
+        emulated: Some("no usable KVM, QEMU runs with TCG".into()),
+        commands: vec![words],
+        disks: vec![guest_disk()],
+    });
+    run
+}
+
+fn guest_disk() -> GuestDisk {
+    let settings = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
+    };
+    GuestDisk {
+        stack: "vm(vcpus=2)".into(),
+        path: "/dev/vda".into(),
+        attach: "virtio-blk".into(),
+        qemu: settings(&[
+            ("cache.direct", "on"),
+            ("cache.no-flush", "off"),
+            ("write-cache", "on"),
+            ("num-queues", "2"),
+        ]),
+        guest: settings(&[("write-cache", "write back"), ("num-queues", "2"), ("scheduler", "none")]),
+        differs: Vec::new(),
+    }
+}
+
+/// Killed in the middle of its tenth round.
+pub(crate) fn partial() -> RunData {
+    let mut twin =
+        Twin::new(5, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    twin.rounds = 10;
+    let mut run = twin.measured();
+    run.slices.truncate(39);
+    run.outcome = None;
+    run.ends.clear();
+    run.torn = 1;
+    run
+}
+
+/// Byte-bound writes with a flush at the end of each slice.
+pub(crate) fn writes() -> RunData {
+    let fs = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 48_000.0);
+    let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
+    twin.jobs[0].rw = Rw::RandWrite;
+    twin.measured()
+}
+
+/// Two stacks on one drive that are never up together, six visits each.
+pub(crate) fn visits() -> RunData {
+    let mut twin = Twin::new(
+        7,
+        vec![
+            stack("mdraid(level=5)", "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)", 200_000.0),
+            stack("lvm", "[/dev/sda,/dev/sdb,/dev/sdc] | lvm", 150_000.0),
+        ],
+    );
+    twin.apart = Some(6);
+    twin.measured()
+}
+
+/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the guest more the
+/// deeper, with its knee at 4.
+pub(crate) fn sweep() -> RunData {
+    sweep_of_seed(20)
+}
+
+/// The same of any seed.
+pub(crate) fn sweep_of_seed(seed: u64) -> RunData {
+    let depths = [1, 2, 4, 8, 16, 32].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Writes over the block size.
+pub(crate) fn block_sizes() -> RunData {
+    let job = |bs| Job { rw: Rw::RandWrite, bs, iodepth: 4, ..Job::default() };
+    let mut twin = saturating(24, 8.0).over(&["bs"], [4096, 16_384, 65_536].map(job).to_vec());
+    twin.rounds = 20;
+    twin.measured()
+}
+
+/// Over iodepth, with so many servers that even the deepest point is no knee.
+pub(crate) fn rising_sweep() -> RunData {
+    let depths = [1, 2, 4, 8].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(21, 1000.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Over iodepth with two block sizes.
+pub(crate) fn grid() -> RunData {
+    let depths = [1, 4, 8, 16, 32];
+    let jobs = [4096, 65_536].map(|bs| depths.map(|iodepth| Job { iodepth, bs, ..Job::default() }));
+    saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
+}
+
+/// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
+pub(crate) fn rates() -> RunData {
+    let rates = [10_000, 20_000, 32_000, 64_000, 120_000];
+    let job = |rate| Job { rate_iops: Some(rate), iodepth: 512, ..Job::default() };
+    saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
+}
+
+/// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency and CPU time: with a
+/// design, long rounds, matched slices, its host's CPU time, and rounds of the baseline alone.
+pub(crate) fn three_figures() -> RunData {
+    let file = TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) };
+    let vm = TwinStack {
+        place: "vm",
+        servers: Some(9.4),
+        host_cpu_ns: Some(2_300.0),
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 105_750.0)
+    };
+    let mut twin = Twin::new(31, vec![file, vm]).jobs([32]);
+    (twin.matched, twin.long, twin.alone, twin.slice_ns) = (Some((40, 40_000.0)), 8, Some((24, 0.999)), 2e7);
+    let name = twin.workload(&twin.jobs[0]).name;
+    twin.data.designs.push(DesignUp {
+        workload: name,
+        slice_ns: 20_000_000,
+        pattern: Pattern::Double,
+        period_ns: Some(81_000_000),
+        pilot_slices: 92,
+        why: "the shortest slices cost least, and something comes back about every round".into(),
+    });
+    twin.measured()
+}
+
+/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU time.
+pub(crate) fn late() -> RunData {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let vm = TwinStack {
+        place: "vm",
+        ..stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0)
+    };
+    let mut twin = Twin::new(32, vec![with(stack("file", FILE, 90_000.0), 8.0), with(vm, 4.0)]).jobs([32]);
+    (twin.matched, twin.slice_ns) = (Some((24, 60_000.0)), 2e7);
+    twin.measured()
+}
+
+/// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more CPU time.
+pub(crate) fn masked() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let mut twin = Twin::new(33, stacks).bill().jobs([32]);
+    (twin.limit, twin.noise_of) = (Some((0, 20_000.0)), (0.003, 0.003));
+    twin.measured()
+}
+
+/// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
+pub(crate) fn rate_limited() -> RunData {
+    let mut twin =
+        Twin::new(38, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    (twin.limit, twin.rounds) = (Some((60, 5_000.0)), 90);
+    twin.measured()
+}
+
+/// Eight stacks that cost nothing on three workloads, and one that costs.
+pub(crate) fn matrix() -> RunData {
+    const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let same = NAMES.map(|name| stack(name, FILE, 90_000.0));
+    let mut stacks = vec![stack("file", FILE, 90_000.0)];
+    stacks.extend(same);
+    stacks.push(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0));
+    let mut twin = Twin::new(MATRIX_SEED, stacks).jobs([1, 2, 4]);
+    twin.slice_ns = 1e7;
+    twin.measured()
+}
+
+/// One of the seeds with which a stack without a cost seems to have one.
+const MATRIX_SEED: u64 = 36;
+
+/// Two stacks over three set-ups, each of which gives a stack something of its own.
+pub(crate) fn attaches() -> RunData {
+    let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
+    let mut twin = Twin::new(35, vec![stack("file", FILE, 90_000.0), slow]);
+    (twin.attaches, twin.rounds) = (3, 20);
+    let mut run = twin.measured();
+    run.start.scenario.measure.attaches = 3;
+    run
+}
+
+/// A baseline that is slower beside the others, measured in visits after that was seen.
+pub(crate) fn disturbed() -> RunData {
+    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", FILE, 110_000.0)]);
+    (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
+    let mut run = twin.measured();
+    run.apart = Some("the baseline runs 5 % slower beside the others".into());
+    run
+}
+
+/// A bill of workloads that somebody named: a table each, and the joint one.
+pub(crate) fn named_bill() -> RunData {
+    let mut twin = Twin::new(37, prefixes()).bill().jobs([1, 16]);
+    twin.rounds = 32;
+    twin.measured()
+}
+
+/// A file, a loop device of the same shape and a guest that saturates at half the load.
+fn saturating(seed: u64, servers: f64) -> Twin {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let file = with(stack("file", FILE, 90_000.0), servers);
+    let layer = with(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0), servers);
+    let guest =
+        with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
+    // A level that wanders less: a knee is of absolute figures, and what wanders is in their intervals.
+    Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
+}

@@ -1,0 +1,43 @@
+//! Disks of guests as they were read back before measuring.
+
+use super::table::Table;
+use crate::bill::Findings;
+use crate::bill::findings::GuestDisk;
+use std::collections::BTreeMap;
+
+/// Disks of guests as they really are, a row each; `None` where there are none.
+pub(super) fn table(findings: &Findings) -> Option<Table> {
+    let mut disks: Vec<&GuestDisk> = Vec::new();
+    for disk in findings.places.iter().flat_map(|place| &place.disks) {
+        // Every visit reads them anew.
+        if !disks.iter().any(|known| known.stack == disk.stack) {
+            disks.push(disk);
+        }
+    }
+    if disks.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
+    table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
+    table.push("there", 3, disks.iter().map(|disk| disk.path.display().to_string()).collect());
+    for (head, rank, option) in
+        [("direct", 0, "cache.direct"), ("no-flush", 1, "cache.no-flush"), ("write-cache", 2, "write-cache")]
+    {
+        table.push(head, rank, disks.iter().map(|disk| told(&disk.qemu, option)).collect());
+    }
+    table.push("guest sees", 0, disks.iter().map(|disk| told(&disk.guest, "write-cache")).collect());
+    let queues = |disk: &&GuestDisk| {
+        format!("{} / {}", told(&disk.qemu, "num-queues"), told(&disk.guest, "num-queues"))
+    };
+    table.push("queues", 0, disks.iter().map(queues).collect());
+    table.push("scheduler", 2, disks.iter().map(|disk| told(&disk.guest, "scheduler")).collect());
+    Some(table)
+}
+
+fn told(settings: &BTreeMap<String, String>, option: &str) -> String {
+    settings.get(option).cloned().unwrap_or_else(|| "-".to_owned())
+}
+
+/// What the columns of [`table`] are.
+pub(super) const LEGEND: &str = "as read back before measuring: QEMU's settings, what the guest's kernel sees, queues of QEMU / in use by the guest";
