@@ -457,6 +457,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
             measure: MeasureSpec { seed, ..MeasureSpec::default() },
             consent: Vec::new(),
             max_written: None,
+            published: None,
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
         siblings: 1,

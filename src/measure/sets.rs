@@ -236,6 +236,7 @@ mod tests {
             measure: MeasureSpec::default(),
             consent: Vec::new(),
             max_written: None,
+            published: None,
             notes: Vec::new(),
         }
     }

@@ -8,8 +8,8 @@ use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, sweep,
-    toml,
+    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, published,
+    sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,6 +177,7 @@ pub(super) struct Parts {
     pub measure_origins: BTreeMap<String, Origin>,
     pub consent: Vec<Consent>,
     pub max_written: Option<u64>,
+    pub published: Option<published::Draft>,
     pub notes: Vec<String>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
@@ -195,6 +196,7 @@ impl Parts {
             measure_origins: BTreeMap::new(),
             consent: Vec::new(),
             max_written: None,
+            published: None,
             notes: Vec::new(),
             engine: None,
         }
@@ -259,6 +261,8 @@ impl Parts {
         self.take_apart()?;
         let baseline = self.baseline_index()?;
         let workloads = self.workloads()?;
+        let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
+        let published = published.transpose()?;
         self.check_measure(workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
@@ -272,6 +276,7 @@ impl Parts {
             measure: self.measure,
             consent: self.consent,
             max_written: self.max_written,
+            published,
             notes: self.notes,
         })
     }
@@ -329,8 +334,7 @@ impl Parts {
         let Some((origin, name)) = &self.baseline else {
             return Ok(0);
         };
-        let named = |stack: &Stack| stack.name == *name || stack.text == *name;
-        self.stacks.iter().position(named).ok_or_else(|| {
+        self.stacks.iter().position(|stack| stack.is_called(name)).ok_or_else(|| {
             let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
             origin.error("baseline", Fault::unknown("stack", name, &known))
         })
