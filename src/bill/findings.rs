@@ -4,6 +4,7 @@
 use super::ceiling::Masked;
 use super::compare::Checks;
 use super::crowd::Crowd;
+use super::published::PublishedFindings;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
@@ -167,6 +168,9 @@ pub struct Findings {
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
+    /// What somebody published of these stacks, beside what was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFindings>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// Recorded while measuring, and found while reading.

@@ -4,7 +4,10 @@
 use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
-use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
+use crate::scenario::{
+    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack, SweepPoint,
+    Workload,
+};
 use crate::stats::noise::Noise;
 use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;

@@ -48,6 +48,34 @@ pub struct PublishedFigure {
 }
 
 impl PublishedFigure {
+    /// Of a printed text: a share where it ends with `%`, else in the units of the metric.
+    ///
+    /// # Errors
+    /// A text without a number, or with another unit.
+    pub fn read(
+        workload: &str,
+        metric: Metric,
+        stack: &str,
+        printed: &str,
+    ) -> Result<PublishedFigure, Fault> {
+        let share = printed.trim_end().ends_with('%');
+        let read = match share {
+            true => units::parse_printed_share(printed),
+            false => units::parse_printed(printed, metric.counted()),
+        };
+        let Printed { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
+        Ok(PublishedFigure {
+            workload: workload.to_owned(),
+            metric,
+            stack: stack.to_owned(),
+            printed: printed.to_owned(),
+            share,
+            value,
+            low,
+            high,
+        })
+    }
+
     /// Whether it only says below what the figure lies.
     pub fn is_bound(&self) -> bool {
         self.low == 0.0
@@ -316,42 +344,16 @@ impl Draft {
         }
         let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
         let figure = |(stack, cell): (&&str, &Spanned<String>)| {
-            let of = Cell { workload: name, metric, stack, baseline };
-            of.figure(cell.get_ref()).map_err(|fault| self.error("printed", &cell.span(), fault))
+            let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
+            let figure = read.and_then(|figure| match figure.share && *stack == baseline {
+                true => {
+                    Err(Fault::new(format!("\"{}\" of the baseline itself says nothing", figure.printed)))
+                }
+                false => Ok(figure),
+            });
+            figure.map_err(|fault| self.error("printed", &cell.span(), fault))
         };
         cells.map(figure).collect()
-    }
-}
-
-/// Where a printed figure stands.
-struct Cell<'a> {
-    workload: &'a str,
-    metric: Metric,
-    stack: &'a str,
-    baseline: &'a str,
-}
-
-impl Cell<'_> {
-    fn figure(&self, printed: &str) -> Result<PublishedFigure, Fault> {
-        let share = printed.trim_end().ends_with('%');
-        if share && self.stack == self.baseline {
-            return Err(Fault::new(format!("\"{printed}\" of the baseline itself says nothing")));
-        }
-        let read = match share {
-            true => units::parse_printed_share(printed),
-            false => units::parse_printed(printed, self.metric.counted()),
-        };
-        let Printed { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
-        Ok(PublishedFigure {
-            workload: self.workload.to_owned(),
-            metric: self.metric,
-            stack: self.stack.to_owned(),
-            printed: printed.to_owned(),
-            share,
-            value,
-            low,
-            high,
-        })
     }
 }
 

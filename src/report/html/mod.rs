@@ -9,6 +9,7 @@ use super::crowd;
 use super::disks;
 use super::matrix;
 use super::number::{Shown, change};
+use super::published;
 use super::sheet;
 use super::table::Table;
 use super::verdicts::{self, class_of, class_of_charge};
@@ -60,6 +61,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                         @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
                             (section(one, workload))
                         }
+                        (beside(one))
                         (limits(one))
                     }
                     @for one in findings { (origin(one, findings.len() == 1)) }
@@ -376,6 +378,24 @@ fn remarks(workload: &WorkloadFindings) -> Markup {
         @if !lines.is_empty() {
             h3 { "Remarks" }
             ul class="soft" { @for line in &lines { li { (line) } } }
+        }
+    }
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings) -> Markup {
+    html! {
+        @if let Some(found) = &findings.published {
+            section {
+                h2 { (published::TITLE) }
+                @for line in published::origin(found) { p class="soft" { (line) } }
+                @for (title, rows) in published::tables(findings) {
+                    h3 { (title) }
+                    (table(&rows, usize::MAX))
+                }
+                p class="soft" { (published::LEGEND) "." }
+                ul class="soft" { @for line in &found.sentences { li { (signed(line)) "." } } }
+            }
         }
     }
 }
