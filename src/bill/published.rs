@@ -108,7 +108,10 @@ impl Agreement {
             _ if high < least || low > most => Agreement::Differs,
             _ if is_bound && high <= most => Agreement::Agrees,
             _ if is_bound => Agreement::unresolved("the measured interval reaches over the printed bound"),
-            Some(reason) => Agreement::unresolved(reason),
+            Some(_) => Agreement::unresolved(format!(
+                "the measured interval takes in no difference as well, and reaches beyond {} %",
+                100.0 * zone
+            )),
             None => Agreement::Agrees,
         }
     }
@@ -290,19 +293,23 @@ fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
 
 /// In words: how to read them, how many agree, and why the others do not.
 fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
+    let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
+    let but = match ratios.is_empty() {
+        true => ", and no ratio to the baseline was published",
+        false => "; ratios to the baseline are, as far as the printed digits tell",
+    };
     let mut said = vec![
         "each published figure is a single one and has no interval: how far another run there would have been from it is not known"
             .to_owned(),
-        "published figures are from other hardware and are not held against the measured ones; ratios to the baseline are, as far as the printed digits tell"
-            .to_owned(),
+        format!("published figures are from other hardware and are not held against the measured ones{but}"),
     ];
-    let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
-    let count = |word: &str| ratios.iter().filter(|one| one.agreement.word() == word).count();
-    let [agree, differ, open] = ["agrees", "differs", "unresolved"].map(count);
     if !ratios.is_empty() {
+        let count = |word: &str| ratios.iter().filter(|one| one.agreement.word() == word).count();
+        let counts = ["agrees", "differs", "unresolved"].map(|word| format!("{word} {}", count(word)));
         said.push(format!(
-            "of {} ratios {agree} agree, {differ} differ and {open} are unresolved; each has a 95 % interval of its own, so that chance sets about one in 20 apart that are the same",
-            ratios.len()
+            "{} ratios: {}; each has a 95 % interval of its own, so that chance sets about one in 20 apart that are the same",
+            ratios.len(),
+            counts.join(", ")
         ));
     }
     said.extend(reasons(figures, "unresolved", |one| match &one.agreement {
@@ -441,11 +448,26 @@ mod tests {
         for part in [
             "has no interval",
             "other hardware",
-            "ratios 1 agree",
+            "7 ratios: agrees 1, differs 3, unresolved 3",
             "unresolved: no such figure of file was published: read mean of loop, fs(xfs) under 4k-randread-qd1",
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }
+    }
+
+    #[test]
+    fn without_a_ratio_nothing_is_held_against_anything() {
+        let mut run = twin::published();
+        let published = run.start.scenario.published.as_mut().unwrap();
+        published.figures.retain(|figure| figure.stack == "file");
+        let found = findings(&run).published.unwrap();
+        assert!(found.figures.iter().all(|figure| figure.ratio.is_none()));
+        assert_eq!(found.sentences.len(), 2);
+        assert!(
+            found.sentences[1].ends_with("and no ratio to the baseline was published"),
+            "{:?}",
+            found.sentences
+        );
     }
 
     #[test]

@@ -95,7 +95,8 @@ fn beside(findings: &Findings) -> String {
     for (title, table) in published::tables(findings) {
         out += &format!("{}:\n\n{}\n", escaped(&title), table.markdown());
     }
-    out + &format!("{}.\n\n{}", escaped(published::LEGEND), list("", found.sentences.clone()))
+    out += &published::legend(found).map(|legend| format!("{}.\n\n", escaped(legend))).unwrap_or_default();
+    out + &list("", found.sentences.clone())
 }
 
 /// The whole sweep; its points follow one by one, as workloads.

@@ -9,8 +9,12 @@ use crate::bill::published::{PublishedFinding, PublishedFindings, RatioBeside};
 /// Above the section.
 pub(super) const TITLE: &str = "Published beside measured";
 
-/// What the columns are.
-pub(super) const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
+/// What the columns of ratios are; `None` where there are none.
+pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
+    published.figures.iter().any(|one| one.ratio.is_some()).then_some(LEGEND)
+}
+
+const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
      as far as its printed digits tell";
 
 /// Where the figures come from.
@@ -63,7 +67,7 @@ fn printed(one: &PublishedFinding) -> String {
 fn ratio(one: &RatioBeside) -> String {
     let shown = share(&one.published);
     match (one.rounding, &shown) {
-        (Some([least, _]), Shown::Known { value, .. }) if least == 0.0 => format!("< {value} %"),
+        (Some([0.0, _]), Shown::Known { value, .. }) => format!("< {value} %"),
         _ => shown.cell(),
     }
 }

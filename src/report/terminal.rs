@@ -98,7 +98,7 @@ fn beside(findings: &Findings, width: usize) -> String {
     for (title, table) in published::tables(findings) {
         out += &format!("\n{}{}", indented(&title, width), table.text(width));
     }
-    let said = std::iter::once(published::LEGEND.to_owned()).chain(found.sentences.iter().cloned());
+    let said = published::legend(found).map(str::to_owned).into_iter().chain(found.sentences.iter().cloned());
     out + &list("", said, width)
 }
 

@@ -393,7 +393,7 @@ fn beside(findings: &Findings) -> Markup {
                     h3 { (title) }
                     (table(&rows, usize::MAX))
                 }
-                p class="soft" { (published::LEGEND) "." }
+                @if let Some(legend) = published::legend(found) { p class="soft" { (legend) "." } }
                 ul class="soft" { @for line in &found.sentences { li { (signed(line)) "." } } }
             }
         }
