@@ -182,9 +182,9 @@ impl Beside<'_> {
                 rows::rate(self.reading, self.stack, self.figure.metric.unit(), quantity)
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
-            Metric::Latency { way, percentile } => {
+            Metric::Latency { way, .. } => {
                 let batches = if way == Some(Way::Write) { &side.write } else { &side.read };
-                rows::latency_at(batches, percentile.map(|percentile| percentile / 100.0))
+                rows::latency_at(batches, self.figure.metric.quantile())
             }
         }
     }
@@ -255,11 +255,12 @@ impl Beside<'_> {
     }
 
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
-        match (self.figure.metric, comparison) {
+        let metric = self.figure.metric;
+        match (metric, comparison) {
             (Metric::Rate { .. }, Some(one)) => one.ratio.clone(),
-            (Metric::Latency { way, percentile }, Some(_)) => {
-                let quantile = percentile.map(|percentile| percentile / 100.0);
-                charges::latency_ratio(self.reading, [base, self.stack], way == Some(Way::Write), quantile)
+            (Metric::Latency { way, .. }, Some(_)) => {
+                let writes = way == Some(Way::Write);
+                charges::latency_ratio(self.reading, [base, self.stack], writes, metric.quantile())
             }
             (_, None) => Figure::missing("it was not compared"),
         }

@@ -133,6 +133,14 @@ impl Metric {
         }
     }
 
+    /// Of a percentile: 0.99 of `p99`.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Metric::Latency { percentile, .. } => percentile.map(|percentile| percentile / 100.0),
+            Metric::Rate { .. } => None,
+        }
+    }
+
     /// Whether it is a rate with the flush at its end.
     pub fn is_durable(self) -> bool {
         matches!(self, Metric::Rate { durable: true, .. })
