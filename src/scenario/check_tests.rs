@@ -517,7 +517,7 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
         }
         shipped.push(published.figures.len());
     }
-    assert!(shipped.len() >= 3 && shipped.iter().sum::<usize>() >= 75, "{shipped:?}");
+    assert!(shipped.len() >= 4 && shipped.iter().sum::<usize>() >= 105, "{shipped:?}");
 }
 
 /// The files of scenarios/ that show published figures.
