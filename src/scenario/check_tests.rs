@@ -308,7 +308,7 @@ const BAD: &[&str] = &[
     "/dev/sda | vm(queues=1,num-queues=2)",
     "/dev/sda | vm(vcpus=0)",
     "/dev/sda | vm(memory=512)",
-    "/dev/sda | vm(attach=vfio)",
+    "/dev/sda | vm(attach=virtiofs)",
     "/dev/sda | loop x8",
     "/dev/sda | vm x1000",
     "/dev/sda | vm x8 | engine(fio)",
