@@ -4,7 +4,7 @@
 use super::facts::{device_chain, memory_bytes};
 use super::probe::{GuestProbe, Probe};
 use crate::store::record::CpuTimes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ const TICK_NS: u64 = 10_000_000;
 #[derive(Clone, Debug)]
 pub struct Gauges {
     probe: Probe,
+    /// What is below paths, as it was when first asked.
+    chains: BTreeMap<PathBuf, Vec<String>>,
 }
 
 /// What the page cache has yet to write.
@@ -28,14 +30,14 @@ pub struct Owed {
 
 impl Default for Gauges {
     fn default() -> Self {
-        Gauges { probe: Probe::here(Path::new("/"), GuestProbe::NOT_ASKED) }
+        Gauges::of(Probe::here(Path::new("/"), GuestProbe::NOT_ASKED))
     }
 }
 
 impl Gauges {
     /// Of the machine that the probe sees.
     pub fn of(probe: Probe) -> Gauges {
-        Gauges { probe }
+        Gauges { probe, chains: BTreeMap::new() }
     }
 
     /// CPU time of all CPUs since boot; two readings make a difference.
@@ -58,9 +60,20 @@ impl Gauges {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
-    /// Kernel names of the device at a path (or below a file), and of all below that.
-    pub fn lower_devices(&self, path: &Path) -> Vec<String> {
-        device_chain(&self.probe, path)
+    /// Kernel names of the device at a path (or below a file), and of all below that. Looked up once: it takes a walk through
+    /// the mounts, and slices ask three times each.
+    pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
+        if let Some(chain) = self.chains.get(path) {
+            return chain.clone();
+        }
+        let chain = device_chain(&self.probe, path);
+        self.chains.insert(path.to_owned(), chain.clone());
+        chain
+    }
+
+    /// Looks up anew what is below paths: layers were made or taken down.
+    pub fn forget(&mut self) {
+        self.chains.clear();
     }
 
     /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is none.
@@ -73,7 +86,7 @@ impl Gauges {
 
     /// Bytes read since boot from the devices at these paths (or just below files), each once; `None` if one of them has
     /// none below it, or does not tell.
-    pub fn read_bytes(&self, paths: &[PathBuf]) -> Option<u64> {
+    pub fn read_bytes(&mut self, paths: &[PathBuf]) -> Option<u64> {
         let first = |path: &PathBuf| self.lower_devices(path).into_iter().next();
         let devices: BTreeSet<String> = paths.iter().map(first).collect::<Option<_>>()?;
         let read = devices.iter().map(|name| self.read_bytes_of(name)).sum();
@@ -141,7 +154,7 @@ mod tests {
     fn what_is_read_is_told_of_the_device_just_below_once() {
         let machine = super::super::made_up::server();
         machine.put(&[("/sys/class/block/dm-0/stat", "  10 0 2048 5 0 0 0 0 0 5 5\n")]);
-        let gauges = Gauges::of(machine.probe.clone());
+        let mut gauges = Gauges::of(machine.probe.clone());
         let file = PathBuf::from("/srv/data/x.img");
         assert_eq!(gauges.read_bytes(&[file.clone(), file.clone()]), Some(2048 * 512));
         assert_eq!(gauges.read_bytes(&[]), None);
@@ -151,7 +164,7 @@ mod tests {
     #[test]
     fn in_flight_of_a_stack() {
         let machine = super::super::made_up::server();
-        let gauges = Gauges::of(machine.probe.clone());
+        let mut gauges = Gauges::of(machine.probe.clone());
         let names = gauges.lower_devices(Path::new("/srv/data/x.img"));
         assert_eq!(names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
         assert_eq!(gauges.in_flight(&names), Some(2 + 2));

@@ -85,6 +85,7 @@ impl Handler for Machine {
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
         // Told anew before and after every visit: layers must be able to open what workers held.
         self.holds.clear();
+        self.gauges.forget();
         self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
@@ -122,7 +123,8 @@ impl Handler for Machine {
     }
 
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {
-        let devices: Vec<String> = paths.iter().flat_map(|path| self.gauges.lower_devices(path)).collect();
+        let gauges = &mut self.gauges;
+        let devices: Vec<String> = paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
         let start = Instant::now();
         loop {
             let owed = self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
