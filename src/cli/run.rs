@@ -49,7 +49,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
-    let nothing = |data: &RunData| data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp);
+    let nothing = |data: &RunData| {
+        data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp) && data.trials.is_empty()
+    };
     if result.is_err() && store::load(dir).is_ok_and(|data| nothing(&data)) {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);

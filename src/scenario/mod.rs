@@ -4,6 +4,7 @@
 pub mod ast;
 pub mod check;
 mod draft;
+pub mod durability;
 pub mod error;
 pub mod fio;
 pub mod grammar;
@@ -16,6 +17,7 @@ pub mod values;
 pub mod words;
 
 pub use check::BILL_DEPTHS;
+pub use durability::{DurabilitySpec, Kill};
 pub use error::InputError;
 pub use sweep::{Coordinate, SweepPoint};
 
@@ -46,15 +48,18 @@ pub struct Scenario {
     pub consent: Vec<Consent>,
     /// `max_written`: no drive is written more bytes than this.
     pub max_written: Option<u64>,
+    /// Durability trials instead of a comparison under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<DurabilitySpec>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
 impl Scenario {
-    /// Whether any load of it writes.
+    /// Whether any load of it writes; durability trials do.
     pub fn writes(&self) -> bool {
-        self.workloads.iter().any(Workload::writes)
+        self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
     /// For each stack, how much of a byte written through each of the stacks comes to each drive below it.

@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::step::ProcessId;
 use crate::step::system::runs;
 use iotax_sys::kvm::KvmProbe;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
@@ -154,6 +154,54 @@ pub fn connect(
         Err(failure) => Err(boot.give_up(failure, accel)),
     }
 }
+
+/// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it has begun anew: QEMU, its
+/// caches and all that serves its disks live on. The agent's port must be hung up then, before the new kernel is there.
+///
+/// # Errors
+/// When QEMU refuses or does not answer.
+pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
+    // QEMU was started with -no-reboot, and would end.
+    qmp.execute("set-action", json!({"reboot": "reset"}))?;
+    qmp.execute("system_reset", Value::Null)?;
+    let begin = Instant::now();
+    // What was before the reset is of no use afterwards, above all that the port was open.
+    while begin.elapsed() < RESET_LIMIT {
+        if qmp.next_event(Duration::from_millis(100))?.is_some_and(|event| event.name == "RESET") {
+            return Ok(());
+        }
+    }
+    Err(QmpError::TimedOut { during: "system_reset".into(), limit: RESET_LIMIT })
+}
+
+/// As [`connect`], of a guest that was [`reset`] a moment ago.
+///
+/// # Errors
+/// As [`connect`].
+pub fn reconnect(
+    mut qmp: Qmp,
+    files: &GuestFiles,
+    process: &ProcessId,
+    accel: Accel,
+    limits: Limits,
+    stop: &AtomicBool,
+) -> Result<BootedGuest, BootError> {
+    let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
+    let outcome = UnixStream::connect(&files.port).map_err(BootFailure::Port).and_then(|port| {
+        boot.until_open(&mut qmp)?;
+        // From here on a panic ends QEMU again; before, the firmware may reset once more itself (SeaBIOS does, when it
+        // finds that it has run already).
+        qmp.execute("set-action", json!({"reboot": "shutdown"})).map_err(BootFailure::Control)?;
+        Ok(port)
+    });
+    match outcome {
+        Ok(port) => Ok(BootedGuest { qmp, port }),
+        Err(failure) => Err(boot.give_up(failure, accel)),
+    }
+}
+
+/// For devices to finish what was under way.
+const RESET_LIMIT: Duration = Duration::from_secs(20);
 
 struct Boot<'a> {
     files: &'a GuestFiles,

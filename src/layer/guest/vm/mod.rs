@@ -6,7 +6,7 @@ mod parts;
 mod seats;
 
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested};
-pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
+pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
 use super::qemu::{Aio, DiskSpec};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};

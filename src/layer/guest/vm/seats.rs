@@ -6,7 +6,7 @@ use super::parts::Parts;
 use crate::exit::Failed;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, DaemonFiles};
-use crate::layer::guest::boot::{self, Limits};
+use crate::layer::guest::boot::{self, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory};
 use crate::layer::guest::qmp::Qmp;
@@ -326,6 +326,21 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
         ))
     })?;
     let booted = boot::connect(&plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
+    speak(plan, booted)
+}
+
+/// The same of a guest that was reset in its QEMU.
+///
+/// # Errors
+/// As [`reach`].
+pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
+    let process = started_process(&plan.tag)?
+        .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
+    speak(plan, booted)
+}
+
+fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
