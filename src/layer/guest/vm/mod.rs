@@ -60,7 +60,9 @@ impl Layer for VirtualMachine {
     }
 
     fn caches_writes(&self, spec: &LayerSpec) -> bool {
-        options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
+        // An overlay is opened through the page cache, whatever the cache mode.
+        options::has_overlay(spec)
+            || options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
