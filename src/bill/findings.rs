@@ -4,6 +4,7 @@
 use super::ceiling::Masked;
 use super::compare::Checks;
 use super::crowd::Crowd;
+use super::durability::Durability;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
@@ -167,6 +168,9 @@ pub struct Findings {
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
+    /// What became of acknowledged writes when something was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// Recorded while measuring, and found while reading.

@@ -134,7 +134,11 @@ impl Ground<'_> {
     fn left_to_write(&self, media: &[Step]) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         let mut bytes = filled(media);
-        let visits = u64::from(self.layout.visits_of_a_set(&self.scenario.measure));
+        // Durability trials bring what is below the guest up once.
+        let visits = match self.scenario.durability {
+            Some(_) => 1,
+            None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
+        };
         for set in &self.layout.sets {
             bytes += visits * filled(&self.set(set, 0)?.steps);
         }
