@@ -17,6 +17,7 @@ impl Random {
     }
 
     /// 64 random bits.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and a loop over it would not either")]
     #[inline]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);

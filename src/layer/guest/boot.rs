@@ -161,11 +161,12 @@ pub fn connect(
 /// # Errors
 /// When QEMU refuses or does not answer.
 pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
+    // An earlier reset, or that the port was opened then, must not be taken for one of now.
+    while qmp.next_event(Duration::ZERO)?.is_some() {}
     // QEMU was started with -no-reboot, and would end.
     qmp.execute("set-action", json!({"reboot": "reset"}))?;
     qmp.execute("system_reset", Value::Null)?;
     let begin = Instant::now();
-    // What was before the reset is of no use afterwards, above all that the port was open.
     while begin.elapsed() < RESET_LIMIT {
         if qmp.next_event(Duration::from_millis(100))?.is_some_and(|event| event.name == "RESET") {
             return Ok(());
@@ -361,6 +362,42 @@ mod tests {
         let refused = choose_accel(Requested::Kvm, &absent).unwrap_err();
         assert_eq!(refused.code, crate::exit::UNMET_NEED);
         assert!(refused.message.contains("there is no /dev/kvm; hint: "), "{}", refused.message);
+    }
+
+    /// A QEMU that says these lines, each when a line has come in, the first at once.
+    fn qemu(lines: [&'static str; 5]) -> Qmp {
+        use std::io::{BufRead, BufReader, Write};
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || {
+            let mut heard = BufReader::new(theirs.try_clone().unwrap()).lines();
+            for line in lines {
+                writeln!(theirs, "{line}").unwrap();
+                heard.next();
+            }
+        });
+        Qmp::greet(ours, Duration::from_secs(20)).unwrap()
+    }
+
+    #[test]
+    fn a_reset_is_over_when_qemu_says_so_and_not_by_what_was_before() {
+        let mut qmp = qemu([
+            r#"{"QMP": {}}"#,
+            "{\"event\": \"RESET\"}\n{\"event\": \"VSERPORT_CHANGE\", \"data\": {\"open\": true}}\n{\"return\": {}, \"id\": 1}",
+            r#"{"return": {}, "id": 2}"#,
+            "{\"event\": \"VSERPORT_CHANGE\", \"data\": {\"open\": false}}\n{\"return\": {}, \"id\": 3}\n{\"event\": \"RESET\"}\n{\"event\": \"LATER\"}",
+            "",
+        ]);
+        reset(&mut qmp).unwrap();
+        let next = qmp.next_event(Duration::from_secs(20)).unwrap();
+        assert_eq!(next.map(|event| event.name).as_deref(), Some("LATER"));
+        let mut old = qemu([
+            r#"{"QMP": {}}"#,
+            r#"{"return": {}, "id": 1}"#,
+            r#"{"id": 2, "error": {"class": "CommandNotFound", "desc": "set-action"}}"#,
+            "",
+            "",
+        ]);
+        assert!(matches!(reset(&mut old), Err(QmpError::Refused { .. })));
     }
 
     #[test]

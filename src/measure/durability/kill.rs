@@ -77,3 +77,18 @@ fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<
         .map_err(|error| Failed::measurement(format!("guest {}: cannot reset it: {error}", guest.place)))?;
     Ok((peer.drained(ALREADY_THERE), control))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::guest::qemu::Memory;
+
+    #[test]
+    fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {
+        let spec = DurabilitySpec::default();
+        let guest = GuestPlan::made_up("vm0", Memory::plain(1 << 28));
+        assert_eq!(kills_of(&spec, &guest), [Kill::Guest, Kill::Qemu]);
+        let named = DurabilitySpec { kills: vec![Kill::Qemu], ..spec };
+        assert_eq!(kills_of(&named, &guest), [Kill::Qemu]);
+    }
+}

@@ -337,14 +337,7 @@ impl Peer {
                 Ok(frame) => {
                     heard = Instant::now();
                     match frame.map_err(WireFault::from).and_then(|frame| said(&frame, id, name)) {
-                        Ok(Said::Answer(Response::Error { message, code })) => {
-                            return Err(WireError::new(
-                                &self.name,
-                                WireFault::Remote { message, code },
-                                String::new(),
-                            ));
-                        }
-                        Ok(Said::Answer(response)) => return Ok(Some(response)),
+                        Ok(Said::Answer(response)) => return self.unless_refused(*response).map(Some),
                         Ok(Said::Progress(progress)) => progress.acknowledged,
                         Err(fault) => return Err(self.fail(fault)),
                     }
@@ -381,12 +374,16 @@ impl Peer {
     ) -> Result<(Response, Vec<u8>), WireError> {
         let (id, name) = self.send(&request)?;
         let (response, blob) = self.wait(id, name, limit).map_err(|fault| self.fail(fault))?;
+        Ok((self.unless_refused(response)?, blob))
+    }
+
+    fn unless_refused(&self, response: Response) -> Result<Response, WireError> {
         match response {
             Response::Error { message, code } => {
                 // The agent's own words say it all; the console's would only distract.
                 Err(WireError::new(&self.name, WireFault::Remote { message, code }, String::new()))
             }
-            other => Ok((other, blob)),
+            other => Ok(other),
         }
     }
 
@@ -431,7 +428,7 @@ impl Peer {
                     return Err(WireFault::Timeout { request, limit });
                 }
                 Said::Progress(_) => {}
-                Said::Answer(response) => return Ok((response, frame.blob)),
+                Said::Answer(response) => return Ok((*response, frame.blob)),
             }
         }
     }
@@ -466,7 +463,7 @@ impl Peer {
 /// What an agent says while a request is under way.
 enum Said {
     Progress(Progress),
-    Answer(Response),
+    Answer(Box<Response>),
 }
 
 /// A frame that must be about that request.
@@ -480,7 +477,7 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
     let body = envelope.body.get();
     let parsed = match frame.kind {
         Kind::Progress => serde_json::from_str(body).map(Said::Progress),
-        Kind::Response => serde_json::from_str(body).map(Said::Answer),
+        Kind::Response => serde_json::from_str(body).map(|response| Said::Answer(Box::new(response))),
         Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
     };
     parsed.map_err(|error| garbled(error.to_string()))
