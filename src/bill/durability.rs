@@ -7,7 +7,7 @@ use super::run::RunData;
 use crate::host::facts::Device;
 use crate::scenario::{Kill, Stack};
 use crate::stats::share;
-use crate::store::record::trial::Trial;
+use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::{HOST, PlaceFacts};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -34,22 +34,9 @@ pub struct DurabilityRow {
     pub share: Figure,
     /// Writes of 4 KiB that were acknowledged.
     pub acknowledged: u64,
-    /// Blocks with an acknowledged write.
-    pub blocks: u64,
-    /// Of these, blocks with what was acknowledged last, or something later.
-    pub kept: u64,
-    /// Of the kept ones, blocks with something later.
-    pub later: u64,
-    /// Blocks with something older.
-    pub lost: u64,
-    /// Blocks with a sector that is neither.
-    pub torn: u64,
-    /// Blocks that could not be read.
-    pub unreadable: u64,
-    /// Blocks that may have been under way.
-    pub under_way: u64,
-    /// Of these, blocks with a torn sector, or that could not be read.
-    pub under_way_torn: u64,
+    /// What was read back after all kills together, without examples.
+    #[serde(flatten)]
+    pub found: Found,
     /// Shortest and longest load before a kill, seconds.
     pub load_s: (f64, f64),
     /// In words.
@@ -84,7 +71,7 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
     if trials.is_empty() {
         return None;
     }
-    let sum = |of: fn(&Trial) -> u64| trials.iter().map(|trial| of(trial)).sum::<u64>();
+    let found = trials.iter().map(|trial| trial.found.clone()).fold(Found::default(), Found::and);
     let seconds = || trials.iter().map(|trial| trial.load_ns as f64 / 1e9);
     let kills = trials.len() as u64;
     let lossy = trials.iter().filter(|trial| trial.found.broken() > 0).count() as u64;
@@ -94,21 +81,14 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
         kills,
         lossy,
         share: share_of(lossy, kills),
-        acknowledged: sum(|trial| trial.acknowledged),
-        blocks: sum(|trial| trial.found.blocks),
-        kept: sum(|trial| trial.found.kept),
-        later: sum(|trial| trial.found.later),
-        lost: sum(|trial| trial.found.lost),
-        torn: sum(|trial| trial.found.torn),
-        unreadable: sum(|trial| trial.found.unreadable),
-        under_way: sum(|trial| trial.found.under_way),
-        under_way_torn: sum(|trial| trial.found.under_way_torn),
+        acknowledged: trials.iter().map(|trial| trial.acknowledged).sum(),
+        found: Found { examples: Vec::new(), ..found },
         load_s: (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max)),
         sentence: String::new(),
         examples: examples(&trials),
         emulated: emulated(run, stack),
     };
-    row.sentence = said(&row, kill);
+    row.sentence = said(&row, kill) + caution(run, &row);
     Some(row)
 }
 
@@ -125,7 +105,7 @@ fn share_of(lossy: u64, kills: u64) -> Figure {
 fn examples(trials: &[&Trial]) -> Vec<String> {
     let of_trial = |trial: &&Trial| {
         let number = trial.trial + 1;
-        let line = move |example: &crate::store::record::trial::Example| {
+        let line = move |example: &Example| {
             let expected = match example.expected {
                 Some(write) => format!("write {write} was acknowledged, and there is"),
                 None => "a write was under way, and there is".to_owned(),
@@ -156,14 +136,14 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
         return format!(
             "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high:.1} % of such \
              kills lose anything",
-            count(row.blocks)
+            count(row.found.blocks)
         );
     }
     let bad = [
-        (row.lost, "LOST"),
-        (row.torn, "TORN"),
-        (row.unreadable, "NOT READABLE"),
-        (row.under_way_torn, "torn or not readable of those only under way"),
+        (row.found.lost, "LOST"),
+        (row.found.torn, "TORN"),
+        (row.found.unreadable, "NOT READABLE"),
+        (row.found.under_way_torn, "torn or not readable of those only under way"),
     ];
     let bad: Vec<String> = bad
         .into_iter()
@@ -172,10 +152,21 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
         .collect();
     format!(
         "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low:.1} to {high:.1} %)",
-        count(row.blocks),
+        count(row.found.blocks),
         bad.join(", "),
         count(row.lossy)
     )
+}
+
+/// What was kept only because no kill is a power cut must not be read without that.
+fn caution(run: &RunData, row: &DurabilityRow) -> &'static str {
+    let disk = run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
+    let is_on = |option| disk.and_then(|disk| disk.qemu.get(option)).is_some_and(|word| word == "on");
+    match is_on("cache.no-flush") && !row.is_broken() {
+        true if is_on("snapshot") => "; the overlay is gone with QEMU (snapshot=on)",
+        true => "; a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)",
+        false => "",
+    }
 }
 
 /// The one sentence of the run.
@@ -183,14 +174,15 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
 /// # Errors
 /// Why there is none.
 pub fn headline(found: &Durability) -> Result<String, String> {
-    let worst = found.rows.iter().filter(|row| row.is_broken()).max_by_key(|row| row.lost + row.torn);
+    let worst =
+        found.rows.iter().filter(|row| row.is_broken()).max_by_key(|row| row.found.lost + row.found.torn);
     match (worst, found.rows.as_slice()) {
         (Some(worst), _) => Ok(worst.sentence.clone()),
         (None, []) => Err("no trial was made".to_owned()),
         (None, [row]) => Ok(row.sentence.clone()),
         (None, rows) => {
             let kills: u64 = rows.iter().map(|row| row.kills).sum();
-            let blocks: u64 = rows.iter().map(|row| row.blocks).sum();
+            let blocks: u64 = rows.iter().map(|row| row.found.blocks).sum();
             let stacks: BTreeSet<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
             let stacks = stacks.into_iter().collect::<Vec<_>>().join(", ");
             let (blocks, kills) = (grouped(blocks as f64), grouped(kills as f64));
@@ -240,7 +232,7 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
              writes that are still in the host's page cache, and these kills cannot see it"
         ),
         (_, _, true) => format!(
-            "{stack}: cache.direct=off, so that writes are in this host's page cache, which outlives every kill; that the guest's \
+            "{stack}: cache.direct=off, so that writes are in this host's page cache, which outlives every kill; that \
              flushes (cache.no-flush=off) empty it is not shown"
         ),
         (_, true, _) => format!(
@@ -299,6 +291,7 @@ mod tests {
         assert_eq!(told, expected);
         assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 13.9 % of such kills lose anything"), "{}", rows[1].sentence);
         assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.1 to 100.0 %)"), "{}", rows[3].sentence);
+        assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
@@ -317,6 +310,19 @@ mod tests {
         ] {
             assert!(said.contains(words), "{words}: {said}");
         }
+    }
+
+    #[test]
+    fn what_is_kept_without_flushes_is_not_said_without_that() {
+        let mut run = twin::durability();
+        run.trials.retain(|trial| trial.stack == "vm");
+        let disk = run.places[1].disks.first_mut().unwrap();
+        disk.qemu.insert("cache.no-flush".into(), "on".into());
+        let found = findings(&run);
+        let rows = found.durability.unwrap().rows;
+        assert!(
+            rows.iter().all(|row| row.sentence.ends_with("as no flush is passed on (cache.no-flush=on)"))
+        );
     }
 
     #[test]

@@ -31,8 +31,8 @@ fn render(findings: &[Findings], _page: &Page) -> String {
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.workload(workload));
-        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
         lines.place = Default::default();
+        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
         for joint in &one.joint_bills {
             lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
@@ -125,14 +125,14 @@ impl Lines<'_> {
         let counts = [
             ("kills", row.kills),
             ("acknowledged writes", row.acknowledged),
-            ("blocks", row.blocks),
-            ("blocks kept", row.kept),
-            ("blocks with a later write", row.later),
-            ("blocks lost", row.lost),
-            ("blocks torn", row.torn),
-            ("blocks not readable", row.unreadable),
-            ("blocks under way", row.under_way),
-            ("blocks under way torn", row.under_way_torn),
+            ("blocks", row.found.blocks),
+            ("blocks kept", row.found.kept),
+            ("blocks with a later write", row.found.later),
+            ("blocks lost", row.found.lost),
+            ("blocks torn", row.found.torn),
+            ("blocks not readable", row.found.unreadable),
+            ("blocks under way", row.found.under_way),
+            ("blocks under way torn", row.found.under_way_torn),
         ];
         for (metric, count) in counts {
             let interval = Interval::Missing { missing: "a count".into() };

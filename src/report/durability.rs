@@ -17,13 +17,13 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("killed", 0, cells(&|row| row.kill.to_owned()));
     table.push("load", 4, cells(&|row| format!("{:.1} to {:.1} s", row.load_s.0, row.load_s.1)));
     table.push("writes", 3, cells(&|row| row.acknowledged.to_string()));
-    table.push("blocks", 1, cells(&|row| row.blocks.to_string()));
-    table.push("kept", 0, cells(&|row| row.kept.to_string()));
-    table.push("later", 5, cells(&|row| row.later.to_string()));
-    table.push("lost", 0, cells(&|row| row.lost.to_string()));
-    table.push("torn", 0, cells(&|row| (row.torn + row.under_way_torn).to_string()));
-    if rows.iter().any(|row| row.unreadable > 0) {
-        table.push("unreadable", 0, cells(&|row| row.unreadable.to_string()));
+    table.push("blocks", 1, cells(&|row| row.found.blocks.to_string()));
+    table.push("kept", 0, cells(&|row| row.found.kept.to_string()));
+    table.push("later", 5, cells(&|row| row.found.later.to_string()));
+    table.push("lost", 0, cells(&|row| row.found.lost.to_string()));
+    table.push("torn", 0, cells(&|row| (row.found.torn + row.found.under_way_torn).to_string()));
+    if rows.iter().any(|row| row.found.unreadable > 0) {
+        table.push("unreadable", 0, cells(&|row| row.found.unreadable.to_string()));
     }
     table.push("kills with loss", 0, cells(&with_loss));
     Some(table)

@@ -195,10 +195,8 @@ pub fn reconnect(
         qmp.execute("set-action", json!({"reboot": "shutdown"})).map_err(BootFailure::Control)?;
         Ok(port)
     });
-    match outcome {
-        Ok(port) => Ok(BootedGuest { qmp, port }),
-        Err(failure) => Err(boot.give_up(failure, accel)),
-    }
+    let port = outcome.map_err(|failure| boot.give_up(failure, accel))?;
+    Ok(BootedGuest { qmp, port })
 }
 
 /// For devices to finish what was under way.
