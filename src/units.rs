@@ -88,6 +88,90 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A figure as somebody printed it, in the unit that its text is scaled to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Printed {
+    /// As it stands there.
+    pub value: f64,
+    /// The least that rounds to it; 0 of a bound.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+/// What a printed figure may count: its units, each with how much it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// I/Os a second, plain or with `k` or `M`.
+    PerSecond,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// Nanoseconds.
+    Time,
+}
+
+const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
+
+/// Parses `26.0k`, `28.7MiB/s`, `118.47us`, or `<100us`: a bound, below which the figure is said to lie. Half a unit of
+/// the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
+///
+/// # Errors
+/// A clause that says what is wrong and what would do.
+pub fn parse_printed(text: &str, counted: Counted) -> Result<Printed, String> {
+    let (body, digits, unit) = split_printed(text)?;
+    let sizes = || SIZE_UNITS.iter().map(|(name, factor)| (format!("{name}/s"), *factor as f64));
+    let plain =
+        |units: &[(&str, f64)]| units.iter().map(|(name, factor)| ((*name).to_owned(), *factor)).collect();
+    let units: Vec<(String, f64)> = match counted {
+        Counted::PerSecond => plain(RATE_UNITS),
+        Counted::BytesPerSecond => sizes().collect(),
+        Counted::Time => {
+            TIME_UNITS.iter().map(|(name, seconds)| ((*name).to_owned(), 1e9 * seconds)).collect()
+        }
+    };
+    match units.iter().find(|(name, _)| name == unit) {
+        Some((_, factor)) => Ok(rounding(text, body, digits, *factor)),
+        None => {
+            let known: Vec<&str> =
+                units.iter().map(|(name, _)| name.as_str()).filter(|name| !name.is_empty()).collect();
+            let what =
+                if unit.is_empty() { "no unit".to_owned() } else { format!("unknown unit \"{unit}\"") };
+            Err(format!("\"{text}\" has {what}; known are {}", known.join(", ")))
+        }
+    }
+}
+
+/// Parses `94%`, `91.5 %` or `<25%` into a fraction, with its rounding; it may be above 100 %.
+///
+/// # Errors
+/// A clause that says what is wrong.
+pub fn parse_printed_share(text: &str) -> Result<Printed, String> {
+    match split_printed(text)? {
+        (body, digits, "%") => Ok(rounding(text, body, digits, 0.01)),
+        _ => Err(format!("\"{text}\" is not a percentage; write \"94%\"")),
+    }
+}
+
+/// The value, its digits, and the unit behind them.
+fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
+    let bare = text.trim();
+    let bare = bare.strip_prefix('<').unwrap_or(bare).trim_start();
+    let (value, unit) = split_number(bare).map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    if value <= 0.0 {
+        return Err(format!("\"{text}\" is nothing that a share could be taken of; leave it out as \"-\""));
+    }
+    Ok((value, bare[..bare.len() - unit.len()].trim_end(), unit))
+}
+
+fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> Printed {
+    if text.trim().starts_with('<') {
+        return Printed { value: value * factor, low: 0.0, high: value * factor };
+    }
+    let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let half = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
+    Printed { value: value * factor, low: (value - half) * factor, high: (value + half) * factor }
+}
+
 fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -154,6 +238,33 @@ mod tests {
         assert!(parse_duration("3").unwrap_err().contains("no unit"));
         assert_eq!(parse_percent("0.5 %"), Ok(0.005));
         assert!(parse_percent("101%").is_err());
+    }
+
+    #[test]
+    fn printed_figures_have_the_rounding_of_their_digits() {
+        let rate = |text| parse_printed(text, Counted::PerSecond).map(|one| (one.value, one.low, one.high));
+        assert_eq!(rate("26.0k"), Ok((26_000.0, 25_950.0, 26_050.0)));
+        assert_eq!(rate("195"), Ok((195.0, 194.5, 195.5)));
+        assert_eq!(rate("0.1M").unwrap().0, 100_000.0);
+        assert_eq!(rate("< 100k"), Ok((100_000.0, 0.0, 100_000.0)));
+        let bytes = parse_printed("28.7MiB/s", Counted::BytesPerSecond).unwrap();
+        assert!((bytes.low - 28.65 * MIB as f64).abs() < 1e-3 && bytes.high > bytes.value);
+        assert_eq!(parse_printed("2ms", Counted::Time).unwrap().low, 1.5e6);
+        assert_eq!(parse_printed_share("<25%"), Ok(Printed { value: 0.25, low: 0.0, high: 0.25 }));
+        assert!((parse_printed_share("14718 %").unwrap().low - 147.175).abs() < 1e-9);
+        for (text, counted, why) in [
+            ("26 kiops", Counted::PerSecond, "unknown unit \"kiops\"; known are k, K, M"),
+            ("2732", Counted::BytesPerSecond, "no unit; known are KiB/s"),
+            ("2732MB", Counted::BytesPerSecond, "unknown unit \"MB\""),
+            ("about 5us", Counted::Time, "does not start with a number"),
+            ("-5", Counted::PerSecond, "does not start with a number"),
+            ("0", Counted::PerSecond, "leave it out as \"-\""),
+            ("1.2.3", Counted::PerSecond, "does not start with a number"),
+        ] {
+            let error = parse_printed(text, counted).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        assert!(parse_printed_share("0.94").is_err());
     }
 
     #[test]

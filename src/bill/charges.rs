@@ -219,11 +219,22 @@ pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'s
     for (direction, writes) in [("read", false), ("write", true)] {
         let [a, b] = sides.map(|side| latencies(reading, side, paired, writes));
         if a.count() > 0 && b.count() > 0 {
-            let of = |q| (direction, q, of_estimate(quantile::of_ratio(&a, &b, q), "1"));
-            ratios.extend([0.5, 0.99, 0.999].map(of));
+            ratios.extend([0.5, 0.99, 0.999].map(|q| (direction, q, ratio_of(&a, &b, Some(q)))));
         }
     }
     ratios
+}
+
+/// Of a quantile of one direction, or of the mean.
+pub fn latency_ratio(reading: &Reading, pair: [usize; 2], writes: bool, quantile: Option<f64>) -> Figure {
+    let [a, b] = pair.map(|at| &reading.sides[at]);
+    let paired = reading.pair(a, b);
+    let [a, b] = [a, b].map(|side| latencies(reading, side, &paired, writes));
+    ratio_of(&a, &b, quantile)
+}
+
+fn ratio_of(a: &Batches, b: &Batches, quantile: Option<f64>) -> Figure {
+    of_estimate(quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q)), "1")
 }
 
 /// All latencies of a side, or those of the paired rounds where the sides differ.

@@ -239,6 +239,10 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
             "{stack}: cache.direct=on and cache.no-flush=off: writes go past this host's page cache; that a flush empties the \
              drive's own cache is not shown"
         ),
+        _ if disk.attach == "vfio" => format!(
+            "{stack}: attach=vfio, so that the guest has the drive itself: a kill resets the drive and leaves it its power; that a \
+             flush empties its own cache is not shown"
+        ),
         _ => format!("{stack}: what became of its cache settings was not told"),
     };
     let writes_through = disk.guest.get("write-cache").is_some_and(|seen| seen == "write through");

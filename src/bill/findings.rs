@@ -5,6 +5,7 @@ use super::ceiling::Masked;
 use super::compare::Checks;
 use super::crowd::Crowd;
 use super::durability::Durability;
+use super::published::PublishedFindings;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
@@ -171,6 +172,9 @@ pub struct Findings {
     /// What became of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// What somebody published of these stacks, beside what was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFindings>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// Recorded while measuring, and found while reading.

@@ -16,6 +16,7 @@ mod headline;
 pub mod knee;
 mod limits;
 mod lines;
+pub mod published;
 mod reading;
 mod rows;
 pub mod run;
@@ -79,6 +80,7 @@ pub fn findings(run: &RunData) -> Findings {
         apart: run.apart.clone(),
         places: run.places.iter().map(place).collect(),
         sweeps: sweep::sweeps(&readings, &workloads),
+        published: published::published(run, &readings, &workloads),
         workloads,
     }
 }

@@ -23,13 +23,9 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
         rounds: side.rounds.len() as u64,
         errors: side.errors,
-        iops: figure(reading, at, "1/s", |round| Some((round.window_s, round.ios))),
-        bytes_per_s: figure(reading, at, "B/s", |round| Some((round.window_s, round.bytes))),
-        durable_bytes_per_s: writes.then(|| {
-            figure(reading, at, "B/s", |round| {
-                Some((compare::time(round, Quantity::Durable).ok()?, round.bytes))
-            })
-        }),
+        iops: rate(reading, at, "1/s", Quantity::Acknowledged),
+        bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged),
+        durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable)),
         latency: latencies(side),
         cpu_generator: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_generator_ns?))),
         cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
@@ -39,6 +35,12 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         },
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// I/Os (`1/s`) or bytes (`B/s`) a second.
+pub fn rate(reading: &Reading, at: usize, unit: &'static str, quantity: Quantity) -> Figure {
+    let amount = |round: &RoundTotal| if unit == "B/s" { round.bytes } else { round.ios };
+    figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }
 
 /// Sum over sum of `(divisor, dividend)` of each round.
@@ -72,15 +74,24 @@ pub fn latencies(side: &Side) -> Vec<Latency> {
 }
 
 fn latency(direction: &'static str, batches: &Batches) -> Latency {
-    let at = |q: f64| figure_of(quantile::of_one(batches, q), quantile::pooled_of_one(batches, q), batches);
+    let at = |q: f64| latency_at(batches, Some(q));
     Latency {
         direction,
-        mean: figure_of(quantile::mean_of_one(batches), quantile::pooled_mean_of_one(batches), batches),
+        mean: latency_at(batches, None),
         p50: at(0.5),
         p99: at(0.99),
         p999: at(0.999),
         curve: quantile::curve(batches),
     }
+}
+
+/// Of a quantile, or the mean.
+pub fn latency_at(batches: &Batches, quantile: Option<f64>) -> Figure {
+    let (found, pooled) = match quantile {
+        None => (quantile::mean_of_one(batches), quantile::pooled_mean_of_one(batches)),
+        Some(q) => (quantile::of_one(batches, q), quantile::pooled_of_one(batches, q)),
+    };
+    figure_of(found, pooled, batches)
 }
 
 /// With its interval; in a run too short for one, the pooled value alone.

@@ -4,7 +4,10 @@
 use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
-use crate::scenario::{Coordinate, LayerSpec, MeasureSpec, Medium, Scenario, Stack, SweepPoint, Workload};
+use crate::scenario::{
+    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack, SweepPoint,
+    Workload,
+};
 use crate::stats::noise::Noise;
 use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
@@ -459,6 +462,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
             consent: Vec::new(),
             max_written: None,
             durability: None,
+            published: None,
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
         siblings: 1,

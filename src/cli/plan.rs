@@ -13,7 +13,7 @@ use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, layout};
 use crate::measure::survey;
 use crate::report::wrapped;
-use crate::scenario::{DurabilitySpec, MeasureSpec, Regime, Scenario, Workload};
+use crate::scenario::{DurabilitySpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
 use crate::step::{RunTag, Step};
 use crate::units::{show_bytes, show_ns};
@@ -94,6 +94,7 @@ fn show(
             text += &regime(scenario, &survey.write_caches);
         }
     }
+    text += &published(scenario);
     ground.guest_warnings()?.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     Ok(text)
@@ -173,6 +174,18 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     let none =
         if caches.is_empty() { "; no cache of writes is known on the path" } else { "; known caches:" };
     format!("writes: {rule}{none}\n{}", known.concat())
+}
+
+/// What the report will show beside what is measured.
+fn published(scenario: &Scenario) -> String {
+    let said = |published: &Published| {
+        format!(
+            "published: {} figures of {}, shown beside what is measured\n",
+            published.figures.len(),
+            published.source
+        )
+    };
+    scenario.published.as_ref().map(said).unwrap_or_default()
 }
 
 /// The points of each sweep in the order of measuring, and how long they take at most.
@@ -272,7 +285,7 @@ fn before_the_rounds(measure: &MeasureSpec, layout: &Layout, guests: bool) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::check::{Request, from_stacks};
+    use crate::scenario::check::{Request, from_path, from_stacks};
 
     #[test]
     fn a_plan_shows_the_points_of_each_sweep_and_their_time() {
@@ -289,6 +302,20 @@ mod tests {
         );
         let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
         assert_eq!(sweeps(&plain), "");
+    }
+
+    #[test]
+    fn a_plan_says_what_was_published() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scenario-format.md");
+        let page = std::fs::read_to_string(file).unwrap();
+        let example = page.split("```toml\n").find(|block| block.contains("\n[published]\n")).unwrap();
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), example.split("```").next().unwrap()).unwrap();
+        let scenario = from_path(path.path(), &Request::default()).unwrap();
+        assert_eq!(
+            published(&scenario),
+            "published: 5 figures of an article: its title, author, site and date, shown beside what is measured\n"
+        );
     }
 
     #[test]

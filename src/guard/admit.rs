@@ -45,7 +45,7 @@ impl Admitted {
             return Ok(false);
         }
         let identity = inspect_as(path, Depth::Quick)?.identity;
-        Ok(known.any(|(_, known)| *known == identity))
+        Ok(known.any(|(_, known)| known.is_same_device(&identity)))
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Hold {
 /// Exit code 2 with every reason, when it is refused or not there.
 pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admission> {
     let depth = match intent {
-        Intent::Read => Depth::Quick,
+        Intent::Read | Intent::Take => Depth::Quick,
         Intent::Write => Depth::Full,
     };
     let inspection = inspect_as(path, depth)?;

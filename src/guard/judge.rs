@@ -17,6 +17,8 @@ pub enum Intent {
     Read,
     /// It is written over.
     Write,
+    /// It is only read, and taken away from this host for the while: nobody else may use it.
+    Take,
 }
 
 /// The target may be used as meant.
@@ -32,7 +34,7 @@ pub struct Permit {
 pub struct Refusal {
     /// The target as named.
     pub path: PathBuf,
-    /// `read` or `write`.
+    /// `use`, `write` or `take away`.
     pub verb: String,
     /// Every reason, not only the first.
     pub reasons: Vec<String>,
@@ -64,6 +66,9 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
     let verdict = match (intent, &found.kind) {
         (Intent::Read, _) => {
             return Ok(Permit { warnings: read_warnings(found) });
+        }
+        (Intent::Take, _) => {
+            return judge_taken(found).or_else(|(reasons, hint)| refuse("take away", reasons, hint));
         }
         (Intent::Write, Kind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
@@ -119,15 +124,29 @@ fn judge_file(found: &Inspection) -> Verdict {
     conclude(reasons, Some(hint), found)
 }
 
+/// A guest gets the drive itself: whoever else had it would lose it in the middle of an I/O. What lies on it does not
+/// matter, since nothing is written.
+fn judge_taken(found: &Inspection) -> Verdict {
+    let mut reasons = used(&found.occupied);
+    reasons.extend(not_seen(found, |check| matches!(check, Check::Open | Check::Exclusive)));
+    match &found.kind {
+        Kind::Disk => {}
+        Kind::Partition(disk) => {
+            reasons.push(format!("it is a partition of {disk}, and a drive goes as a whole"))
+        }
+        _ => reasons.push("it is no drive".into()),
+    }
+    conclude(reasons, Some("name another drive, or stop what uses it".into()), found)
+}
+
+fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterator<Item = String> {
+    let blind = found.unchecked.iter().filter(move |blind| matters(blind.check));
+    blind.map(|blind| format!("not seen: {}", blind.why))
+}
+
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     let mut reasons = used(&found.occupied);
-    reasons.extend(
-        found
-            .unchecked
-            .iter()
-            .filter(|blind| is_vital(blind.check))
-            .map(|blind| format!("not seen: {}", blind.why)),
-    );
+    reasons.extend(not_seen(found, is_vital));
     if found.sample.is_none() {
         reasons.push("its content was not sampled".into());
     }

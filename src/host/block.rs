@@ -46,6 +46,18 @@ pub struct Identity {
     pub inode: Option<u64>,
 }
 
+impl Identity {
+    /// Whether both are of one device. Name and number are the kernel's to deal out again when a drive comes back
+    /// from a guest; they count only where nothing better is known.
+    pub fn is_same_device(&self, other: &Identity) -> bool {
+        let own = |identity: &Identity| match (&identity.serial, &identity.wwn) {
+            (None, None) => identity.clone(),
+            _ => Identity { name: None, devnum: None, ..identity.clone() },
+        };
+        own(self) == own(other)
+    }
+}
+
 /// `major:minor` of a device number.
 pub fn devnum(rdev: u64) -> String {
     format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev))
@@ -275,6 +287,23 @@ mod tests {
         assert_eq!(named(&machine.probe, "zram0").transient.as_deref(), Some("boot-1a2b3c4d-diskseq-12"));
         assert_eq!(named(&machine.probe, "dm-0").transient, None, "no diskseq, no name");
         assert_eq!(named(&machine.probe, "sda").transient, None, "the serial does");
+    }
+
+    #[test]
+    fn a_drive_that_came_back_is_the_same_and_one_without_names_is_not() {
+        let drive = Identity {
+            name: Some("nvme0n1".into()),
+            serial: Some("S4".into()),
+            wwn: Some("eui.00".into()),
+            ..Identity::default()
+        };
+        let back = Identity { name: Some("nvme1n1".into()), devnum: Some("259:4".into()), ..drive.clone() };
+        assert!(drive.is_same_device(&back));
+        assert!(!drive.is_same_device(&Identity { serial: Some("S5".into()), ..back }));
+        let nameless = Identity { name: Some("vdb".into()), ..Identity::default() };
+        assert!(!nameless.is_same_device(&Identity { name: Some("vdc".into()), ..Identity::default() }));
+        let namespace = Identity { wwn: Some("eui.01".into()), ..drive.clone() };
+        assert!(!drive.is_same_device(&namespace));
     }
 
     #[test]

@@ -105,8 +105,13 @@ fn disks_of_server(machine: &Machine) {
         (&format!("{port}/max_link_speed"), "16.0 GT/s PCIe\n"),
         (&format!("{port}/max_link_width"), "4\n"),
         (&format!("{port}/numa_node"), "1\n"),
+        (&format!("{port}/class"), "0x010802\n"),
+        ("/sys/kernel/iommu_groups/14/devices/0000:01:00.0/class", "0x010802\n"),
+        ("/sys/bus/pci/drivers/vfio-pci/module/version", "0.2\n"),
     ]);
     machine.link(&format!("{port}/driver"), "/sys/bus/pci/drivers/nvme");
+    machine.link(&format!("{port}/iommu_group"), "/sys/kernel/iommu_groups/14");
+    machine.link("/sys/bus/pci/devices/0000:01:00.0", port);
     machine.block(
         &format!("{port}/nvme/nvme0/nvme0n1"),
         "259:0",

@@ -9,6 +9,7 @@ pub mod kvm;
 pub(crate) mod made_up;
 pub mod mounts;
 pub mod needs;
+pub mod pci;
 pub mod probe;
 
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 //! only reads; nothing is installed or changed.
 
 use super::Missing;
+use super::pci;
 use super::probe::{GuestProbe, Probe};
 use crate::units::show_bytes;
 use std::path::Path;
@@ -164,6 +165,26 @@ pub const ALL: &[Need] = &[
         check: |probe| (probe.guest.ovmf)().err(),
     },
     Need {
+        id: "iommu",
+        why: "for vm(attach=vfio)",
+        supply: &[
+            debian(
+                "switch on VT-d or AMD-Vi in the firmware, add intel_iommu=on iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot",
+            ),
+            fedora(
+                "switch on VT-d or AMD-Vi in the firmware, grubby --update-kernel=ALL --args='intel_iommu=on iommu=pt', reboot",
+            ),
+            everywhere("switch on VT-d or AMD-Vi in the firmware, boot with intel_iommu=on iommu=pt"),
+        ],
+        check: |probe| (!pci::has_iommu(probe)).then(|| "no IOMMU is in use".into()),
+    },
+    Need {
+        id: "vfio-pci",
+        why: "for vm(attach=vfio)",
+        supply: &[everywhere("modprobe vfio-pci (a kernel with CONFIG_VFIO_PCI)")],
+        check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
+    },
+    Need {
         id: "ssh",
         why: "to measure on another machine",
         supply: &[
@@ -235,6 +256,16 @@ fn distribution(probe: &Probe) -> Vec<String> {
 
 fn program(probe: &Probe, name: &str) -> Option<String> {
     probe.program(name).is_none().then(|| format!("{name} is not installed"))
+}
+
+/// A module that is loaded (`there` tells), or that `modprobe` would find.
+fn module(probe: &Probe, name: &str, there: &str) -> Option<String> {
+    let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let lists = ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
+    let file = format!("/{name}.ko");
+    let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
+    let found = probe.at(there).exists() || listed;
+    (!found).then(|| format!("the kernel has no module {name}"))
 }
 
 fn space(probe: &Probe) -> Option<String> {

@@ -33,6 +33,8 @@ pub enum Claim {
     Caches,
     /// It writes of its own (a file system's metadata): one such user, raw reads beside it are fine.
     Writes,
+    /// It takes the device from this host: nobody else can use it while the layer is up.
+    Takes,
 }
 
 /// What a layer shows to the one above it, or to the load.

@@ -4,8 +4,9 @@ use super::bench::Ready;
 use super::places::Place;
 use super::plan::SetPlan;
 use crate::exit::Failed;
-use crate::host::facts::Facts;
+use crate::host::facts::{Device, Facts};
 use crate::layer::guest::GuestPlan;
+use crate::layer::guest::qemu::Server;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::settings::{self, Settings};
 use crate::store::record::GuestDisk;
@@ -38,13 +39,16 @@ pub fn disks(
             continue;
         };
         let qemu = of_qemu(place, guest, at)?;
-        let seen = of_guest(facts, &target.path);
+        let seen = device(facts, &target.path).map(settings::of_guest).unwrap_or_default();
         let disk = &guest.disks[at];
         found.push(GuestDisk {
             stack: ready.stack.clone(),
             path: target.path.clone(),
             attach: disk.way.name().to_owned(),
-            differs: settings::differences(disk, guest.vcpus, &qemu, &seen),
+            differs: match (&disk.server, device(facts, &target.path)) {
+                (Server::Drive(drive), Some(device)) => settings::other_drive(drive, device),
+                _ => settings::differences(disk, guest.vcpus, &qemu, &seen),
+            },
             qemu,
             guest: seen,
         });
@@ -60,7 +64,6 @@ fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> 
     Ok(settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?)
 }
 
-fn of_guest(facts: &Facts, path: &Path) -> Settings {
-    let target = facts.targets.iter().find(|target| target.path == path);
-    target.and_then(|target| target.devices.first()).map(settings::of_guest).unwrap_or_default()
+fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
+    facts.targets.iter().find(|target| target.path == path)?.devices.first()
 }

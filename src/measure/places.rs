@@ -15,6 +15,10 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// The first answer of an agent in a guest: its program is then still being read for the first time, which took 30 s in a
+/// translator within a translator.
+const FIRST_ANSWER: Duration = Duration::from_secs(180);
+
 /// Places that are reached.
 #[derive(Default)]
 pub struct Places {
@@ -51,7 +55,7 @@ impl Places {
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
         let (peer, emulated, mut control) = guest::reach(plan, stop)?;
         guest::put_on_processors(plan, &mut control)?;
-        let place = self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, FIRST_ANSWER)?;
         place.control = Some(control);
         Ok(place)
     }

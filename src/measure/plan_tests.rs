@@ -1,6 +1,8 @@
 //! What is planned for stacks on several media.
 
 use super::*;
+use crate::host::made_up::{Machine, server};
+use crate::host::pci;
 use crate::layer::Layer;
 use crate::layer::volume::Loop;
 use crate::measure::sets::layout;
@@ -15,6 +17,11 @@ fn scenario(stacks: &[&str], rw: &str) -> Scenario {
 
 /// With media of the sizes that are declared, devices of 1 TiB.
 fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
+    with_guests(scenario, None, then)
+}
+
+/// The same on a machine that has that for guests.
+fn with_guests<T>(scenario: &Scenario, guests: Option<guest::Parts>, then: impl FnOnce(&Ground) -> T) -> T {
     use crate::scenario::Medium;
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
@@ -24,7 +31,7 @@ fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
         scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
     let layout = layout(scenario);
     let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-    then(&Ground { scenario, layout: &layout, found: &found, guest_parts: None, tag })
+    then(&Ground { scenario, layout: &layout, found: &found, guest_parts: guests, tag })
 }
 
 /// Every visit's targets, after the files and steps that make them.
@@ -116,4 +123,50 @@ fn what_was_not_looked_at_is_not_planned() {
         let error = medium::plan(&stack.medium, known, None, &mut ground.context()).unwrap_err();
         assert!(error.to_string().contains("was not looked at as a whole"), "{error}");
     });
+}
+
+/// The server of host::made_up, which has an IOMMU and a drive of its own group.
+fn parts_of(machine: &Machine) -> guest::Parts {
+    guest::Parts { drives: pci::drives(&machine.probe), ..guest::Parts::made_up() }
+}
+
+#[test]
+fn a_drive_is_taken_by_guests_in_turn_and_given_back() {
+    let guest = "vm(attach=vfio,firmware=ovmf,cpus=1-3";
+    let scenario = scenario(
+        &[
+            "/dev/nvme0n1",
+            &format!("/dev/nvme0n1 | {guest},vcpus=2,memory=16GiB)"),
+            &format!("/dev/nvme0n1 | {guest},vcpus=1,memory=2GiB)"),
+        ],
+        "randread",
+    );
+    let machine = server();
+    insta::assert_snapshot!(with_guests(&scenario, Some(parts_of(&machine)), show));
+}
+
+#[test]
+fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
+    let machine = server();
+    let refused = |stacks: &[&str]| {
+        let guests = Some(parts_of(&machine));
+        with_guests(&scenario(stacks, "randread"), guests, |ground| ground.bounds().unwrap_err().to_string())
+    };
+    let mut all = vec![
+        refused(&["/dev/sda | vm(attach=vfio)"]),
+        refused(&["/dev/mapper/x | vm(attach=vfio)"]),
+        refused(&["file:/srv/x.img,size=1GiB | vm(attach=vfio)"]),
+        refused(&["/dev/nvme0n1 | loop | vm(attach=vfio)"]),
+        refused(&["/dev/nvme0n1 | vm(attach=vfio) x2"]),
+        refused(&["/dev/nvme0n1 | vm(attach=vfio,cache=none)"]),
+    ];
+    machine.put(&[
+        ("/sys/bus/pci/devices/0000:02:00.0/class", "0x020000"),
+        ("/sys/kernel/iommu_groups/14/devices/0000:02:00.0/x", ""),
+    ]);
+    machine.link("/sys/bus/pci/devices/0000:02:00.0/driver", "/sys/bus/pci/drivers/ixgbe");
+    all.push(refused(&["/dev/nvme0n1 | vm(attach=vfio)"]));
+    machine.block("/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n2", "259:1", &[]);
+    all.push(refused(&["/dev/nvme0n1 | vm(attach=vfio)"]));
+    insta::assert_snapshot!(all.join("\n"));
 }

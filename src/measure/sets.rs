@@ -158,7 +158,8 @@ fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
         return true;
     }
     let (first_a, first_b) = (strongest(&above_a), strongest(&above_b));
-    matches!((first_a, first_b), (Claim::Caches, _) | (_, Claim::Caches) | (Claim::Writes, Claim::Writes))
+    let alone = |claim| matches!(claim, Claim::Caches | Claim::Takes);
+    alone(first_a) || alone(first_b) || (first_a, first_b) == (Claim::Writes, Claim::Writes)
 }
 
 fn shared_prefix(a: &[LayerSpec], b: &[LayerSpec]) -> usize {
@@ -175,6 +176,7 @@ fn strongest(layers: &[&LayerSpec]) -> Claim {
     let claims: Vec<Claim> =
         layers.iter().filter_map(|spec| by_name(&spec.name).map(|layer| layer.claim(spec))).collect();
     match () {
+        () if claims.contains(&Claim::Takes) => Claim::Takes,
         () if claims.contains(&Claim::Caches) => Claim::Caches,
         () if claims.contains(&Claim::Writes) => Claim::Writes,
         () => Claim::SharedRead,
@@ -243,6 +245,7 @@ mod tests {
             consent: Vec::new(),
             max_written: None,
             durability: None,
+            published: None,
             notes: Vec::new(),
         }
     }
@@ -289,6 +292,16 @@ mod tests {
         let cached = ("loop", "direct-io", "false");
         let layout = layout(&scenario(vec![stack(&[], true), stack(&[cached], true)], Rw::RandRead));
         assert_eq!(numbers(&layout), [Some((0, 2)), Some((1, 2))]);
+    }
+
+    #[test]
+    fn a_drive_that_a_guest_takes_is_visited_by_everybody() {
+        let vfio = ("vm", "attach", "vfio");
+        let mut smaller = on(device("nvme1n1"), &[vfio]);
+        smaller.layers[0].options.insert("vcpus".into(), "1".into());
+        let stacks = vec![on(device("nvme1n1"), &[]), on(device("nvme1n1"), &[vfio]), smaller];
+        let layout = layout(&scenario(stacks, Rw::RandRead));
+        assert_eq!(layout.sets.len(), 3, "{:?}", layout.sets);
     }
 
     #[test]

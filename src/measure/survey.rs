@@ -16,8 +16,8 @@ use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
-use crate::layer::{by_name, guest};
-use crate::scenario::{Consent, Engine, Medium, Scenario, Stack};
+use crate::layer::{Claim, by_name, guest};
+use crate::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -313,10 +313,15 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// Whether the load, or a layer of the stack, writes to the medium.
+/// What a stack does to its medium: the load, or a layer, writes to it, takes it from this host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes();
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
-    if load || layers { Intent::Write } else { Intent::Read }
+    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    match load || layers {
+        true => Intent::Write,
+        false if stack.layers.iter().any(takes) => Intent::Take,
+        false => Intent::Read,
+    }
 }

@@ -9,6 +9,7 @@ use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
 use crate::bill::knee::Place;
+use crate::bill::published::{Agreement, PublishedFinding};
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
 use crate::stats::Verdict;
 use std::collections::HashMap;
@@ -37,6 +38,8 @@ fn render(findings: &[Findings], _page: &Page) -> String {
             lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
         one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
+        lines.place = Default::default();
+        one.published.iter().flat_map(|found| &found.figures).for_each(|figure| lines.published(figure));
     }
     // Writing to memory cannot fail, and all of it came from strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -199,6 +202,27 @@ impl Lines<'_> {
         add("cpu per io of the generator", &row.cpu_generator);
     }
 
+    /// A published figure, and its ratio with what follows from it. The measured ones stand beside them, as some are of
+    /// percentiles that no other line has.
+    fn published(&mut self, one: &PublishedFinding) {
+        let emulated = one.emulated.as_deref();
+        let mut add = |against: &str, what: &str, figure: &Figure| {
+            let metric = format!("{what}{}", one.metric);
+            self.figure([&one.workload, &one.stack, against, &metric], figure, emulated);
+        };
+        add("", "published ", &told(&one.published, &format!("printed {}", one.printed)));
+        add("", "beside published ", &one.measured);
+        let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
+        let rounding = ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
+        let note = match &ratio.agreement {
+            Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
+            agreement => agreement.word().to_owned(),
+        };
+        let published = told(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
+        add(against, "published ratio of ", &published);
+        add(against, "beside published ratio of ", &ratio.measured);
+    }
+
     /// `about`: workload, stack, against, metric.
     fn figure(&mut self, about: [&str; 4], figure: &Figure, emulated: Option<&str>) {
         let [state, value, unit, low, high, n, of, note] = fields(figure);
@@ -226,6 +250,17 @@ fn noted(figure: &Figure, note: Option<String>) -> Figure {
     match (note, figure) {
         (Some(note), Figure::Known { .. }) => figure.clone().cautioned(Some(note)),
         _ => figure.clone(),
+    }
+}
+
+/// The same before the reason why it has no interval.
+fn told(figure: &Figure, note: &str) -> Figure {
+    match figure {
+        Figure::Known { interval: Interval::Missing { missing }, .. } => {
+            let missing = format!("{note}; {missing}");
+            figure.with_interval(Some(&Interval::Missing { missing }))
+        }
+        other => other.clone(),
     }
 }
 

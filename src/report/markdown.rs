@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, crowd, disks, durability, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -33,6 +33,7 @@ fn render_one(findings: &Findings) -> String {
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     out += &trials(findings);
+    out += &beside(findings);
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());
@@ -99,6 +100,17 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
 
 fn bill(title: &str, bill: &Bill) -> String {
     format!("{}.\n\n{}\n{}", escaped(title), sheet::bill(bill).markdown(), list("", sheet::reserves(bill)))
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings) -> String {
+    let Some(found) = &findings.published else { return String::new() };
+    let mut out = list(published::TITLE, published::origin(found));
+    for (title, table) in published::tables(findings) {
+        out += &format!("{}:\n\n{}\n", escaped(&title), table.markdown());
+    }
+    out += &published::legend(found).map(|legend| format!("{}.\n\n", escaped(legend))).unwrap_or_default();
+    out + &list("", found.sentences.clone())
 }
 
 /// The whole sweep; its points follow one by one, as workloads.

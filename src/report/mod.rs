@@ -11,6 +11,7 @@ mod json;
 mod markdown;
 mod matrix;
 mod number;
+mod published;
 mod sheet;
 mod sweep;
 mod table;

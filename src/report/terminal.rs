@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::wrapped;
-use super::{Page, Renderer, crowd, disks, durability, matrix, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -44,6 +44,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
     out += &trials(findings, width);
+    out += &beside(findings, width);
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width), indented(disks::LEGEND, width));
     }
@@ -104,6 +105,17 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> St
 fn bill(title: &str, bill: &Bill, width: usize) -> String {
     let table = sheet::bill(bill).text(width);
     format!("\n{}{table}{}", indented(title, width), list("", sheet::reserves(bill).into_iter(), width))
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings, width: usize) -> String {
+    let Some(found) = &findings.published else { return String::new() };
+    let mut out = list(published::TITLE, published::origin(found).into_iter(), width);
+    for (title, table) in published::tables(findings) {
+        out += &format!("\n{}{}", indented(&title, width), table.text(width));
+    }
+    let said = published::legend(found).map(str::to_owned).into_iter().chain(found.sentences.iter().cloned());
+    out + &list("", said, width)
 }
 
 /// The whole sweep; its points follow one by one, as workloads.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 20] = [
+const FIXTURES: [Fixture; 21] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -28,6 +28,7 @@ const FIXTURES: [Fixture; 20] = [
     ("disturbed", twin::disturbed),
     ("named_bill", twin::named_bill),
     ("durability", twin::durability),
+    ("published", twin::published),
 ];
 
 /// Findings of all fixtures, made once.
@@ -105,7 +106,7 @@ fn csv() {
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
-        if ["failed", "a_against_a", "durability"].contains(&name) {
+        if ["failed", "a_against_a", "published", "durability"].contains(&name) {
             insta::assert_snapshot!(format!("{name}_csv"), text);
         }
     }
@@ -118,7 +119,7 @@ fn json() {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((value["format"].as_str(), value["version"].as_u64()), (Some("iotax-findings"), Some(1)));
         assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()));
-        if name == "partial" || name == "failed" {
+        if ["partial", "failed", "published"].contains(&name) {
             insta::assert_snapshot!(format!("{name}_json"), text);
         }
     }
@@ -249,6 +250,23 @@ fn masks_refusals_and_what_was_not_measured_are_said_by_every_renderer() {
         &findings(&twin::three_figures()),
         "the mean latency of 4k random reads at 40,000 I/Os a second",
     );
+}
+
+#[test]
+fn published_figures_stand_in_every_form() {
+    let found = findings(&twin::published());
+    said_by_all(&found, "118.47us");
+    said_by_all(&found, "no such figure of file was published");
+    for name in ["terminal", "markdown", "html", "json"] {
+        let text = render(&found, name, 400).replace('\u{a0}', " ");
+        for part in
+            ["a page that never was, 2026", "a drive of the twin", "its charts are lost", "has no interval"]
+        {
+            assert!(text.contains(part), "{name} lacks {part}");
+        }
+        assert!(name == "json" || text.contains("Published beside measured"), "{name}");
+        assert!(!render(&findings(&twin::guest()), name, 400).to_lowercase().contains("published"), "{name}");
+    }
 }
 
 #[test]

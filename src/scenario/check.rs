@@ -9,7 +9,7 @@ use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, fio,
-    grammar, measure, names, sweep, toml,
+    grammar, measure, names, published, sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,6 +180,7 @@ pub(super) struct Parts {
     pub consent: Vec<Consent>,
     pub max_written: Option<u64>,
     pub durability: Option<DurabilitySpec>,
+    pub published: Option<published::Draft>,
     pub notes: Vec<String>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
@@ -199,6 +200,7 @@ impl Parts {
             consent: Vec::new(),
             max_written: None,
             durability: None,
+            published: None,
             notes: Vec::new(),
             engine: None,
         }
@@ -276,6 +278,8 @@ impl Parts {
             }
             None => self.workloads()?,
         };
+        let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
+        let published = published.transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
@@ -290,6 +294,7 @@ impl Parts {
             consent: self.consent,
             max_written: self.max_written,
             durability: self.durability,
+            published,
             notes: self.notes,
         })
     }
@@ -365,8 +370,7 @@ impl Parts {
         let Some((origin, name)) = &self.baseline else {
             return Ok(0);
         };
-        let named = |stack: &Stack| stack.name == *name || stack.text == *name;
-        self.stacks.iter().position(named).ok_or_else(|| {
+        self.stacks.iter().position(|stack| stack.is_called(name)).ok_or_else(|| {
             let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
             origin.error("baseline", Fault::unknown("stack", name, &known))
         })

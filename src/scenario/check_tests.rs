@@ -3,7 +3,7 @@
 use super::super::LayerSpec;
 use super::*;
 use crate::layer::catalog;
-use crate::scenario::Regime;
+use crate::scenario::{Metric, Published, PublishedFigure, Regime};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -308,7 +308,7 @@ const BAD: &[&str] = &[
     "/dev/sda | vm(queues=1,num-queues=2)",
     "/dev/sda | vm(vcpus=0)",
     "/dev/sda | vm(memory=512)",
-    "/dev/sda | vm(attach=vfio)",
+    "/dev/sda | vm(attach=virtiofs)",
     "/dev/sda | loop x8",
     "/dev/sda | vm x1000",
     "/dev/sda | vm x8 | engine(fio)",
@@ -490,6 +490,45 @@ fn every_file_of_scenarios_is_taken() {
         }
     }
     assert!(seen >= 5);
+}
+
+/// Somebody typed them: bytes over the block size must be the I/Os that stand beside them.
+#[test]
+fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
+    let mut shipped = Vec::new();
+    for (scenario, published) in ready_with_figures() {
+        let known = |stack: &str, workload: &str, word: &str| {
+            let metric = Metric::try_from(word.to_owned()).unwrap();
+            let ours = |one: &&PublishedFigure| {
+                (one.stack.as_str(), one.workload.as_str(), one.metric) == (stack, workload, metric)
+            };
+            published.figures.iter().find(ours).filter(|one| !one.share)
+        };
+        for (stack, workload) in
+            scenario.stacks.iter().flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
+        {
+            for [ios, bytes] in [["iops", "throughput"], ["durable iops", "durable throughput"]] {
+                let [ios, bytes] = [ios, bytes].map(|word| known(&stack.name, &workload.name, word));
+                let Some((ios, bytes)) = ios.zip(bytes) else { continue };
+                let bs = workload.jobs[0].bs as f64;
+                // fio cuts IOPS off where it rounds bytes.
+                assert!(bytes.low / bs <= ios.high + 0.5 && ios.low <= bytes.high / bs, "{ios:?} {bytes:?}");
+            }
+        }
+        shipped.push(published.figures.len());
+    }
+    assert!(shipped.len() >= 4 && shipped.iter().sum::<usize>() >= 105, "{shipped:?}");
+}
+
+/// The files of scenarios/ that show published figures.
+fn ready_with_figures() -> Vec<(Scenario, Published)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());
+    scenarios
+        .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, published)))
+        .collect()
 }
 
 fn without_origins(stack: &Stack) -> (Medium, Vec<LayerSpec>) {

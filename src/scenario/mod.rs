@@ -10,6 +10,7 @@ pub mod fio;
 pub mod grammar;
 pub mod measure;
 mod names;
+pub mod published;
 pub mod stacks;
 pub mod sweep;
 pub mod toml;
@@ -19,6 +20,7 @@ pub mod words;
 pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
 pub use error::InputError;
+pub use published::{Metric, Published, PublishedFigure};
 pub use sweep::{Coordinate, SweepPoint};
 
 use iotax_load::{EngineName, Job};
@@ -51,6 +53,9 @@ pub struct Scenario {
     /// Durability trials instead of a comparison under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<DurabilitySpec>,
+    /// What somebody else published of these stacks and workloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -87,6 +92,11 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// Whether it is meant by that name or text.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.text == word
+    }
+
     /// Guests side by side that its load runs in; 1 where it has none.
     pub fn guests(&self) -> u32 {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)

@@ -9,7 +9,7 @@ use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
-use super::{DurabilitySpec, Engine, Medium, Stack, durability, fio, grammar, measure, names};
+use super::{DurabilitySpec, Engine, Medium, Stack, durability, fio, grammar, measure, names, published};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::{Deserialize, Deserializer, de};
@@ -50,6 +50,7 @@ struct Wire {
     destroy: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
     durability: Option<Words>,
+    published: Option<published::Wire>,
     states: Option<Spanned<::toml::Value>>,
     place: Option<Spanned<::toml::Value>>,
 }
@@ -174,6 +175,9 @@ impl Source<'_> {
         let mut parts = Parts::new(&self.file);
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
+        let baseline = wire.baseline.as_ref().map(|name| name.get_ref().clone());
+        parts.published =
+            wire.published.map(|published| published::Draft::new(published, &self.file, self.text, baseline));
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.stacks = self.stacks(&wire.stack, &devices)?;
         for workload in wire.workload {
@@ -475,6 +479,12 @@ fn wire_fault(message: &str, key: &str) -> Fault {
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
         [..] if key == "workload" && message.starts_with("invalid type: map") => {
             Fault::hint("there may be several", "write [[workload]], with two brackets")
+        }
+        [..] if key == "published" && message.starts_with("invalid type") => {
+            Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")
+        }
+        [..] if key == "printed" && message.starts_with("invalid type") => {
+            Fault::hint(message, "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"")
         }
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
             message,

@@ -165,6 +165,87 @@ const BAD_BEHIND: &[&str] = &[
     "[[workload]]\nfile = \"jobs.fio\"\nbs = \"4k\"\n",
 ];
 
+/// A stack, two workloads, and `[published]` with a row of one cell.
+fn with_published(head: &str, row: &str) -> String {
+    let head = if head.is_empty() { GOOD_HEAD } else { head };
+    format!(
+        "{STACK}[[workload]]\nname = \"reads\"\nrw = \"randread\"\n[[workload]]\nname = \"mix\"\nrw = \"randrw\"\n[published]\n{head}[[published.figures]]\n{row}"
+    )
+}
+
+const GOOD_HEAD: &str = "source = \"a page\"\nhardware = \"a drive\"\nstacks = [\"a\"]\n";
+
+/// `workload`, `metric`, `printed` of one cell.
+fn cell(workload: &str, metric: &str, printed: &str) -> String {
+    format!("workload = \"{workload}\"\nmetric = \"{metric}\"\nprinted = [\"{printed}\"]\n")
+}
+
+#[test]
+fn refused_published_figures() {
+    let good = cell("reads", "iops", "26.0k");
+    let heads = [
+        "source = \"a page\"\nstacks = [\"a\"]\n",
+        "source = \" \"\nhardware = \"a drive\"\nstacks = [\"a\"]\n",
+        "source = 3\nhardware = \"a drive\"\nstacks = [\"a\"]\n",
+        "source = \"a page\"\nhardware = \"a drive\"\nstacks = \"a\"\n",
+        "source = \"a page\"\nhardware = \"a drive\"\nstacks = [\"b\"]\n",
+        "source = \"a page\"\nhardware = \"a drive\"\nstacks = [\"a\", \"a\"]\n",
+        "source = \"a page\"\nhardware = \"a drive\"\nstakcs = [\"a\"]\n",
+    ];
+    let rows = [
+        cell("raeds", "iops", "26.0k"),
+        cell("reads", "iosp", "26.0k"),
+        cell("reads", "p100", "5us"),
+        cell("reads", "durable iops", "26.0k"),
+        cell("reads", "write p99", "5us"),
+        cell("mix", "p99", "5us"),
+        cell("reads", "iops", "26.0kiops"),
+        cell("reads", "throughput", "26.0k"),
+        cell("reads", "mean", "5"),
+        cell("reads", "iops", "0"),
+        cell("reads", "iops", "about 5"),
+        cell("reads", "iops", "94%"),
+        cell("reads", "iops", "-"),
+        format!("{good}unit = \"1/s\"\n"),
+        good.replace("[\"26.0k\"]", "[\"26.0k\", \"-\"]"),
+        good.replace("[\"26.0k\"]", "[26]"),
+        good.replace("[\"26.0k\"]", "\"26.0k\""),
+        format!("{good}[[published.figures]]\n{good}"),
+    ];
+    let mut table = String::new();
+    heads.iter().for_each(|head| report(head, &with_published(head, &good), &mut table));
+    rows.iter().for_each(|row| report(row, &with_published("", row), &mut table));
+    report("two", &format!("{STACK}[[published]]\nsource = \"a page\"\n"), &mut table);
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn published_figures_are_read_with_the_rounding_of_their_digits() {
+    let text = "\
+baseline = \"file\"
+[stack.guest]
+text = \"file:/x,size=1GiB | vm(num-queues=[1,4])\"
+[stack.file]
+text = \"file:/x,size=1GiB\"
+[[workload]]
+rw = \"randwrite\"
+[[workload]]
+rw = \"randrw\"
+[published]
+source = \"a page\"
+hardware = \"a drive\"
+note = \"the charts are lost\"
+stacks = [\"file\", \"guest num-queues=1\", \"guest num-queues=4\"]
+figures = [
+  { workload = \"4k-randwrite-qd1\", metric = \"durable throughput\", printed = [\"28.7MiB/s\", \"-\", \"<25%\"] },
+  { workload = \"4k-randwrite-qd1\", metric = \"p99.95\", printed = [\"118us\", \"1.2ms\", \"-\"] },
+  { workload = \"4k-randrw50-qd1\", metric = \"read mean\", printed = [\"-\", \"141.24us\", \"-\"] },
+]
+";
+    let scenario = read_text(text).unwrap();
+    insta::assert_json_snapshot!(scenario.published);
+}
+
 #[test]
 fn refused_scenarios() {
     let mut table = String::new();

@@ -113,14 +113,26 @@ pub fn of_ratio(a: &Batches, b: &Batches, q: f64) -> Result<Estimate, Refusal> {
 /// # Errors
 /// [`Refusal`] below 16 rounds or when nothing completed in a batch.
 pub fn mean_of_one(side: &Batches) -> Result<Estimate, Refusal> {
+    let (logs, pooled) = mean_logs(side)?;
+    Ok(interval(&logs, pooled, side.count()))
+}
+
+/// The ratio of the mean latencies, B to A, paired by batches.
+///
+/// # Errors
+/// [`Refusal`] below 16 rounds or when nothing completed in a batch of either side.
+pub fn mean_of_ratio(a: &Batches, b: &Batches) -> Result<Estimate, Refusal> {
+    let ((of_a, pooled_a), (of_b, pooled_b)) = (mean_logs(a)?, mean_logs(b)?);
+    let logs: Vec<f64> = of_b.iter().zip(of_a).map(|(b, a)| b - a).collect();
+    Ok(interval(&logs, pooled_b - pooled_a, a.count().min(b.count())))
+}
+
+/// Logarithms of the mean of each batch, and of the pooled one.
+fn mean_logs(side: &Batches) -> Result<(Vec<f64>, f64), Refusal> {
     enough_rounds(side)?;
     let ln_mean = |histogram: &Histogram| histogram.mean().filter(|mean| *mean > 0.0).map(f64::ln);
     let logs: Option<Vec<f64>> = side.batches.iter().map(ln_mean).collect();
-    let pooled = ln_mean(&side.pooled());
-    match (logs, pooled) {
-        (Some(logs), Some(pooled)) => Ok(interval(&logs, pooled, side.count())),
-        _ => Err(Refusal::IdleStack),
-    }
+    logs.zip(ln_mean(&side.pooled())).ok_or(Refusal::IdleStack)
 }
 
 /// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond; for drawing.
@@ -203,6 +215,8 @@ mod tests {
         assert_eq!(ratio.samples, 20_000);
         let mean = mean_of_one(&a).unwrap();
         assert!(mean.low < 113_315.0 && 113_315.0 < mean.high, "{mean:?}");
+        let of_means = mean_of_ratio(&a, &b).unwrap();
+        assert!(of_means.low < 1.1 && 1.1 < of_means.high && of_means.high < 1.15, "{of_means:?}");
     }
 
     #[test]
@@ -216,6 +230,7 @@ mod tests {
         assert!(curve(&few).len() > 10, "the pooled curve needs no interval");
         assert!(curve(&Batches::new(0)).is_empty());
         assert!(matches!(mean_of_one(&Batches::new(20)), Err(Refusal::IdleStack)));
+        assert!(matches!(mean_of_ratio(&thin, &Batches::new(20)), Err(Refusal::IdleStack)));
     }
 
     proptest! {

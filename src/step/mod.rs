@@ -8,6 +8,7 @@ pub mod journal;
 pub mod op;
 pub mod simulated;
 pub mod system;
+pub mod vfio;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::system::{LoopRequest, System};
+use super::vfio::Function;
 use super::{ProcessId, Yield};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,8 @@ pub struct SimulatedSystem {
     pub mounts: BTreeMap<PathBuf, PathBuf>,
     /// Processes and their tags.
     pub processes: BTreeMap<u32, String>,
+    /// PCI functions that vfio-pci has.
+    pub taken: BTreeSet<String>,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -44,6 +47,7 @@ impl SimulatedSystem {
         self.loops.clear();
         self.mounts.clear();
         self.processes.clear();
+        self.taken.clear();
         self.boot += 1;
     }
 
@@ -179,6 +183,22 @@ impl System for SimulatedSystem {
 
     fn remove_plain(&mut self, path: &Path) -> Result<()> {
         self.files.remove(path);
+        Ok(())
+    }
+
+    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
+        ensure!(self.taken.insert(function.address.to_owned()), "{} is taken", function.address);
+        self.changed()?;
+        Ok("/dev/vfio/14".into())
+    }
+
+    fn is_taken(&self, address: &str) -> Result<bool> {
+        Ok(self.taken.contains(address))
+    }
+
+    fn give_back(&mut self, function: &Function) -> Result<()> {
+        ensure!(self.processes.len() < 2, "a guest has {}", function.address);
+        self.taken.remove(function.address);
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
+use super::vfio::{self, Function};
 use super::{ProcessId, Yield};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
@@ -78,6 +79,12 @@ pub trait System {
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
     /// Removes a plain file of the run directory; one that is gone is fine.
     fn remove_plain(&mut self, path: &Path) -> Result<()>;
+    /// Gives a PCI function to vfio-pci and tells the file of its IOMMU group.
+    fn take_function(&mut self, function: &Function) -> Result<PathBuf>;
+    /// Whether vfio-pci has a function, or is meant to have it.
+    fn is_taken(&self, address: &str) -> Result<bool>;
+    /// Gives it back to its driver and waits for its disk.
+    fn give_back(&mut self, function: &Function) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -302,6 +309,18 @@ impl System for RealSystem {
     fn remove_plain(&mut self, path: &Path) -> Result<()> {
         gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
     }
+
+    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
+        vfio::take(function)
+    }
+
+    fn is_taken(&self, address: &str) -> Result<bool> {
+        Ok(vfio::is_taken(address))
+    }
+
+    fn give_back(&mut self, function: &Function) -> Result<()> {
+        vfio::give_back(function)
+    }
 }
 
 impl RealSystem {
@@ -462,7 +481,10 @@ fn stat(pid: u32) -> Option<(char, u64)> {
 }
 
 /// Runs a command to its end and gives its standard output.
-fn run(command: &mut Command) -> Result<String> {
+///
+/// # Errors
+/// When it cannot be run or fails: its words.
+pub(super) fn run(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output = command.output().with_context(|| format!("cannot run {shown}"))?;
     if !output.status.success() {
@@ -479,7 +501,11 @@ fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
+/// Waits until something is so.
+///
+/// # Errors
+/// When it is not within that time.
+pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !done() {
         if start.elapsed() > limit {

@@ -5,10 +5,11 @@ use super::clean::clean;
 use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
 use super::op::{
-    AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, RemoteAgent, Spawn,
+    AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, PassThrough, RemoteAgent, Spawn,
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
+use super::vfio::Function;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
 use crate::guard::rig;
 use anyhow::Result;
@@ -46,6 +47,9 @@ impl System for Shared {
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
         self.0.lock().unwrap().find_process(tag)
     }
+    fn is_taken(&self, address: &str) -> Result<bool> {
+        self.0.lock().unwrap().is_taken(address)
+    }
     forward! {
         make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
         remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
@@ -62,6 +66,8 @@ impl System for Shared {
         end_process(&mut self, process: &ProcessId) -> Result<()>;
         write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
         remove_plain(&mut self, path: &Path) -> Result<()>;
+        take_function(&mut self, function: &Function) -> Result<PathBuf>;
+        give_back(&mut self, function: &Function) -> Result<()>;
     }
 }
 
@@ -94,6 +100,11 @@ fn plan() -> Vec<Step> {
             bytes: 1 << 29,
             keep: false,
             inside_mount: true,
+        }),
+        Op::PassThrough(PassThrough {
+            address: "0000:01:00.0".into(),
+            driver: "nvme".into(),
+            disk: "/dev/nvme1n1".into(),
         }),
         Op::Spawn(Spawn {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],

@@ -46,6 +46,15 @@ fn the_point_of_a_sweep_is_as_shown() {
 }
 
 #[test]
+fn published_figures_are_as_shown() {
+    let [shown] = blocks("json published")[..] else { panic!("one example expected") };
+    let parsed: crate::scenario::Published = serde_json::from_str(shown).unwrap();
+    assert_eq!(serde_json::to_string(&parsed).unwrap(), shown);
+    let [old, new] = [1, 2].map(golden);
+    assert_eq!((old.start.scenario.published, new.start.scenario.published), (None, None));
+}
+
+#[test]
 fn the_line_is_what_is_written() {
     let [line] = blocks("json index")[..] else { panic!("one line expected") };
     let Parsed::Record(record) = index::decode(line.as_bytes()) else { panic!("torn: {line}") };

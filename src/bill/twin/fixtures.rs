@@ -42,6 +42,36 @@ fn prefixes() -> Vec<TwinStack> {
     ]
 }
 
+/// The same three prefixes beside what a page that never was says of them: one that agrees, one that differs, a bound, and
+/// figures without one of the baseline.
+pub(crate) fn published() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let mut run = Twin::new(53, stacks).measured();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    let row = |metric: &str, cells: [&str; 3]| {
+        let metric = metric.to_owned().try_into().unwrap();
+        let cells = ["file", "loop", "fs(xfs)"].into_iter().zip(cells).filter(|(_, printed)| *printed != "-");
+        cells
+            .map(|(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap())
+            .collect()
+    };
+    let rows: [Vec<PublishedFigure>; 4] = [
+        row("iops", ["195", "188", "245"]),
+        row("read mean", ["-", "112us", "118.47us"]),
+        row("read p99", ["1.27ms", "1.20ms", "<25%"]),
+        row("read p99.99", ["2.0ms", "2.1ms", "-"]),
+    ];
+    run.start.scenario.published = Some(Published {
+        source: "a page that never was, 2026".into(),
+        hardware: "a drive of the twin's".into(),
+        note: Some("its charts are lost".into()),
+        baseline: "file".into(),
+        figures: rows.concat(),
+    });
+    run
+}
+
 /// I/Os on the loop layer failed.
 pub(crate) fn failed() -> RunData {
     let mut stacks = prefixes();

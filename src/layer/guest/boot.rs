@@ -4,6 +4,8 @@
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE};
 use super::qmp::{Event, Qmp, QmpError};
 use crate::exit::Failed;
+use crate::host::facts;
+use crate::host::probe::Probe;
 use crate::step::ProcessId;
 use crate::step::system::runs;
 use iotax_sys::kvm::KvmProbe;
@@ -59,18 +61,25 @@ pub struct Limits {
 impl Limits {
     /// A kernel needs less than a second on a processor, and some seconds in the translator. The rest is for loaded
     /// machines: with ten builds beside it on two processors a boot in the translator took 65 s. There patience
-    /// costs least, as nothing is left to try after it.
-    pub fn of(accel: Accel) -> Limits {
+    /// costs least, as nothing is left to try after it. In a guest that is translated itself (nested), all takes many
+    /// times as long: its console was silent for more than two minutes.
+    pub fn of(accel: Accel, nested: bool) -> Limits {
         let seconds = |life, ready| Limits {
             life: Duration::from_secs(life),
             ready: Duration::from_secs(ready),
             answer: Duration::from_secs(10),
         };
-        match accel {
-            Accel::Kvm => seconds(10, 60),
-            Accel::Tcg => seconds(120, 300),
+        match (accel, nested) {
+            (Accel::Kvm, _) => seconds(10, 60),
+            (Accel::Tcg, false) => seconds(120, 300),
+            (Accel::Tcg, true) => seconds(900, 1800),
         }
     }
+}
+
+/// Whether this machine is itself translated by QEMU, which then tells so as the processor's name.
+pub fn is_translated(probe: &Probe) -> bool {
+    facts::cpu(probe).model.is_some_and(|model| model.starts_with("QEMU TCG"))
 }
 
 /// A guest whose agent can be spoken to.

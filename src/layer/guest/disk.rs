@@ -44,7 +44,10 @@ fn find_in(probe: &Probe, key: &DiskKey) -> Option<String> {
         DiskKey::Serial(serial) => block::serial(probe, name).as_deref() == Some(serial),
         DiskKey::Pci(address) => block::hangs_on(probe, name, address),
     };
-    let mut matching = probe.names("/sys/block").into_iter().filter(is_it);
+    // Paths below a natively multipathed NVMe disk tell its serial too, and nobody can open them.
+    let hidden = |name: &String| probe.number(block::sys_block(name).join("hidden")) == Some(1);
+    let names = probe.names("/sys/block").into_iter();
+    let mut matching = names.filter(|name| !hidden(name)).filter(is_it);
     let found = matching.next()?;
     matching.next().is_none().then_some(found)
 }
@@ -72,6 +75,9 @@ mod tests {
         assert_eq!(found("iotax-n"), Some("nvme0n1".into()));
         assert_eq!(found("iotax-s"), Some("sda".into()));
         assert_eq!(found("iotax"), None);
+        write("nvme0c0n1", "device/serial", b"iotax-n");
+        write("nvme0c0n1", "hidden", b"1\n");
+        assert_eq!(found("iotax-n"), Some("nvme0n1".into()));
         write("vdc", "serial", b"iotax-b");
         assert_eq!(found("iotax-b"), None);
     }

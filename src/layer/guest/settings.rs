@@ -4,6 +4,7 @@
 use super::qemu::{DiskSpec, on_off};
 use super::qmp::{Qmp, QmpError};
 use crate::host::facts::Device;
+use crate::host::pci::Drive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -123,6 +124,27 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
     differ
 }
 
+/// What of a drive that the guest was given is not as this host knew it, as clauses: then both sides measured other
+/// drives, or one drive in two formats.
+pub fn other_drive(drive: &Drive, device: &Device) -> Vec<String> {
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let block = device.queue.get("logical_block_size").cloned();
+    let both = [
+        ("model", drive.model.clone(), device.model.clone()),
+        ("serial", drive.serial.clone(), device.serial.clone()),
+        ("firmware", drive.firmware.clone(), device.firmware.clone()),
+        ("logical block", number(drive.logical_block), block),
+        ("size", number(drive.bytes), number(device.bytes)),
+    ];
+    let differing = both.into_iter().filter(|(_, here, there)| here != there);
+    let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
+    differing
+        .map(|(what, here, there)| {
+            format!("its {what} is {} on this host and {} in the guest", told(here), told(there))
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::qemu::{Aio, Cache};
@@ -172,6 +194,35 @@ mod tests {
         let overlay = DiskSpec { snapshot: true, ..disk(Cache::None, None) };
         assert_eq!(differences(&overlay, 1, &told, &Settings::new()), Vec::<String>::new());
         assert_eq!(differences(&disk(Cache::None, None), 1, &told, &Settings::new()).len(), 3);
+    }
+
+    #[test]
+    fn a_drive_in_another_format_is_another_drive() {
+        let drive = Drive {
+            model: Some("M".into()),
+            serial: Some("S".into()),
+            firmware: Some("F".into()),
+            logical_block: Some(512),
+            bytes: Some(1 << 30),
+            ..Drive::default()
+        };
+        let queue = |block: &str| [("logical_block_size".to_owned(), block.to_owned())].into();
+        let same = Device {
+            model: Some("M".into()),
+            serial: Some("S".into()),
+            firmware: Some("F".into()),
+            bytes: Some(1 << 30),
+            queue: queue("512"),
+            ..Device::default()
+        };
+        assert_eq!(other_drive(&drive, &same), Vec::<String>::new());
+        assert_eq!(
+            other_drive(&drive, &Device { queue: queue("4096"), firmware: None, ..same }),
+            [
+                "its firmware is F on this host and unknown in the guest",
+                "its logical block is 512 on this host and 4096 in the guest"
+            ]
+        );
     }
 
     #[test]

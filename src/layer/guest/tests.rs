@@ -149,7 +149,7 @@ impl Lab {
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        self.connect(&process, Limits::of(Accel::Tcg)).unwrap()
+        self.connect(&process, Limits::of(Accel::Tcg, false)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -339,7 +339,7 @@ fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let Some(mut lab) = Lab::new() else { return };
     std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
-    let failure = lab.connect(&process, Limits::of(Accel::Tcg)).unwrap_err();
+    let failure = lab.connect(&process, Limits::of(Accel::Tcg, false)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());

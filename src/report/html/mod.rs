@@ -10,6 +10,7 @@ use super::disks;
 use super::durability;
 use super::matrix;
 use super::number::{Shown, change};
+use super::published;
 use super::sheet;
 use super::table::Table;
 use super::verdicts::{self, Said, class_of, class_of_charge};
@@ -62,6 +63,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                             (section(one, workload))
                         }
                         (trials(one))
+                        (beside(one))
                         (limits(one))
                     }
                     @for one in findings { (origin(one, findings.len() == 1)) }
@@ -397,6 +399,24 @@ fn remarks(workload: &WorkloadFindings) -> Markup {
         @if !lines.is_empty() {
             h3 { "Remarks" }
             ul class="soft" { @for line in &lines { li { (line) } } }
+        }
+    }
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings) -> Markup {
+    html! {
+        @if let Some(found) = &findings.published {
+            section {
+                h2 { (published::TITLE) }
+                @for line in published::origin(found) { p class="soft" { (line) } }
+                @for (title, rows) in published::tables(findings) {
+                    h3 { (title) }
+                    (table(&rows, usize::MAX))
+                }
+                @if let Some(legend) = published::legend(found) { p class="soft" { (legend) "." } }
+                ul class="soft" { @for line in &found.sentences { li { (signed(line)) "." } } }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod directory;
 mod file;
 mod filesystem;
 mod loopdev;
+mod passthrough;
 mod process;
 mod scratch;
 
@@ -13,6 +14,7 @@ pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use loopdev::AttachLoop;
+pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::BuildInitramfs;
 
@@ -40,6 +42,8 @@ pub enum Op {
     Mount(Mount),
     /// The initramfs of a guest.
     BuildInitramfs(BuildInitramfs),
+    /// A PCI drive for a guest.
+    PassThrough(PassThrough),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -105,6 +109,7 @@ macro_rules! as_operation {
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
             Op::BuildInitramfs(op) => op,
+            Op::PassThrough(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
         }

@@ -2,19 +2,27 @@
 //! is in QEMU's words, what it lacks on a machine, since when QEMU has it, and what of a disk's options it does not take.
 
 mod nvme;
+mod vfio;
 mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{DiskSpec, Line, OLDEST, Version};
+use super::qemu::{DiskSpec, Line, OLDEST, Server, Version};
+use crate::step::op::Op;
+use crate::step::{PathRef, RunTag};
 use std::path::{Path, PathBuf};
 
 /// Every way, by QEMU's word for it.
-pub const ALL: &[&dyn Way] =
-    &[&virtio_blk::VirtioBlk, &virtio_scsi::VirtioScsi, &nvme::Nvme, &vhost_user_blk::VhostUserBlk];
+pub const ALL: &[&dyn Way] = &[
+    &virtio_blk::VirtioBlk,
+    &virtio_scsi::VirtioScsi,
+    &nvme::Nvme,
+    &vhost_user_blk::VhostUserBlk,
+    &vfio::Vfio,
+];
 
 /// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
-pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"];
+pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vfio"];
 
 /// A member of the family.
 pub trait Way: Sync {
@@ -51,6 +59,21 @@ pub trait Way: Sync {
         None
     }
 
+    /// Options of a disk that it does not have: written all the same, they are refused.
+    fn lacks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it takes the drive itself, which nobody else on this host can use meanwhile.
+    fn takes_drive(&self) -> bool {
+        false
+    }
+
+    /// The step that must be done before QEMU can have the disk, with what serves it then.
+    fn beforehand(&self, _disk: &DiskSpec, _below: &PathRef, _tag: &RunTag) -> Option<Beforehand> {
+        None
+    }
+
     /// What of this disk it does not take.
     ///
     /// # Errors
@@ -82,6 +105,30 @@ impl PartialEq for dyn Way {
         self.name() == other.name()
     }
 }
+
+/// A step before QEMU's start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beforehand {
+    /// What for, a clause.
+    pub why: &'static str,
+    /// The step.
+    pub op: Op,
+    /// What serves the disk afterwards.
+    pub server: Server,
+}
+
+/// Options that QEMU's own block layer has, and nothing that goes past it.
+const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
+    "cache",
+    "aio",
+    "iothread",
+    "iothreads",
+    "num-queues",
+    "queue-size",
+    "discard",
+    "detect-zeroes",
+    "snapshot",
+];
 
 /// A property of an object of a running QEMU.
 pub struct Property {

@@ -2,7 +2,7 @@
 //! is not in the way of an I/O.
 
 use super::{DaemonFiles, Property, Way, ids};
-use crate::layer::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Value, on_off, socket};
+use crate::layer::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Server, Value, on_off, socket};
 use std::ffi::OsString;
 
 /// The way.
@@ -27,7 +27,7 @@ impl Way for VhostUserBlk {
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         super::one_thread_at_most(disk)?;
-        if disk.socket.is_none() {
+        if !matches!(disk.server, Server::Daemon(_)) {
             return Err("attach=vhost-user-blk without the socket of what serves it".into());
         }
         match disk.cache.write_cache() {
@@ -68,12 +68,8 @@ impl Way for VhostUserBlk {
 
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
-        line.option(
-            "-chardev",
-            Value::of("socket")
-                .set("id", &node)
-                .maybe("path", disk.socket.as_ref().map(|path| path.display())),
-        );
+        let Server::Daemon(socket) = &disk.server else { return };
+        line.option("-chardev", Value::of("socket").set("id", &node).set("path", socket));
         let value = Value::of("vhost-user-blk-pci")
             .set("id", device)
             .set("chardev", &node)

@@ -4,6 +4,7 @@
 use super::super::attach::Way;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
+use crate::host::pci::Drive;
 use std::path::PathBuf;
 
 /// QEMU's cache modes. What each means, in QEMU's own settings:
@@ -125,6 +126,18 @@ impl DetectZeroes {
     }
 }
 
+/// Who serves a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Server {
+    /// QEMU's block layer.
+    #[default]
+    Qemu,
+    /// The process behind this socket.
+    Daemon(PathBuf),
+    /// The drive itself, by vfio.
+    Drive(Box<Drive>),
+}
+
 /// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so that a mkfs in the
 /// guest punches no holes in what is measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,8 +174,8 @@ pub struct DiskSpec {
     pub read_only: bool,
     /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
     pub share_read: bool,
-    /// The socket of the daemon that serves it, where that is not QEMU itself.
-    pub socket: Option<PathBuf>,
+    /// Who serves it.
+    pub server: Server,
 }
 
 impl DiskSpec {
@@ -186,7 +199,7 @@ impl DiskSpec {
             serial: "iotax-1".into(),
             read_only: false,
             share_read: false,
-            socket: None,
+            server: Server::Qemu,
         }
     }
 

@@ -6,7 +6,7 @@ mod disk;
 mod line;
 mod version;
 
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec};
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{Version, installed_version, io_uring_works};
 
@@ -296,6 +296,7 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::pci::Drive;
     use crate::layer::guest::attach::{ALL, DaemonFiles, Way, by_name};
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
@@ -356,6 +357,14 @@ mod tests {
         insta::assert_snapshot!(shown(&spec));
     }
 
+    fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
+        let drive = Drive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..Drive::default() };
+        match way.takes_drive() {
+            true => Server::Drive(Box::new(drive)),
+            false => Server::Daemon(files.socket.clone()),
+        }
+    }
+
     #[test]
     fn every_way_with_its_daemon() {
         let of = |way: &&'static dyn Way| {
@@ -363,7 +372,7 @@ mod tests {
             let plain = DiskSpec { way: *way, num_queues: Some(2), ..disk() };
             let iothreads = u16::from(way.takes_iothread());
             let files = DaemonFiles::new(Path::new("/run/iotax"), "vm-disk0");
-            let full = DiskSpec { iothreads, socket: Some(files.socket.clone()), ..plain };
+            let full = DiskSpec { iothreads, server: server_of(*way, &files), ..plain };
             let daemon = way.daemon(&full, &files).map(|words| {
                 let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
                 format!("\n{}", words.join(" ").replace(" --", "\n--"))
@@ -399,8 +408,9 @@ mod tests {
                 refused("nvme", &|disk| disk.queue_size = Some(128)),
                 refused("virtio-scsi", &|disk| disk.iothreads = 2),
                 refused("vhost-user-blk", &|_| {}),
+                refused("vfio", &|_| {}),
                 refused("vhost-user-blk", &|disk| {
-                    (disk.cache, disk.socket) = (Cache::Directsync, Some("/run/x".into()));
+                    (disk.cache, disk.server) = (Cache::Directsync, Server::Daemon("/run/x".into()));
                 }),
             ]
             .join("\n")

@@ -53,6 +53,9 @@ impl Layer for VirtualMachine {
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
+        if options::way(spec).is_ok_and(|way| way.takes_drive()) {
+            return Claim::Takes;
+        }
         match options::cache(spec) {
             Ok(cache) if !cache.direct() => Claim::Caches,
             _ => Claim::SharedRead,

@@ -3,13 +3,15 @@
 
 use super::parts::Parts;
 use crate::exit::Failed;
+use crate::host::pci::Drive;
 use crate::layer::guest::attach::{self, Way};
 use crate::layer::guest::pin::{self, Wanted};
 use crate::layer::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Version,
+    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Version,
 };
 use crate::layer::{Exposed, flag, number, word};
 use crate::scenario::LayerSpec;
+use crate::step::PathRef;
 use crate::units;
 use anyhow::{Result, anyhow};
 use std::path::PathBuf;
@@ -69,6 +71,14 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
 pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) -> Result<DiskSpec> {
     let way = way(spec)?;
+    if let Some(option) = way.lacks().iter().find(|option| spec.options.contains_key(**option)) {
+        let why = format!(
+            "{}: attach={} has no {option}: QEMU's block layer is not in the way",
+            spec.origin,
+            way.name()
+        );
+        return Err(Failed::input(why).into());
+    }
     let num_queues = spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?;
     // A process of its own does not know how many vCPUs there are, and QEMU asks it for a queue each.
     let of_vcpus = || way.shares_memory().then(|| number(spec, "vcpus")).transpose();
@@ -89,12 +99,58 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
-        socket: None,
+        server: if way.takes_drive() {
+            Server::Drive(Box::new(drive(spec, below, parts)?))
+        } else {
+            Server::Qemu
+        },
     };
     if let Some(qemu) = parts.qemu {
         not_too_old(&disk, qemu).map_err(|why| Failed::input(format!("{}: {why}", spec.origin)))?;
     }
     Ok(disk)
+}
+
+/// The drive that a guest is to have, if this host can give it away.
+fn drive(spec: &LayerSpec, below: &Exposed, parts: &Parts) -> Result<Drive> {
+    let refuse = |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
+    let path = match below.path(spec)? {
+        PathRef::Path(path) if below.block => path,
+        other => {
+            return refuse(format!(
+                "a guest is given an NVMe drive as it is, and {other} is none; hint: /dev/nvme1n1 | vm(attach=vfio)"
+            ));
+        }
+    };
+    if spec.copies > 1 {
+        return refuse(format!("{} cannot be given to {} guests", path.display(), spec.copies));
+    }
+    let Some(drive) = parts.drives.iter().find(|drive| drive.paths.contains(path)) else {
+        return refuse(format!("{} is no drive with a PCI address of its own", path.display()));
+    };
+    if drive.driver.as_deref() != Some("nvme") {
+        let driver = drive.driver.as_deref().unwrap_or("no driver");
+        return refuse(format!(
+            "{} hangs on {}, which {driver} drives, and only NVMe drives are given to guests",
+            path.display(),
+            drive.address
+        ));
+    }
+    if !drive.siblings.is_empty() {
+        return refuse(format!(
+            "with {} the guest would also get {}: they are namespaces of one drive",
+            path.display(),
+            drive.siblings.join(", ")
+        ));
+    }
+    if !drive.obstacles.is_empty() {
+        return refuse(format!(
+            "{} cannot be taken: {}; hint: another slot, or unbind them",
+            path.display(),
+            drive.obstacles.join("; ")
+        ));
+    }
+    Ok(drive.clone())
 }
 
 /// QEMU 9.0 has `iothread-vq-mapping` of virtio-blk.

@@ -8,6 +8,7 @@ use super::super::{initramfs, ovmf};
 use super::VirtualMachine;
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
+use crate::host::pci::{self, Drive};
 use crate::host::probe::{GuestProbe, Probe};
 use crate::layer::Layer;
 use crate::scenario::{LayerSpec, Scenario};
@@ -35,6 +36,8 @@ pub struct Parts {
     pub firmware: Option<Firmware>,
     /// What there is room for.
     pub room: Room,
+    /// Drives that are PCI functions of their own, which a guest could be given.
+    pub drives: Vec<Drive>,
 }
 
 impl Parts {
@@ -63,6 +66,7 @@ impl Parts {
             qemu: None,
             firmware: None,
             room: Room::default(),
+            drives: Vec::new(),
         }
     }
 
@@ -91,8 +95,10 @@ impl Parts {
         image: PathBuf,
     ) -> Parts {
         let demanded = requested == Requested::Kvm;
-        let (qemu, firmware, room) = (version(), ovmf::installed(), room());
-        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room }
+        let (qemu, firmware) = (version(), ovmf::installed());
+        let probe = Probe::of_files(Path::new("/"));
+        let (room, drives) = (Room::of(&probe), pci::drives(&probe));
+        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room, drives }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -105,10 +111,6 @@ impl Parts {
         self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
     }
-}
-
-fn room() -> Room {
-    Room::of(&Probe::of_files(Path::new("/")))
 }
 
 fn version() -> Option<Version> {

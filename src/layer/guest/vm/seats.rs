@@ -4,11 +4,12 @@
 use super::options::Wish;
 use super::parts::Parts;
 use crate::exit::Failed;
+use crate::host::probe::Probe;
 use crate::layer::PlanContext;
-use crate::layer::guest::attach::{self, DaemonFiles};
+use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
 use crate::layer::guest::boot::{self, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
-use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory};
+use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server};
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::PathRef;
@@ -129,9 +130,12 @@ pub fn seat(
     let draft = &mut context.drafts[at];
     let number = draft.disks.len();
     let serial = format!("iotax-{}-{number}", draft.name);
-    let path = match disk.way.tells_serial() {
-        true => PathRef::Serial(serial.clone()),
-        false => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
+    let path = match (&disk.server, disk.way.tells_serial()) {
+        (Server::Drive(drive), _) if drive.serial.is_some() => {
+            PathRef::Serial(drive.serial.clone().unwrap_or_default())
+        }
+        (Server::Qemu, true) => PathRef::Serial(serial.clone()),
+        _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
     };
     let place = draft.name.clone();
     draft.disks.push(Seat { disk: DiskSpec { serial, ..disk }, below: below.clone(), path: path.clone() });
@@ -200,7 +204,7 @@ impl Draft {
                     context.add("serve the guest's disk", Op::Spawn(spawn));
                     disks.push(disk);
                 }
-                None => disks.push(DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() }),
+                None => disks.push(self.own_disk(seat, &mut belows, context)),
             }
         }
         let guest = self.spec(disks, context);
@@ -232,11 +236,24 @@ impl Draft {
         Ok(())
     }
 
+    /// A disk that QEMU is given at once, or after a step of its way.
+    fn own_disk(&self, seat: &Seat, belows: &mut Belows, context: &mut PlanContext) -> DiskSpec {
+        match seat.disk.way.beforehand(&seat.disk, &seat.below, &context.tag) {
+            Some(Beforehand { why, op, server }) => {
+                context.add(why, op);
+                // What QEMU opens is not what is below: that the step has.
+                let path = seat.below.path().map(Path::to_owned).unwrap_or_default();
+                DiskSpec { path, server, ..seat.disk.clone() }
+            }
+            None => DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() },
+        }
+    }
+
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
     fn daemon(&self, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = Belows::default();
-        let socket = Some(files.socket.clone());
-        let disk = DiskSpec { path: belows.path(&seat.below), socket, ..seat.disk.clone() };
+        let server = Server::Daemon(files.socket.clone());
+        let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path =
@@ -325,7 +342,7 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop)?;
     speak(plan, booted)
 }
 
@@ -336,8 +353,12 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
 pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = started_process(&plan.tag)?
         .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, Limits::of(plan.accel), stop)?;
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop)?;
     speak(plan, booted)
+}
+
+fn limits(plan: &GuestPlan) -> Limits {
+    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))))
 }
 
 fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {

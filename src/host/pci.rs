@@ -1,0 +1,283 @@
+//! PCI functions as sysfs tells of them: what drives them, which IOMMU group they are in, which disks hang on them. A
+//! group is what the IOMMU can keep apart from the rest: it is given to a guest as a whole or not at all.
+
+use super::probe::Probe;
+use super::{block, facts};
+use std::path::{Path, PathBuf};
+
+/// Where the kernel lists IOMMU groups.
+const GROUPS: &str = "/sys/kernel/iommu_groups";
+
+/// A PCI function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// `0000:01:00.0`.
+    pub address: String,
+    /// Base class, sub-class and interface, a byte each: 0x010802 is an NVMe drive.
+    pub class: u64,
+    /// Driver that it is bound to.
+    pub driver: Option<String>,
+}
+
+impl Function {
+    /// Bridges carry others and are never given to a guest; vfio leaves them to their driver.
+    pub fn is_bridge(&self) -> bool {
+        self.class >> 16 == 0x06
+    }
+
+    /// What it is, in a word or two.
+    pub fn kind(&self) -> &'static str {
+        match (self.class >> 16, self.class >> 8 & 0xff) {
+            (0x01, 0x08) => "an NVMe drive",
+            (0x01, _) => "a storage controller",
+            (0x02, _) => "a network card",
+            (0x03, _) => "a graphics card",
+            (0x0c, 0x03) => "a USB controller",
+            _ => "a device",
+        }
+    }
+}
+
+/// A drive that is a PCI function of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drive {
+    /// Its PCI address.
+    pub address: String,
+    /// Names of its disk: `/dev/nvme0n1` first, then udev's links.
+    pub paths: Vec<PathBuf>,
+    /// Driver that it is bound to.
+    pub driver: Option<String>,
+    /// Model, as its disk tells it.
+    pub model: Option<String>,
+    /// Serial.
+    pub serial: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Bytes of a logical block, by its LBA format.
+    pub logical_block: Option<u64>,
+    /// Bytes.
+    pub bytes: Option<u64>,
+    /// Other disks (namespaces) that hang on the same function.
+    pub siblings: Vec<String>,
+    /// Its IOMMU group; `None`: there is no IOMMU, or it is off.
+    pub group: Option<String>,
+    /// Why the group cannot be given away, a clause each.
+    pub obstacles: Vec<String>,
+    /// NUMA node of the slot.
+    pub numa_node: Option<u64>,
+}
+
+fn folder(address: &str) -> PathBuf {
+    Path::new("/sys/bus/pci/devices").join(address)
+}
+
+/// The function at that address.
+pub fn function(probe: &Probe, address: &str) -> Option<Function> {
+    let dir = folder(address);
+    let class = probe.read(dir.join("class"))?;
+    Some(Function {
+        address: address.to_owned(),
+        class: u64::from_str_radix(class.trim_start_matches("0x"), 16).ok()?,
+        driver: driver(probe, address),
+    })
+}
+
+/// The driver that a function is bound to.
+pub fn driver(probe: &Probe, address: &str) -> Option<String> {
+    probe.link_name(folder(address).join("driver"))
+}
+
+/// The number of a function's IOMMU group.
+pub fn group(probe: &Probe, address: &str) -> Option<String> {
+    probe.link_name(folder(address).join("iommu_group"))
+}
+
+/// Why the group of this function cannot be given to a guest with it: members that are in use here.
+pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
+    let Some(group) = group(probe, address) else { return Vec::new() };
+    let members = probe.names(Path::new(GROUPS).join(&group).join("devices"));
+    let others = members.iter().filter(|member| *member != address);
+    let others = others.filter_map(|member| function(probe, member));
+    others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
+}
+
+/// A neighbour that no driver has, or that waits for a guest itself, is in nobody's way.
+fn in_use(other: &Function, group: &str) -> Option<String> {
+    let driver = other.driver.as_deref()?;
+    (!["vfio-pci", "pci-stub"].contains(&driver)).then(|| {
+        format!("IOMMU group {group} also holds {}, {} bound to {driver}", other.address, other.kind())
+    })
+}
+
+/// Whether this machine keeps its devices apart by an IOMMU.
+pub fn has_iommu(probe: &Probe) -> bool {
+    !probe.names(GROUPS).is_empty()
+}
+
+/// The function that a disk hangs on: the last address on its way from the root complex. A disk with several ways
+/// (native NVMe multipath) hangs on none, unless only one of them is there.
+pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
+    let below = |path: PathBuf| -> Option<String> {
+        let real = probe.at(path).canonicalize().ok()?;
+        let parts: Vec<&str> = real.components().filter_map(|part| part.as_os_str().to_str()).collect();
+        parts.into_iter().rfind(|part| is_address(part)).map(str::to_owned)
+    };
+    let direct = below(block::sys_block(name));
+    direct.or_else(|| {
+        let subsystem = block::sys_block(name).join("device");
+        let controllers: Vec<String> =
+            probe.names(&subsystem).into_iter().filter(|entry| is_controller(entry)).collect();
+        match controllers.as_slice() {
+            [one] => below(subsystem.join(one)),
+            _ => None,
+        }
+    })
+}
+
+/// `nvme0`, not `nvme0n1`.
+fn is_controller(name: &str) -> bool {
+    name.strip_prefix("nvme")
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `0000:01:00.0`.
+fn is_address(part: &str) -> bool {
+    let mut fields = part.split([':', '.']);
+    let widths = [4, 2, 2, 1];
+    let fits = widths.iter().all(|width| {
+        fields.next().is_some_and(|field| {
+            // Domains beyond 0xffff (VMD) have more digits.
+            (field.len() == *width || *width == 4 && field.len() > 4)
+                && field.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    });
+    fits && fields.next().is_none()
+}
+
+/// Drives of this machine that are a PCI function of their own.
+pub fn drives(probe: &Probe) -> Vec<Drive> {
+    let disks: Vec<(String, String)> = probe
+        .names("/sys/block")
+        .into_iter()
+        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
+        .filter_map(|name| Some((of_disk(probe, &name)?, name)))
+        .collect();
+    let links = links(probe);
+    disks.iter().filter_map(|(address, name)| drive(probe, address, name, &disks, &links)).collect()
+}
+
+fn drive(
+    probe: &Probe,
+    address: &str,
+    name: &str,
+    disks: &[(String, String)],
+    links: &[(PathBuf, String)],
+) -> Option<Drive> {
+    let function = function(probe, address)?;
+    let device = facts::device(probe, name);
+    let aliases = links.iter().filter(|(_, of)| of == name).map(|(link, _)| link.clone());
+    let beside = disks.iter().filter(|(other, disk)| other == address && disk != name);
+    Some(Drive {
+        address: address.to_owned(),
+        paths: std::iter::once(Path::new("/dev").join(name)).chain(aliases).collect(),
+        driver: function.driver,
+        model: device.model,
+        serial: device.serial,
+        firmware: device.firmware,
+        logical_block: device.queue.get("logical_block_size").and_then(|bytes| bytes.parse().ok()),
+        bytes: device.bytes,
+        siblings: beside.map(|(_, disk)| disk.clone()).collect(),
+        group: group(probe, address),
+        obstacles: obstacles(probe, address),
+        numa_node: device.numa_node,
+    })
+}
+
+/// udev's names of disks: the link and the kernel's name behind it.
+fn links(probe: &Probe) -> Vec<(PathBuf, String)> {
+    let kinds = probe.names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));
+    let of_kind = |dir: PathBuf| {
+        let names = probe.names(&dir).into_iter().map(move |name| dir.join(name));
+        names.filter_map(|link| Some((link.clone(), probe.link_name(&link)?))).collect::<Vec<_>>()
+    };
+    kinds.flat_map(of_kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::server;
+    use super::*;
+
+    #[test]
+    fn the_drive_of_a_server_with_all_that_names_it() {
+        let machine = server();
+        machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
+        let drives = drives(&machine.probe);
+        let nvme = drives.iter().find(|drive| drive.address == "0000:01:00.0").unwrap();
+        assert_eq!(
+            nvme.paths,
+            [Path::new("/dev/nvme0n1"), Path::new("/dev/disk/by-id/nvme-Made-up_S4EVNF0M")]
+        );
+        assert_eq!((nvme.driver.as_deref(), nvme.serial.as_deref()), (Some("nvme"), Some("S4EVNF0M")));
+        assert_eq!((nvme.firmware.as_deref(), nvme.logical_block), (Some("2B2QEXM7"), Some(512)));
+        assert_eq!((nvme.group.as_deref(), nvme.numa_node), (Some("14"), Some(1)));
+        assert_eq!((nvme.obstacles.len(), nvme.siblings.len()), (0, 0));
+        assert!(has_iommu(&machine.probe));
+    }
+
+    #[test]
+    fn a_bound_neighbour_is_an_obstacle_and_a_bridge_or_an_idle_one_is_not() {
+        let machine = server();
+        let neighbour = |address: &str, class: &str, driver: Option<&str>| {
+            let dir = format!("/sys/bus/pci/devices/{address}");
+            machine.put(&[
+                (&format!("{dir}/class"), class),
+                (&format!("/sys/kernel/iommu_groups/14/devices/{address}/x"), ""),
+            ]);
+            if let Some(driver) = driver {
+                machine.link(&format!("{dir}/driver"), &format!("/sys/bus/pci/drivers/{driver}"));
+            }
+        };
+        neighbour("0000:00:01.0", "0x060400", Some("pcieport"));
+        neighbour("0000:01:00.1", "0x010802", None);
+        neighbour("0000:01:00.2", "0x020000", Some("vfio-pci"));
+        assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), Vec::<String>::new());
+        neighbour("0000:02:00.0", "0x020000", Some("ixgbe"));
+        assert_eq!(
+            obstacles(&machine.probe, "0000:01:00.0"),
+            ["IOMMU group 14 also holds 0000:02:00.0, a network card bound to ixgbe"]
+        );
+    }
+
+    #[test]
+    fn namespaces_of_one_drive_are_siblings() {
+        let machine = server();
+        let port = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0";
+        machine.block(&format!("{port}/nvme/nvme0/nvme0n2"), "259:1", &[]);
+        let drives = drives(&machine.probe);
+        let nvme = drives.iter().find(|drive| drive.paths[0] == Path::new("/dev/nvme0n1")).unwrap();
+        assert_eq!(nvme.siblings, ["nvme0n2"]);
+    }
+
+    #[test]
+    fn a_multipath_head_hangs_on_its_only_controller() {
+        let machine = server();
+        let subsystem = "/sys/devices/virtual/nvme-subsystem/nvme-subsys1";
+        machine.block(&format!("{subsystem}/nvme1n1"), "259:7", &[]);
+        machine.link(&format!("{subsystem}/nvme1n1/device"), subsystem);
+        let controller = "/sys/devices/pci0000:00/0000:02:00.0/nvme/nvme1";
+        machine.put(&[(&format!("{controller}/state"), "live\n")]);
+        machine.link(&format!("{subsystem}/nvme1"), controller);
+        assert_eq!(of_disk(&machine.probe, "nvme1n1").as_deref(), Some("0000:02:00.0"));
+        machine.link(&format!("{subsystem}/nvme2"), controller);
+        assert_eq!(of_disk(&machine.probe, "nvme1n1"), None, "two ways to it");
+    }
+
+    #[test]
+    fn addresses_are_told_from_other_folders() {
+        assert!(is_address("0000:01:00.0") && is_address("10000:01:00.0"));
+        for other in ["pci0000:00", "0000:00", "nvme0", "0000:01:00.0:pcie", "01:00.0"] {
+            assert!(!is_address(other), "{other}");
+        }
+    }
+}

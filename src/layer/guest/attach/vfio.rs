@@ -1,0 +1,67 @@
+//! vfio: the drive itself. The host's driver lets go of it, the IOMMU keeps it within the guest's memory, and the guest's own
+//! NVMe driver has it; QEMU is in the way of its interrupts at most.
+
+use super::{Beforehand, Property, Way, ids};
+use crate::layer::guest::qemu::{DiskSpec, Line, Server, Value};
+use crate::step::PathRef;
+use crate::step::RunTag;
+use crate::step::op::{Op, PassThrough};
+
+/// The way.
+pub struct Vfio;
+
+impl Way for Vfio {
+    fn name(&self) -> &'static str {
+        "vfio"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["root", "iommu", "vfio-pci"]
+    }
+
+    fn modules(&self) -> &'static [&'static str] {
+        &["nvme"]
+    }
+
+    fn takes_iothread(&self) -> bool {
+        false
+    }
+
+    fn takes_drive(&self) -> bool {
+        true
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        super::OF_QEMUS_BLOCK_LAYER
+    }
+
+    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+        match &disk.server {
+            Server::Drive(_) => Ok(()),
+            _ => Err("attach=vfio without the drive that it takes".into()),
+        }
+    }
+
+    fn beforehand(&self, disk: &DiskSpec, below: &PathRef, _: &RunTag) -> Option<Beforehand> {
+        let (Server::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else { return None };
+        let op = Op::PassThrough(PassThrough {
+            address: drive.address.clone(),
+            driver: drive.driver.clone()?,
+            disk: path.clone(),
+        });
+        Some(Beforehand { why: "take the drive for the guest", op, server: disk.server.clone() })
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        vec![Property::new("host", &ids(at).1, "host")]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let Server::Drive(drive) = &disk.server else { return };
+        let value = Value::of("vfio-pci")
+            .set("id", ids(at).1)
+            .set("host", &drive.address)
+            .set("addr", format!("{:#x}", super::slot(at)));
+        line.option("-device", value);
+    }
+}

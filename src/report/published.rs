@@ -1,0 +1,73 @@
+//! Figures that somebody published beside those that were measured: a table for each workload and metric, a row a stack.
+
+use super::number::{Shown, share};
+use super::table::Table;
+use crate::bill::Findings;
+use crate::bill::findings::Figure;
+use crate::bill::published::{PublishedFinding, PublishedFindings, RatioBeside};
+
+/// Above the section.
+pub(super) const TITLE: &str = "Published beside measured";
+
+/// What the columns of ratios are; `None` where there are none.
+pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
+    published.figures.iter().any(|one| one.ratio.is_some()).then_some(LEGEND)
+}
+
+const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
+     as far as its printed digits tell";
+
+/// Where the figures come from.
+pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
+    let named = [("published", &published.source), ("measured there on", &published.hardware)];
+    let named = named.map(|(what, text)| format!("{what}: {text}"));
+    named.into_iter().chain(published.note.iter().map(|note| format!("also published: {note}"))).collect()
+}
+
+/// A table for each workload and metric, with its title.
+pub(super) fn tables(findings: &Findings) -> Vec<(String, Table)> {
+    let figures = findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
+    let of = |one: &PublishedFinding| (one.workload.clone(), one.metric.clone());
+    let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric);
+    figures.chunk_by(|a, b| of(a) == of(b)).map(|rows| (title(rows[0]), table(rows))).collect()
+}
+
+fn table(rows: &[&PublishedFinding]) -> Table {
+    let mut table = Table::default();
+    table.push("stack", 0, rows.iter().map(|one| name(one)).collect());
+    // What compares stands first, where a narrow page still has room.
+    if rows.iter().any(|one| one.ratio.is_some()) {
+        let cells = |cell: &dyn Fn(&RatioBeside) -> String| {
+            rows.iter().map(|one| one.ratio.as_ref().map_or_else(String::new, cell)).collect()
+        };
+        table.push("published %", 1, cells(&ratio));
+        table.push("measured %", 0, cells(&|one| share(&one.measured).cell()));
+        table.push("verdict", 0, cells(&|one| one.agreement.word().to_owned()));
+    }
+    table.push("published", 2, rows.iter().map(|one| printed(one)).collect());
+    table.push("measured", 3, rows.iter().map(|one| Shown::of(&one.measured).cell()).collect());
+    table
+}
+
+fn name(one: &PublishedFinding) -> String {
+    let baseline = if one.against.is_none() { " *" } else { "" };
+    let emulated = if one.emulated.is_some() { " ~" } else { "" };
+    format!("{}{baseline}{emulated}", one.stack)
+}
+
+/// As it was printed; a share stands in its own column.
+fn printed(one: &PublishedFinding) -> String {
+    match one.published {
+        Figure::Known { .. } => one.printed.clone(),
+        _ => "-".to_owned(),
+    }
+}
+
+/// `94.0 ? %`: without an interval, as every published figure; a bound as one.
+fn ratio(one: &RatioBeside) -> String {
+    let shown = share(&one.published);
+    match (one.rounding, &shown) {
+        (Some([0.0, _]), Shown::Known { value, .. }) => format!("< {value} %"),
+        _ => shown.cell(),
+    }
+}

@@ -1,0 +1,394 @@
+//! Figures that somebody published of the same stacks and workloads, so that a report shows what was measured beside
+//! them. It refuses a stack, a workload, a metric or a unit that is not known: a figure beside the wrong row misleads.
+
+use super::error::{Fault, InputError, Origin};
+use super::{Stack, Workload};
+use crate::units::{self, Counted, Printed};
+use ::toml::Spanned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// What was published, and where it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Title, author, place and date.
+    pub source: String,
+    /// What it was measured on.
+    pub hardware: String,
+    /// What else was published that no figure here compares with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The stack that printed shares are of.
+    pub baseline: String,
+    /// In the order of the file: row by row, stack by stack.
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// One printed figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedFigure {
+    /// Name of the workload.
+    pub workload: String,
+    /// What was counted.
+    pub metric: Metric,
+    /// Name of the stack.
+    pub stack: String,
+    /// As it was printed: `26.0k`.
+    pub printed: String,
+    /// Whether it is a share of the baseline (a fraction), where only that was published; else it is in the metric's unit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub share: bool,
+    /// The value.
+    pub value: f64,
+    /// The least that is printed so; 0 where a bound was printed: `<25%`.
+    pub low: f64,
+    /// The most that is printed so.
+    pub high: f64,
+}
+
+impl PublishedFigure {
+    /// Of a printed text: a share where it ends with `%`, else in the units of the metric.
+    ///
+    /// # Errors
+    /// A text without a number, or with another unit.
+    pub fn read(
+        workload: &str,
+        metric: Metric,
+        stack: &str,
+        printed: &str,
+    ) -> Result<PublishedFigure, Fault> {
+        let share = printed.trim_end().ends_with('%');
+        let read = match share {
+            true => units::parse_printed_share(printed),
+            false => units::parse_printed(printed, metric.counted()),
+        };
+        let Printed { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
+        Ok(PublishedFigure {
+            workload: workload.to_owned(),
+            metric,
+            stack: stack.to_owned(),
+            printed: printed.to_owned(),
+            share,
+            value,
+            low,
+            high,
+        })
+    }
+
+    /// Whether it only says below what the figure lies.
+    pub fn is_bound(&self) -> bool {
+        self.low == 0.0
+    }
+}
+
+/// What a published figure counts: `iops`, `durable throughput`, `read p99`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Metric {
+    /// I/Os or bytes a second, of all directions together.
+    Rate {
+        /// Bytes.
+        bytes: bool,
+        /// With the flush at the end; of writes only.
+        durable: bool,
+    },
+    /// Latency of one direction.
+    Latency {
+        /// `None`: of the only direction that the workload has.
+        way: Option<Way>,
+        /// `None`: the mean.
+        percentile: Option<f64>,
+    },
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+const RATES: [(&str, bool, bool); 4] = [
+    ("iops", false, false),
+    ("throughput", true, false),
+    ("durable iops", false, true),
+    ("durable throughput", true, true),
+];
+
+const WAYS: [(&str, Option<Way>); 3] = [("", None), ("read ", Some(Way::Read)), ("write ", Some(Way::Write))];
+
+impl Metric {
+    /// What may be written; `p99` stands for any percentile.
+    pub const KNOWN: [&str; 6] = ["iops", "throughput", "durable iops", "durable throughput", "mean", "p99"];
+
+    /// `1/s`, `B/s` or `ns`.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Metric::Rate { bytes: false, .. } => "1/s",
+            Metric::Rate { bytes: true, .. } => "B/s",
+            Metric::Latency { .. } => "ns",
+        }
+    }
+
+    /// Of a percentile: 0.99 of `p99`.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Metric::Latency { percentile, .. } => percentile.map(|percentile| percentile / 100.0),
+            Metric::Rate { .. } => None,
+        }
+    }
+
+    /// Whether it is a rate with the flush at its end.
+    pub fn is_durable(self) -> bool {
+        matches!(self, Metric::Rate { durable: true, .. })
+    }
+
+    fn counted(self) -> Counted {
+        match self {
+            Metric::Rate { bytes: false, .. } => Counted::PerSecond,
+            Metric::Rate { bytes: true, .. } => Counted::BytesPerSecond,
+            Metric::Latency { .. } => Counted::Time,
+        }
+    }
+
+    /// The same with the direction that a workload without a mix leaves open.
+    fn on(self, workload: &Workload) -> Result<Metric, Fault> {
+        let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
+        let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
+        match self {
+            Metric::Rate { durable: true, .. } if !writes => Err(lacks("writes to flush")),
+            Metric::Rate { .. } => Ok(self),
+            Metric::Latency { way: Some(Way::Read), .. } if !reads => Err(lacks("reads")),
+            Metric::Latency { way: Some(Way::Write), .. } if !writes => Err(lacks("writes")),
+            Metric::Latency { way: None, .. } if reads && writes => {
+                let why = format!("workload \"{}\" reads and writes", workload.name);
+                Err(Fault::hint(why, format!("write \"read {self}\" or \"write {self}\"")))
+            }
+            Metric::Latency { way, percentile } => {
+                let only = if writes { Way::Write } else { Way::Read };
+                Ok(Metric::Latency { way: way.or(Some(only)), percentile })
+            }
+        }
+    }
+
+    fn parse(word: &str) -> Result<Metric, Fault> {
+        if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == word) {
+            return Ok(Metric::Rate { bytes, durable });
+        }
+        // The last one first: an empty prefix is one of every word.
+        let way = WAYS.iter().rev().find_map(|(name, way)| Some((*way, word.strip_prefix(name)?)));
+        let latency = way.and_then(|(way, rest)| {
+            let percentile = match rest {
+                "mean" => None,
+                rest => Some(rest.strip_prefix('p')?.parse().ok().filter(|p| *p > 0.0 && *p < 100.0)?),
+            };
+            Some(Metric::Latency { way, percentile })
+        });
+        latency.ok_or_else(|| Fault::unknown("metric", word, &Metric::KNOWN))
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::Rate { bytes, durable } => {
+                let name =
+                    RATES.iter().find(|(_, b, d)| (b, d) == (bytes, durable)).map_or("", |rate| rate.0);
+                write!(out, "{name}")
+            }
+            Metric::Latency { way, percentile } => {
+                let name = WAYS.iter().find(|(_, known)| known == way).map_or("", |known| known.0);
+                match percentile {
+                    None => write!(out, "{name}mean"),
+                    Some(percentile) => write!(out, "{name}p{percentile}"),
+                }
+            }
+        }
+    }
+}
+
+impl From<Metric> for String {
+    fn from(metric: Metric) -> String {
+        metric.to_string()
+    }
+}
+
+impl TryFrom<String> for Metric {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Metric, String> {
+        Metric::parse(&word).map_err(|fault| fault.why)
+    }
+}
+
+/// `[published]`: a head of stacks, and rows of what was printed for them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wire {
+    source: Spanned<String>,
+    hardware: Spanned<String>,
+    note: Option<String>,
+    stacks: Spanned<Vec<Spanned<String>>>,
+    figures: Vec<Spanned<RowWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowWire {
+    workload: Spanned<String>,
+    metric: Spanned<String>,
+    printed: Spanned<Vec<Spanned<String>>>,
+}
+
+/// A cell that was not published.
+const NOT_PRINTED: &str = "-";
+
+/// `[published]` as it stands in the file, before the names of stacks and workloads are settled.
+pub(super) struct Draft {
+    wire: Wire,
+    file: String,
+    position: Box<dyn Fn(usize) -> (usize, usize)>,
+    /// The baseline that the file names.
+    baseline: Option<String>,
+}
+
+impl Draft {
+    pub(super) fn new(wire: Wire, file: &str, text: &str, baseline: Option<String>) -> Draft {
+        let text = text.to_owned();
+        let position = Box::new(move |byte| super::error::position_of(&text, byte));
+        Draft { wire, file: file.to_owned(), position, baseline }
+    }
+
+    fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
+        let origin = Origin { file: self.file.clone(), at: Some((self.position)(span.start)) };
+        origin.error(key, fault)
+    }
+
+    /// With every name held against those of the scenario.
+    ///
+    /// # Errors
+    /// What is not known, or does not fit.
+    pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<Published, InputError> {
+        let [source, hardware] = [("source", &self.wire.source), ("hardware", &self.wire.hardware)]
+            .map(|(key, word)| self.said(key, word));
+        let names = self.stacks(stacks)?;
+        let baseline =
+            self.baseline.as_deref().and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
+        let Some(baseline) = baseline.or(stacks.first()).map(|stack| stack.name.clone()) else {
+            return Err(self.error("stacks", &self.wire.stacks.span(), Fault::new("there is no stack")));
+        };
+        let mut figures: Vec<PublishedFigure> = Vec::new();
+        for row in &self.wire.figures {
+            let row = self.row(row.get_ref(), &names, workloads, &baseline, &figures)?;
+            figures.extend(row);
+        }
+        if figures.is_empty() {
+            let fault = Fault::hint("there is no figure", "write [[published.figures]]");
+            return Err(self.error("published", &self.wire.stacks.span(), fault));
+        }
+        Ok(Published {
+            source: source?,
+            hardware: hardware?,
+            note: self.wire.note.clone(),
+            baseline,
+            figures,
+        })
+    }
+
+    fn said(&self, key: &str, word: &Spanned<String>) -> Result<String, InputError> {
+        match word.get_ref().trim() {
+            "" => Err(self.error(key, &word.span(), Fault::new("is empty"))),
+            text => Ok(text.to_owned()),
+        }
+    }
+
+    fn stacks(&self, known: &[Stack]) -> Result<Vec<&str>, InputError> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.wire.stacks.get_ref() {
+            let fault = match name.get_ref().as_str() {
+                twice if names.contains(&twice) => Fault::new(format!("stack \"{twice}\" stands twice")),
+                name if known.iter().any(|stack| stack.name == name) => {
+                    names.push(name);
+                    continue;
+                }
+                name => {
+                    let known: Vec<&str> = known.iter().map(|stack| stack.name.as_str()).collect();
+                    Fault::unknown("stack", name, &known)
+                }
+            };
+            return Err(self.error("stacks", &name.span(), fault));
+        }
+        Ok(names)
+    }
+
+    fn row(
+        &self,
+        row: &RowWire,
+        stacks: &[&str],
+        workloads: &[Workload],
+        baseline: &str,
+        before: &[PublishedFigure],
+    ) -> Result<Vec<PublishedFigure>, InputError> {
+        let name = row.workload.get_ref();
+        let workload = workloads.iter().find(|workload| workload.name == *name).ok_or_else(|| {
+            let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
+            self.error("workload", &row.workload.span(), Fault::unknown("workload", name, &known))
+        })?;
+        let metric = Metric::parse(row.metric.get_ref())
+            .and_then(|metric| metric.on(workload))
+            .map_err(|fault| self.error("metric", &row.metric.span(), fault))?;
+        if before.iter().any(|one| one.workload == *name && one.metric == metric) {
+            let fault = Fault::new(format!("{metric} of \"{name}\" stands twice"));
+            return Err(self.error("metric", &row.metric.span(), fault));
+        }
+        let printed = row.printed.get_ref();
+        if printed.len() != stacks.len() {
+            let why = format!("{} figures for {} stacks", printed.len(), stacks.len());
+            let fault = Fault::hint(why, "write \"-\" where none was published");
+            return Err(self.error("printed", &row.printed.span(), fault));
+        }
+        let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
+        let figure = |(stack, cell): (&&str, &Spanned<String>)| {
+            let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
+            let figure = read.and_then(|figure| match figure.share && *stack == baseline {
+                true => {
+                    Err(Fault::new(format!("\"{}\" of the baseline itself says nothing", figure.printed)))
+                }
+                false => Ok(figure),
+            });
+            figure.map_err(|fault| self.error("printed", &cell.span(), fault))
+        };
+        cells.map(figure).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_read_as_they_are_written() {
+        for word in [
+            "iops",
+            "durable iops",
+            "throughput",
+            "durable throughput",
+            "mean",
+            "read mean",
+            "p50",
+            "write p99.95",
+        ] {
+            assert_eq!(Metric::parse(word).unwrap().to_string(), word);
+        }
+        assert_eq!(Metric::parse("p99.90").unwrap().to_string(), "p99.9");
+        for word in
+            ["", "IOPS", "p0", "p100", "pp", "p", "read iops", "durable p99", "read  mean", "median", "pNaN"]
+        {
+            assert!(Metric::parse(word).is_err(), "{word}");
+        }
+        assert!(serde_json::from_str::<Metric>("\"speed\"").is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
+//! back and its disk is there again under the name that the stack knows.
+
+use super::{Operation, RunTag, System, Yield};
+use crate::step::vfio::{self, Function};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `driver_override`, unbind, probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassThrough {
+    /// Address of the function: `0000:01:00.0`.
+    pub address: String,
+    /// The driver that has it now and gets it back.
+    pub driver: String,
+    /// The disk as the stack names it.
+    pub disk: PathBuf,
+}
+
+impl PassThrough {
+    fn function(&self) -> Function<'_> {
+        Function { address: &self.address, driver: &self.driver, disk: &self.disk }
+    }
+}
+
+impl Operation for PassThrough {
+    fn describe(&self) -> String {
+        format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        let group = system.take_function(&self.function())?;
+        Ok(Yield { path: Some(group), ..Yield::default() })
+    }
+
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // The plan was refused unless the function had a driver of this host: vfio-pci has it from us.
+        Ok(system.is_taken(&self.address)?.then(Yield::default))
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
+        system.give_back(&self.function())
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let (pci, address) = ("/sys/bus/pci", &self.address);
+        Some(format!(
+            "echo > {pci}/devices/{address}/driver_override; echo {address} > {pci}/devices/{address}/driver/unbind; \
+             echo {address} > {pci}/drivers_probe"
+        ))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
