@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn durability_trials_take_one_stack_after_the_other_on_one_file() {
         let mut scenario = scenario(vec![stack(&[LOOP], true), stack(&[FS], true)], Rw::RandWrite);
-        scenario.durability = Some(crate::scenario::DurabilitySpec::default());
+        scenario.durability = Some(Box::default());
         let layout = layout(&scenario);
         assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
         assert_eq!((layout.siblings_of(1), layout.sibling), (vec![None], vec![None, None]));

@@ -293,7 +293,7 @@ impl Parts {
             measure: self.measure,
             consent: self.consent,
             max_written: self.max_written,
-            durability: self.durability,
+            durability: self.durability.map(Box::new),
             published,
             notes: self.notes,
         })

@@ -221,7 +221,7 @@ mod tests {
         let request = Request { durability: Some(durability.to_owned()), ..Request::default() };
         let scenario = from_arguments(&stacks, &request).map_err(|error| error.to_string())?;
         assert!(scenario.workloads.is_empty() && scenario.writes());
-        Ok(scenario.durability.unwrap())
+        Ok(*scenario.durability.unwrap())
     }
 
     const GUEST: &str = "file:/srv/x.img,size=1GiB | vm";

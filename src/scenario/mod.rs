@@ -52,7 +52,7 @@ pub struct Scenario {
     pub max_written: Option<u64>,
     /// Durability trials instead of a comparison under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub durability: Option<DurabilitySpec>,
+    pub durability: Option<Box<DurabilitySpec>>,
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::facts::{Device, Target};
-use crate::scenario::{DurabilitySpec, Kill};
+use crate::scenario::Kill;
 use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -343,7 +343,7 @@ pub(crate) fn durability() -> RunData {
         vm("vm snapshot=on", "file:/srv/iotax.img,size=4GiB | vm(snapshot=on)"),
     ];
     let mut run = Twin::new(51, stacks).data;
-    run.start.scenario.durability = Some(DurabilitySpec::default());
+    run.start.scenario.durability = Some(Box::default());
     run.outcome = Some("complete".into());
     run.places[0].facts.targets = vec![Target {
         devices: vec![Device {
