@@ -60,6 +60,9 @@ const CAPABILITIES: &[Capability] = &[
     stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
     stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
     Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
+    stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
+    stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
+    stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
     stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 

@@ -44,7 +44,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let cleaned = clean(&dir, &id, &mut RealSystem::default())?;
     report_left(&cleaned.left)?;
     let scenario = data.start.scenario.clone();
-    if let Some(why) = not_resumable(&scenario) {
+    // A run that was never begun (it waited for a reboot) has nothing to make up for.
+    if let Some(why) = not_resumable(&scenario).filter(|_| !data.slices.is_empty()) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
     let past = Past::of(&data, &dir)?;

@@ -79,7 +79,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
 pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
     // Asked first: two accelerators are bad input, whatever the machine lacks.
     guest::requested(scenario)?;
-    survey::check_needs(scenario)?;
+    let waits = survey::waits_for(scenario)?;
     let layout = layout(scenario);
     let survey = survey::look(scenario, &layout)?;
     let guest_parts = guest_parts(scenario)?;
@@ -100,6 +100,11 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         siblings: layout.siblings() as u32,
         write_caches: survey.write_caches.clone(),
     }))?;
+    if let Some(lacking) = waits {
+        store.append(&Record::End { at: now(), outcome: "waits for a reboot".into() })?;
+        let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
+        return Ok((dir, Err(Failed::need(hint).into())));
+    }
     let result = session(scenario, store, &dir, &id, guest_parts, survey, Past::default());
     Ok((dir, result))
 }

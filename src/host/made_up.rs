@@ -108,6 +108,7 @@ fn disks_of_server(machine: &Machine) {
         (&format!("{port}/class"), "0x010802\n"),
         ("/sys/kernel/iommu_groups/14/devices/0000:01:00.0/class", "0x010802\n"),
         ("/sys/bus/pci/drivers/vfio-pci/module/version", "0.2\n"),
+        ("/sys/module/vhost_scsi/refcnt", "0\n"),
     ]);
     machine.link(&format!("{port}/driver"), "/sys/bus/pci/drivers/nvme");
     machine.link(&format!("{port}/iommu_group"), "/sys/kernel/iommu_groups/14");

@@ -23,4 +23,7 @@ pub struct Missing {
     pub why: String,
     /// The command that supplies it, or the act: `apt-get install qemu-system-x86`.
     pub command: String,
+    /// Whether it takes a reboot to have it.
+    #[serde(default)]
+    pub reboot: bool,
 }

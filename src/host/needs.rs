@@ -18,6 +18,8 @@ pub struct Need {
     pub supply: &'static [Supply],
     /// What is lacking, in words with the object; `None` when nothing is.
     pub check: fn(&Probe) -> Option<String>,
+    /// Whether it takes a reboot to have it.
+    pub reboot: bool,
 }
 
 /// A command (or an act) that supplies a need.
@@ -48,24 +50,28 @@ pub const ALL: &[Need] = &[
         why: "to make a file",
         supply: &[everywhere("mkdir -p DIR, or name a folder of your own: --dir DIR")],
         check: |probe| probe.folder.clone().err(),
+        reboot: false,
     },
     Need {
         id: "space",
         why: "to make a file and still keep 10 % of its file system free",
         supply: &[everywhere("free some space, or name another folder: --dir DIR")],
         check: space,
+        reboot: false,
     },
     Need {
         id: "root",
         why: "to attach loop devices and mount file systems",
         supply: &[everywhere("sudo iotax ...")],
         check: root,
+        reboot: false,
     },
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
         supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
         check: io_uring,
+        reboot: false,
     },
     Need {
         id: "losetup",
@@ -76,6 +82,7 @@ pub const ALL: &[Need] = &[
             everywhere("install util-linux"),
         ],
         check: |probe| program(probe, "losetup"),
+        reboot: false,
     },
     Need {
         id: "loop-devices",
@@ -84,6 +91,7 @@ pub const ALL: &[Need] = &[
         check: |probe| {
             (!probe.at("/dev/loop-control").exists()).then(|| "there is no /dev/loop-control".into())
         },
+        reboot: false,
     },
     Need {
         id: "mkfs.xfs",
@@ -94,6 +102,7 @@ pub const ALL: &[Need] = &[
             everywhere("install xfsprogs"),
         ],
         check: |probe| program(probe, "mkfs.xfs"),
+        reboot: false,
     },
     Need {
         id: "mkfs.ext4",
@@ -104,6 +113,7 @@ pub const ALL: &[Need] = &[
             everywhere("install e2fsprogs"),
         ],
         check: |probe| program(probe, "mkfs.ext4"),
+        reboot: false,
     },
     Need {
         id: "qemu",
@@ -114,6 +124,7 @@ pub const ALL: &[Need] = &[
             everywhere("install QEMU (qemu-system-x86_64)"),
         ],
         check: |probe| (probe.guest.qemu)().err(),
+        reboot: false,
     },
     Need {
         id: "kvm",
@@ -122,6 +133,7 @@ pub const ALL: &[Need] = &[
             "switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation",
         )],
         check: |probe| (probe.guest.kvm)().trouble(),
+        reboot: false,
     },
     Need {
         id: "guest-kernel",
@@ -135,6 +147,7 @@ pub const ALL: &[Need] = &[
             everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
         ],
         check: |probe| (probe.guest.kernel)().err(),
+        reboot: false,
     },
     Need {
         id: "qemu-io_uring",
@@ -143,6 +156,7 @@ pub const ALL: &[Need] = &[
             "a QEMU built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
         )],
         check: |probe| (probe.guest.io_uring)().err(),
+        reboot: false,
     },
     Need {
         id: "qemu-storage-daemon",
@@ -153,6 +167,7 @@ pub const ALL: &[Need] = &[
             everywhere("install QEMU's storage daemon (qemu-storage-daemon, 6.0 or newer)"),
         ],
         check: |probe| program(probe, "qemu-storage-daemon"),
+        reboot: false,
     },
     Need {
         id: "ovmf",
@@ -163,6 +178,7 @@ pub const ALL: &[Need] = &[
             everywhere("install OVMF (edk2's firmware for guests)"),
         ],
         check: |probe| (probe.guest.ovmf)().err(),
+        reboot: false,
     },
     Need {
         id: "iommu",
@@ -177,12 +193,21 @@ pub const ALL: &[Need] = &[
             everywhere("switch on VT-d or AMD-Vi in the firmware, boot with intel_iommu=on iommu=pt"),
         ],
         check: |probe| (!pci::has_iommu(probe)).then(|| "no IOMMU is in use".into()),
+        reboot: true,
+    },
+    Need {
+        id: "vhost_scsi",
+        why: "for vm(attach=vhost-scsi)",
+        supply: &[everywhere("modprobe vhost_scsi (a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE)")],
+        check: |probe| module(probe, "vhost_scsi", "/sys/module/vhost_scsi"),
+        reboot: false,
     },
     Need {
         id: "vfio-pci",
         why: "for vm(attach=vfio)",
         supply: &[everywhere("modprobe vfio-pci (a kernel with CONFIG_VFIO_PCI)")],
         check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
+        reboot: false,
     },
     Need {
         id: "ssh",
@@ -193,6 +218,7 @@ pub const ALL: &[Need] = &[
             everywhere("install OpenSSH's client"),
         ],
         check: |probe| program(probe, "ssh"),
+        reboot: false,
     },
     Need {
         id: "fio",
@@ -203,6 +229,7 @@ pub const ALL: &[Need] = &[
             everywhere("install fio 3 or newer"),
         ],
         check: |probe| program(probe, "fio"),
+        reboot: false,
     },
     Need {
         id: "blkid",
@@ -213,6 +240,7 @@ pub const ALL: &[Need] = &[
             everywhere("install util-linux"),
         ],
         check: |probe| program(probe, "blkid"),
+        reboot: false,
     },
 ];
 
@@ -231,7 +259,8 @@ impl Need {
     /// What is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
         let what = (self.check)(probe)?;
-        Some(Missing { what, why: self.why.into(), command: self.command(probe).into() })
+        let (why, command) = (self.why.into(), self.command(probe).into());
+        Some(Missing { what, why, command, reboot: self.reboot })
     }
 
     /// The command for this machine's distribution.

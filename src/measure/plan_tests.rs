@@ -1,13 +1,16 @@
 //! What is planned for stacks on several media.
 
 use super::*;
+use crate::host::facts::cpu;
 use crate::host::made_up::{Machine, server};
 use crate::host::pci;
 use crate::layer::Layer;
+use crate::layer::guest::pin;
 use crate::layer::volume::Loop;
 use crate::measure::sets::layout;
-use crate::scenario::check::{Request, from_arguments};
+use crate::scenario::check::{Request, from_arguments, from_path};
 use std::fmt::Write as _;
+use std::path::Path;
 
 fn scenario(stacks: &[&str], rw: &str) -> Scenario {
     let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
@@ -143,6 +146,26 @@ fn a_drive_is_taken_by_guests_in_turn_and_given_back() {
     );
     let machine = server();
     insta::assert_snapshot!(with_guests(&scenario, Some(parts_of(&machine)), show));
+}
+
+/// The scenario as it ships, on a machine of two L3 groups whose drive has the name in it.
+#[test]
+fn the_passthrough_of_a_drive_as_it_ships() {
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/e0-passthrough.toml"));
+    let scenario = from_path(file, &Request::default()).unwrap();
+    let machine = server();
+    machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
+    let mut parts = parts_of(&machine);
+    parts.drives[0].paths.push("/dev/nvme1n1".into());
+    parts.room.groups = pin::groups(&cpu(&machine.probe));
+    let shown = with_guests(&scenario, Some(parts), |ground| {
+        let pins: Vec<String> = (0..ground.layout.sets.len())
+            .flat_map(|set| ground.set(&ground.layout.sets[set], 0).unwrap().guests)
+            .map(|guest| format!("{} with {:?} on {:?}", guest.place, guest.memory, guest.pin))
+            .collect();
+        show(ground) + &pins.join("\n")
+    });
+    insta::assert_snapshot!(shown);
 }
 
 #[test]

@@ -46,16 +46,30 @@ pub struct Survey {
 /// # Errors
 /// Exit code 3 naming every one of them, each with the command that supplies it.
 pub fn check_needs(scenario: &Scenario) -> Result<()> {
-    let missing = missing(scenario);
-    if missing.is_empty() {
-        return Ok(());
+    match missing(scenario) {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(Failed::need(listed(scenario, &missing)).into()),
     }
+}
+
+/// The same of a run that is to be stored: what only a reboot supplies it can wait for, and this says what that is.
+///
+/// # Errors
+/// As [`check_needs`], when anything else is missing.
+pub fn waits_for(scenario: &Scenario) -> Result<Option<String>> {
+    let missing = missing(scenario);
+    if missing.iter().any(|missing| !missing.reboot) {
+        return Err(Failed::need(listed(scenario, &missing)).into());
+    }
+    Ok((!missing.is_empty()).then(|| listed(scenario, &missing)))
+}
+
+fn listed(scenario: &Scenario, missing: &[Missing]) -> String {
     let lines: Vec<String> = missing
         .iter()
         .map(|missing| format!("  {}: {}; hint: {}", missing.what, missing.why, missing.command))
         .collect();
-    Err(Failed::need(format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n")))
-        .into())
+    format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n"))
 }
 
 /// What a scenario needs and this machine lacks.

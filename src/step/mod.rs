@@ -5,6 +5,7 @@
 pub mod clean;
 pub mod executor;
 pub mod journal;
+pub mod lio;
 pub mod op;
 pub mod simulated;
 pub mod system;

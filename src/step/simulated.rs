@@ -2,6 +2,7 @@
 //! plan is undone from any prefix, without root. It refuses what the real one refuses: removing a
 //! device in use, unmounting what is not mounted, making what exists.
 
+use super::lio::Lun;
 use super::system::{LoopRequest, System};
 use super::vfio::Function;
 use super::{ProcessId, Yield};
@@ -24,6 +25,8 @@ pub struct SimulatedSystem {
     pub processes: BTreeMap<u32, String>,
     /// PCI functions that vfio-pci has.
     pub taken: BTreeSet<String>,
+    /// LUNs of the kernel's target: name and what is below.
+    pub luns: BTreeMap<String, PathBuf>,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -48,6 +51,7 @@ impl SimulatedSystem {
         self.mounts.clear();
         self.processes.clear();
         self.taken.clear();
+        self.luns.clear();
         self.boot += 1;
     }
 
@@ -110,6 +114,7 @@ impl System for SimulatedSystem {
 
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+        ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -199,6 +204,22 @@ impl System for SimulatedSystem {
     fn give_back(&mut self, function: &Function) -> Result<()> {
         ensure!(self.processes.len() < 2, "a guest has {}", function.address);
         self.taken.remove(function.address);
+        Ok(())
+    }
+
+    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+        ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
+        self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
+        self.changed()
+    }
+
+    fn is_exported(&self, name: &str, _: &str) -> Result<bool> {
+        Ok(self.luns.contains_key(name))
+    }
+
+    fn unexport_lun(&mut self, _: bool, name: &str, _: &str) -> Result<()> {
+        ensure!(self.processes.len() < 2, "a guest has {name}");
+        self.luns.remove(name);
         Ok(())
     }
 }

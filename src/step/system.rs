@@ -3,6 +3,7 @@
 //!
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
+use super::lio::{self, Lun};
 use super::vfio::{self, Function};
 use super::{ProcessId, Yield};
 use crate::guard::fill::{self, Filled};
@@ -85,6 +86,12 @@ pub trait System {
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
     fn give_back(&mut self, function: &Function) -> Result<()>;
+    /// Exports a LUN of the kernel's SCSI target to vhost.
+    fn export_lun(&mut self, lun: &Lun) -> Result<()>;
+    /// Whether any part of such an export is there.
+    fn is_exported(&self, name: &str, wwn: &str) -> Result<bool>;
+    /// Takes an export away, whole or in parts.
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -320,6 +327,18 @@ impl System for RealSystem {
 
     fn give_back(&mut self, function: &Function) -> Result<()> {
         vfio::give_back(function)
+    }
+
+    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+        lio::export(lun)
+    }
+
+    fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
+        Ok(lio::is_exported(name, wwn))
+    }
+
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()> {
+        lio::unexport(block, name, wwn)
     }
 }
 

@@ -4,8 +4,10 @@
 use super::clean::clean;
 use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
+use super::lio::Lun;
 use super::op::{
-    AttachLoop, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, PassThrough,
+    RemoteAgent, Spawn,
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
@@ -47,6 +49,9 @@ impl System for Shared {
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
         self.0.lock().unwrap().find_process(tag)
     }
+    fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
+        self.0.lock().unwrap().is_exported(name, wwn)
+    }
     fn is_taken(&self, address: &str) -> Result<bool> {
         self.0.lock().unwrap().is_taken(address)
     }
@@ -68,6 +73,8 @@ impl System for Shared {
         remove_plain(&mut self, path: &Path) -> Result<()>;
         take_function(&mut self, function: &Function) -> Result<PathBuf>;
         give_back(&mut self, function: &Function) -> Result<()>;
+        export_lun(&mut self, lun: &Lun) -> Result<()>;
+        unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
     }
 }
 
@@ -105,6 +112,15 @@ fn plan() -> Vec<Step> {
             address: "0000:01:00.0".into(),
             driver: "nvme".into(),
             disk: "/dev/nvme1n1".into(),
+        }),
+        Op::ExportVhostScsi(ExportVhostScsi {
+            backing: PathRef::Yield(2),
+            block: true,
+            bytes: 1 << 30,
+            read_only: false,
+            name: "iotax-r-disk".into(),
+            wwn: "naa.5001405000000001".into(),
+            serial: "iotax-vm0-1".into(),
         }),
         Op::Spawn(Spawn {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],

@@ -4,6 +4,7 @@
 use crate::rig::{alone, can, has, is_root};
 use iotax::layer::guest::kernel;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,10 +26,13 @@ fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
         return None;
     }
     let kernel = kernel::obtain().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    // Not in /tmp, which is empty in the lab.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let file = folder.path().join("script");
-    let program = env!("CARGO_BIN_EXE_iotax");
-    std::fs::write(&file, format!("{HEAD}iotax={program}\n{script}\n")).unwrap();
+    // A copy: a build beside the test would put another program in its place.
+    let program = folder.path().join("iotax");
+    std::fs::copy(env!("CARGO_BIN_EXE_iotax"), &program).unwrap();
+    std::fs::write(&file, format!("{HEAD}iotax={}\n{script}\n", program.display())).unwrap();
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/lab-guest");
     let output = Command::new(tool)
         .args([&kernel.image, &kernel.modules, &file])
@@ -54,10 +58,11 @@ fn drive(folder: &Path, number: usize) -> Vec<String> {
     ]
 }
 
-/// Kills at each record up to that one, cleans after each, and asks whether the lab is as before.
-fn killed_at_each(records: usize, command: &str, as_before: &str) -> String {
+/// Kills at each of these records, cleans after each, and asks whether the lab is as before. Half a minute each: only those
+/// that no test outside of the lab has.
+fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> String {
     let mut script = String::new();
-    for record in 0..records {
+    for record in records {
         for side in ["before", "after"] {
             let _ = writeln!(
                 script,
@@ -79,13 +84,14 @@ fn of_a_drive_that_a_guest_in_the_lab_is_given() {
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
     let run = "$iotax run /dev/nvme0n1 '/dev/nvme0n1 | vm(attach=vfio,memory=256MiB,vcpus=1)' \
                --bs 4k --rw randread --iodepth 1 --visits 1 --budget 20s";
-    let bound = "[ $(basename $(readlink /sys/bus/pci/devices/0000:00:01.0/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
-                 && [ \"$(cat /sys/bus/pci/devices/0000:00:01.0/driver_override)\" = '(null)' ]";
-    let killed = killed_at_each(5, run, bound);
+    let bound = "[ $(basename $(readlink $function/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
+                 && [ \"$(cat $function/driver_override)\" = '(null)' ]";
+    let killed = killed_at_each(0..3, run, bound);
     let script = format!(
         r#"
 modprobe nvme
 while ! [ -b /dev/nvme0n1 ]; do sleep 0.2; done
+function=$(readlink -f /sys/block/nvme0n1/device/device)
 # Somebody else's: never taken.
 mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && modprobe ext4 && mount /dev/nvme0n1 /mnt/fs
 {run} >/mnt/out 2>&1; fact mounted: exit $?, $(tr '\n' ' ' </mnt/out)
@@ -94,7 +100,6 @@ umount /mnt/fs
 {run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
 $iotax report last --format json >/mnt/json || fail no report
 fact attach $(grep -c '"attach": "vfio"' /mnt/json)
-fact slices $(grep -o '"stack":"vm"' /mnt/runs/*/index.jsonl | wc -l)
 grep -q 'on this host and' /mnt/out && fail "another drive: $(cat /mnt/out)"
 {bound} || fail not given back
 fact given back
@@ -122,8 +127,50 @@ modprobe nvme
 while ! [ -b /dev/nvme0n1 ]; do sleep 0.2; done
 $iotax run /dev/nvme0n1 '/dev/nvme0n1 | vm(attach=vfio)' --budget 20s >/mnt/out 2>&1
 fact exit $?: $(tr '\n' ' ' </mnt/out)
+$iotax resume last >/mnt/out 2>&1
+fact again $?: $(tr '\n' ' ' </mnt/out)
+fact listed $($iotax list)
 "#;
     let Some(facts) = lab(script, "intel_iommu=off", &drives) else { return };
     eprintln!("{}", facts.join("\n"));
     assert!(facts[0].starts_with("exit 3: ") && facts[0].contains("intel_iommu=on"), "{facts:?}");
+    assert!(facts[0].contains("after the reboot, iotax resume 2"), "{facts:?}");
+    assert!(facts[1].starts_with("again 3: ") && facts[1].contains("no IOMMU is in use"), "{facts:?}");
+    assert!(facts[2].ends_with("waits for a reboot"), "{facts:?}");
+}
+
+#[test]
+#[ignore = "minutes; ./check --lab runs it"]
+fn of_disks_that_the_kernel_of_the_lab_serves() {
+    let _alone = alone();
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let drives: Vec<String> = (0..2).flat_map(|number| drive(folder.path(), number)).collect();
+    let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
+    let guest = "vm(attach=vhost-scsi,memory=256MiB,vcpus=1)";
+    let run = format!(
+        "$iotax run 'file:/mnt/fs/x.img,size=32MiB | {guest}' '/dev/nvme1n1 | {guest}' --bs 4k --rw randread \
+         --iodepth 1 --budget 20s"
+    );
+    // Empty folders of the target's own (core, vhost, discovery_auth) do not count.
+    let untouched = "! ls /sys/kernel/config/target/core/*/iotax* /sys/kernel/config/target/vhost/naa* 2>/dev/null \
+                     && ! [ -e /mnt/fs/x.img ] && ! pgrep -f iotax-2 >/dev/null";
+    let killed = killed_at_each(4..9, &run, untouched);
+    let script = format!(
+        r#"
+modprobe nvme; modprobe ext4
+while ! [ -b /dev/nvme1n1 ]; do sleep 0.2; done
+mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && mount /dev/nvme0n1 /mnt/fs
+{killed}
+{run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
+fact disks $(grep -c 'vhost-scsi *-' /mnt/out)
+fact warned $(grep -c 'settings (' /mnt/out)
+{untouched} || fail not as before
+fact as before
+"#
+    );
+    let Some(facts) = lab(&script, "intel_iommu=off", &drives) else { return };
+    eprintln!("{}", facts.join("\n"));
+    for fact in ["killed everywhere", "disks 2", "warned 0", "as before"] {
+        assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
+    }
 }

@@ -97,36 +97,43 @@ pub struct Guest<'a> {
     pub wanted: &'a Wanted,
     /// Its virtual CPUs.
     pub vcpus: u32,
+    /// The NUMA node that it should be on: that of the drive that it is given.
+    pub near: Option<u32>,
 }
 
-/// Processors for each guest, with the node of those that were planned. Guests that leave it to us go round the groups; those
-/// that share one get equal parts of it, as long as there is a processor for each.
+/// Processors for each guest, with the node of those that were planned. Guests that leave it to us go round the groups (of
+/// their drive's node, where it has some); those that share one get equal parts of it, as long as there is a
+/// processor for each.
 pub fn plan(guests: &[Guest], groups: &[Group]) -> Vec<(Pin, Option<u32>)> {
-    let autos = guests.iter().filter(|guest| *guest.wanted == Wanted::Auto).count();
-    let mut seen = 0;
-    let mut planned = Vec::new();
-    for guest in guests {
-        let (pin, node) = match (guest.wanted, groups) {
-            (Wanted::These(cpus), _) => (of_its_own(cpus, guest.vcpus), None),
-            (Wanted::Auto, []) => (common(&[], guest.vcpus), None),
-            (Wanted::Auto, groups) => {
-                let at = seen;
-                seen += 1;
-                let group = &groups[at % groups.len()];
-                // Guests number at, at + groups, ... are in the same group.
-                let sharing = (autos - at % groups.len()).div_ceil(groups.len());
-                let size = group.cpus.len() / sharing;
-                let which = at / groups.len();
-                let pin = match size {
-                    0 => common(&group.cpus, guest.vcpus),
-                    _ => of_its_own(&group.cpus[which * size..(which + 1) * size], guest.vcpus),
-                };
-                (pin, group.node)
-            }
-        };
-        planned.push((pin, node));
-    }
-    planned
+    let dealt = deal(guests, groups);
+    let planned = |(at, guest): (usize, &Guest)| match (guest.wanted, dealt[at]) {
+        (Wanted::These(cpus), _) => (of_its_own(cpus, guest.vcpus), None),
+        (Wanted::Auto, None) => (common(&[], guest.vcpus), None),
+        (Wanted::Auto, Some(own)) => {
+            let sharing = dealt.iter().filter(|group| **group == Some(own)).count();
+            let which = dealt[..at].iter().filter(|group| **group == Some(own)).count();
+            let cpus = &groups[own].cpus;
+            let pin = match cpus.len() / sharing {
+                0 => common(cpus, guest.vcpus),
+                size => of_its_own(&cpus[which * size..(which + 1) * size], guest.vcpus),
+            };
+            (pin, groups[own].node)
+        }
+    };
+    guests.iter().enumerate().map(planned).collect()
+}
+
+/// A group for each guest that leaves it to us: the first of those with the fewest guests so far.
+fn deal(guests: &[Guest], groups: &[Group]) -> Vec<Option<usize>> {
+    let mut taken = vec![0; groups.len()];
+    let mut choose = |guest: &Guest| {
+        let near = |at: &usize| guest.near.is_some() && groups[*at].node == guest.near;
+        let any_near = (0..groups.len()).any(|at| near(&at));
+        let own = (0..groups.len()).filter(|at| near(at) || !any_near).min_by_key(|at| taken[*at])?;
+        taken[own] += 1;
+        Some(own)
+    };
+    guests.iter().map(|guest| (*guest.wanted == Wanted::Auto).then(|| choose(guest)).flatten()).collect()
 }
 
 /// A processor for each virtual CPU, the rest for the others; all for all where there is no rest.
@@ -220,7 +227,7 @@ mod tests {
     #[test]
     fn guests_go_round_the_groups_and_share_them_evenly() {
         let groups = [group(0..8, 0), group(8..16, 1)];
-        let auto = Guest { wanted: &Wanted::Auto, vcpus: 3 };
+        let auto = Guest { wanted: &Wanted::Auto, vcpus: 3, near: None };
         let planned = plan(&[auto; 3], &groups);
         // Two in the first group with four processors each, one in the second with all eight.
         assert_eq!(planned[0], (Pin { vcpus: vec![vec![0], vec![1], vec![2]], others: vec![3] }, Some(0)));
@@ -232,9 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_with_a_drive_is_on_its_node() {
+        let groups = [group(0..4, 0), group(4..8, 1), group(8..12, 1)];
+        let near = |node| Guest { wanted: &Wanted::Auto, vcpus: 1, near: node };
+        let firsts = |guests: &[Guest]| -> Vec<u32> {
+            plan(guests, &groups).iter().map(|(pin, _)| pin.vcpus[0][0]).collect()
+        };
+        assert_eq!(firsts(&[near(Some(1)), near(Some(1)), near(Some(1))]), [4, 8, 6]);
+        assert_eq!(firsts(&[near(Some(1)), near(None)]), [4, 0]);
+        assert_eq!(firsts(&[near(Some(7))]), [0], "a node without processors");
+    }
+
+    #[test]
     fn given_processors_are_taken_as_they_are() {
         let wanted = Wanted::These(vec![4, 5]);
-        let planned = plan(&[Guest { wanted: &wanted, vcpus: 2 }], &[group(0..8, 0)]);
+        let planned = plan(&[Guest { wanted: &wanted, vcpus: 2, near: None }], &[group(0..8, 0)]);
         assert_eq!(planned, [(Pin { vcpus: vec![vec![4, 5]; 2], others: vec![4, 5] }, None)]);
     }
 

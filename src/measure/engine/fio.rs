@@ -308,6 +308,7 @@ pub fn missing() -> Missing {
         what: "fio".into(),
         why: "to run jobs with the engine fio".into(),
         command: "apt-get install fio".into(),
+        reboot: false,
     }
 }
 

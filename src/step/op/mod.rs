@@ -9,6 +9,7 @@ mod loopdev;
 mod passthrough;
 mod process;
 mod scratch;
+mod vhost_scsi;
 
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
@@ -17,6 +18,7 @@ pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::BuildInitramfs;
+pub use vhost_scsi::ExportVhostScsi;
 
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
@@ -44,6 +46,8 @@ pub enum Op {
     BuildInitramfs(BuildInitramfs),
     /// A PCI drive for a guest.
     PassThrough(PassThrough),
+    /// A LUN of the kernel's target.
+    ExportVhostScsi(ExportVhostScsi),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -110,6 +114,7 @@ macro_rules! as_operation {
             Op::Mount(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::PassThrough(op) => op,
+            Op::ExportVhostScsi(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
         }

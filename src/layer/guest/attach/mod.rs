@@ -3,6 +3,7 @@
 
 mod nvme;
 mod vfio;
+mod vhost_scsi;
 mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
@@ -18,11 +19,12 @@ pub const ALL: &[&dyn Way] = &[
     &virtio_scsi::VirtioScsi,
     &nvme::Nvme,
     &vhost_user_blk::VhostUserBlk,
+    &vhost_scsi::VhostScsi,
     &vfio::Vfio,
 ];
 
 /// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
-pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vfio"];
+pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 
 /// A member of the family.
 pub trait Way: Sync {

@@ -134,6 +134,8 @@ pub enum Server {
     Qemu,
     /// The process behind this socket.
     Daemon(PathBuf),
+    /// The kernel's SCSI target, by the WWN of its port.
+    Kernel(String),
     /// The drive itself, by vfio.
     Drive(Box<Drive>),
 }

@@ -359,9 +359,10 @@ mod tests {
 
     fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
         let drive = Drive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..Drive::default() };
-        match way.takes_drive() {
-            true => Server::Drive(Box::new(drive)),
-            false => Server::Daemon(files.socket.clone()),
+        match way.name() {
+            "vfio" => Server::Drive(Box::new(drive)),
+            "vhost-scsi" => Server::Kernel("naa.5001405000000001".into()),
+            _ => Server::Daemon(files.socket.clone()),
         }
     }
 
@@ -409,6 +410,10 @@ mod tests {
                 refused("virtio-scsi", &|disk| disk.iothreads = 2),
                 refused("vhost-user-blk", &|_| {}),
                 refused("vfio", &|_| {}),
+                refused("vhost-scsi", &|_| {}),
+                refused("vhost-scsi", &|disk| {
+                    (disk.offset, disk.server) = (1 << 20, Server::Kernel("naa.5".into()));
+                }),
                 refused("vhost-user-blk", &|disk| {
                     (disk.cache, disk.server) = (Cache::Directsync, Server::Daemon("/run/x".into()));
                 }),

@@ -159,11 +159,13 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
 /// Processors of the guests that asked for some; memory goes to the node of those that were planned, unless it is bound.
 fn pins(drafts: &mut [Draft]) -> Vec<Pin> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
-    let asking = || drafts.iter().filter_map(|draft| Some((draft.wish.cpus.as_ref()?, draft.wish.vcpus)));
-    let guests: Vec<pin::Guest> = asking().map(|(wanted, vcpus)| pin::Guest { wanted, vcpus }).collect();
+    let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
+    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, draft.node_of_drive()));
+    let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
+    let guests: Vec<pin::Guest> =
+        asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
     let planned = pin::plan(&guests, &groups);
-    let asked = drafts.iter_mut().filter(|draft| draft.wish.cpus.is_some());
-    for (draft, (_, node)) in asked.zip(&planned) {
+    for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
     planned.into_iter().map(|(pin, _)| pin).collect()
@@ -186,6 +188,14 @@ impl Belows {
 }
 
 impl Draft {
+    /// The NUMA node of the first drive that the guest is given.
+    fn node_of_drive(&self) -> Option<u32> {
+        self.disks.iter().find_map(|seat| match &seat.disk.server {
+            Server::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
+            _ => None,
+        })
+    }
+
     fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();

@@ -1,0 +1,82 @@
+//! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor any process is in the way
+//! of an I/O.
+
+use super::{Beforehand, Property, Way, ids};
+use crate::layer::guest::qemu::{Backend, DiskSpec, Line, Server, Value};
+use crate::step::op::{ExportVhostScsi, Op};
+use crate::step::{PathRef, RunTag};
+
+/// The way.
+pub struct VhostScsi;
+
+impl Way for VhostScsi {
+    fn name(&self) -> &'static str {
+        "vhost-scsi"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["root", "vhost_scsi"]
+    }
+
+    fn modules(&self) -> &'static [&'static str] {
+        &["virtio_scsi", "sd_mod"]
+    }
+
+    fn takes_iothread(&self) -> bool {
+        false
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["cache", "aio", "iothread", "iothreads", "discard", "detect-zeroes", "snapshot"]
+    }
+
+    fn check(&self, disk: &DiskSpec) -> Result<(), String> {
+        match disk.server {
+            Server::Kernel(_) if disk.offset == 0 => Ok(()),
+            Server::Kernel(_) => {
+                Err("LIO serves a file from its start, so guests side by side cannot have a part of it each"
+                    .into())
+            }
+            _ => Err("attach=vhost-scsi without the port that serves it".into()),
+        }
+    }
+
+    fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
+        let name = format!("iotax-{}-{}", tag.run_id, disk.serial);
+        let wwn = wwn(&name);
+        let op = Op::ExportVhostScsi(ExportVhostScsi {
+            backing: below.clone(),
+            block: disk.backend == Backend::HostDevice,
+            bytes: disk.bytes.unwrap_or_default(),
+            read_only: disk.read_only,
+            name,
+            wwn: wwn.clone(),
+            serial: disk.serial.clone(),
+        });
+        Some(Beforehand { why: "serve the guest's disk by the kernel", op, server: Server::Kernel(wwn) })
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        let (_, device) = ids(at);
+        vec![
+            Property::new("num-queues", &device, "num_queues"),
+            Property::new("queue-size", &device, "virtqueue_size"),
+            Property::new("wwpn", &device, "wwpn"),
+        ]
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        let Server::Kernel(wwn) = &disk.server else { return };
+        let value = Value::of("vhost-scsi-pci")
+            .set("id", ids(at).1)
+            .set("wwpn", wwn)
+            .maybe("num_queues", disk.num_queues)
+            .maybe("virtqueue_size", disk.queue_size);
+        line.option("-device", value);
+    }
+}
+
+/// A locally made WWN: NAA 5 with LIO's vendor, and nine digits of the name's checksum.
+fn wwn(name: &str) -> String {
+    format!("naa.5001405{:09x}", crc32fast::hash(name.as_bytes()))
+}

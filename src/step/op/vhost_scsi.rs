@@ -1,0 +1,78 @@
+//! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
+//! the guest's memory.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::lio::{self, Lun};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+/// A backstore, a target port of the vhost fabric, the LUN between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportVhostScsi {
+    /// File or device below.
+    pub backing: PathRef,
+    /// Whether that is a block device.
+    pub block: bool,
+    /// Bytes of a file that are shown.
+    pub bytes: u64,
+    /// No write passes.
+    pub read_only: bool,
+    /// Name of the backstore; it carries the run's id.
+    pub name: String,
+    /// `naa.` and 16 hexadecimal digits.
+    pub wwn: String,
+    /// By which the guest finds the disk.
+    pub serial: String,
+}
+
+impl ExportVhostScsi {
+    fn lun(&self) -> Result<Lun<'_>> {
+        Ok(Lun {
+            backing: self.backing.path()?,
+            block: self.block,
+            bytes: self.bytes,
+            read_only: self.read_only,
+            name: &self.name,
+            wwn: &self.wwn,
+            serial: &self.serial,
+        })
+    }
+}
+
+impl Operation for ExportVhostScsi {
+    fn describe(&self) -> String {
+        let kind = if self.block { "iblock" } else { "fileio" };
+        format!("export {} as LIO's {kind} {} to vhost-scsi {}", self.backing, self.name, self.wwn)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.backing]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.export_lun(&self.lun()?)?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(system.is_exported(&self.name, &self.wwn)?.then(Yield::default))
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
+        system.unexport_lun(self.block, &self.name, &self.wwn)
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let (port, store) = (lio::port(&self.wwn), lio::backstore(self.block, &self.name));
+        Some(format!(
+            "rm {port}/tpgt_1/lun/lun_0/{link}; rmdir {port}/tpgt_1/lun/lun_0 {port}/tpgt_1 {port} {store}",
+            port = port.display(),
+            link = lio::LINK,
+            store = store.display()
+        ))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
