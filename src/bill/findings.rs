@@ -4,6 +4,7 @@
 use super::ceiling::Masked;
 use super::compare::Checks;
 use super::crowd::Crowd;
+use super::durability::Durability;
 use super::published::PublishedFindings;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
@@ -168,6 +169,9 @@ pub struct Findings {
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
+    /// What became of acknowledged writes when something was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// What somebody published of these stacks, beside what was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFindings>,

@@ -9,6 +9,7 @@ mod compare;
 pub mod course;
 pub mod crowd;
 mod doubts;
+pub mod durability;
 pub mod findings;
 mod gather;
 mod headline;
@@ -55,7 +56,12 @@ pub fn findings(run: &RunData) -> Findings {
         behind.push(estimates);
     }
     settle(&mut workloads, behind);
-    let (headline, no_headline) = match headline::headline(&workloads) {
+    let durability = durability::durability(run);
+    let said = match &durability {
+        Some(found) => durability::headline(found),
+        None => headline::headline(&workloads),
+    };
+    let (headline, no_headline) = match said {
         Ok(sentence) => (Some(sentence), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -64,7 +70,11 @@ pub fn findings(run: &RunData) -> Findings {
         headline,
         no_headline,
         emulated: emulated(run),
-        not_excluded: limits::not_excluded(&readings, &workloads),
+        not_excluded: match &durability {
+            Some(found) => durability::not_shown(run, found),
+            None => limits::not_excluded(&readings, &workloads),
+        },
+        durability,
         warnings: warnings::warnings(run, &readings, &workloads),
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
         apart: run.apart.clone(),

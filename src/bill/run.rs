@@ -1,6 +1,7 @@
 //! A loaded run, as plain data: whoever reads a store fills it, nothing here opens a file. A run that is
 //! still going or was killed is as good as a finished one.
 
+use crate::store::record::trial::Trial;
 use crate::store::record::{DesignUp, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp};
 use iotax_load::Histogram;
 
@@ -32,6 +33,8 @@ pub struct RunData {
     pub apart: Option<String>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
+    /// Durability trials, in the order of the record.
+    pub trials: Vec<Trial>,
     /// Latencies of the slices.
     pub histograms: Box<dyn HistogramSource>,
     /// In the order of the record.

@@ -16,6 +16,15 @@ pub struct Asked {
     /// Take one stack apart: measure every prefix of it, a line a layer
     #[arg(long)]
     pub bill: bool,
+    /// Try whether acknowledged writes outlive a kill of the guest and of QEMU, instead of measuring
+    #[arg(
+        long,
+        value_name = "trials=N,kill=WHAT,...",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub durability: Option<String>,
     /// Name of the stack that the others are compared with [default: the first]
     #[arg(long, value_name = "STACK")]
     pub baseline: Option<String>,
@@ -53,6 +62,7 @@ impl Asked {
             engine: self.engine.clone(),
             destroy: self.destroy.clone(),
             max_written: self.max_written.clone(),
+            durability: self.durability.clone(),
         }
     }
 }

@@ -7,15 +7,16 @@ use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
 use crate::layer::guest::{self, Requested};
 use crate::measure::alone;
+use crate::measure::durability;
 use crate::measure::plan::{Ground, filled};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, layout};
 use crate::measure::survey;
 use crate::report::wrapped;
-use crate::scenario::{MeasureSpec, Published, Regime, Scenario, Workload};
+use crate::scenario::{DurabilitySpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
 use crate::step::{RunTag, Step};
-use crate::units::show_bytes;
+use crate::units::{show_bytes, show_ns};
 use anyhow::{Error, Result};
 use std::io::IsTerminal;
 
@@ -79,18 +80,58 @@ fn show(
                 [path] => format!("target {path}"),
                 several => format!("targets {} at once", several.join(", ")),
             };
-            text += &format!("  measure {}: load on {}, {targets}\n", stack.name, exposed.place);
+            let what = if scenario.durability.is_some() { "try" } else { "measure" };
+            text += &format!("  {what} {}: load on {}, {targets}\n", stack.name, exposed.place);
         }
         text += "  take all of it down in reverse order\n";
     }
-    text += &times(scenario, &layout, guests);
-    text += &setting_up(scenario, &layout, filled(&ground.media()?), guests);
-    text += &sweeps(scenario);
-    text += &regime(scenario, &survey.write_caches);
+    match &scenario.durability {
+        Some(spec) => text += &trials(spec, &ground)?,
+        None => {
+            text += &times(scenario, &layout, guests);
+            text += &setting_up(scenario, &layout, filled(&ground.media()?), guests);
+            text += &sweeps(scenario);
+            text += &regime(scenario, &survey.write_caches);
+        }
+    }
     text += &published(scenario);
     ground.guest_warnings()?.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     Ok(text)
+}
+
+/// What is killed how often, and what is written meanwhile.
+fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
+    let mut text = String::new();
+    for set in &ground.layout.sets {
+        let plan = ground.set(set, 0)?;
+        let names = set.stacks.iter().map(|index| ground.scenario.stacks[*index].name.as_str());
+        let kills: Vec<&str> = plan
+            .guests
+            .iter()
+            .flat_map(|guest| durability::kills_of(spec, guest))
+            .map(|kill| kill.of())
+            .collect();
+        text += &format!(
+            "durability of {}: {} trials each: {}\n",
+            names.collect::<Vec<_>>().join(", "),
+            spec.trials,
+            kills.join("; ")
+        );
+    }
+    let written = match ground.scenario.max_written {
+        Some(bytes) => format!("at most {} are written in all", show_bytes(bytes)),
+        None => "as much is written as that takes; hint: max_written bounds it".to_owned(),
+    };
+    Ok(text
+        + &format!(
+            "  a trial: writes of 4 KiB at random, {} at once, a flush behind each {}; killed {} to {} after the first \
+             acknowledgement, brought up again, read back; {written}\n",
+            spec.in_flight,
+            spec.batch,
+            show_ns(spec.least_ns as f64),
+            show_ns(spec.most_ns as f64)
+        ))
 }
 
 fn steps(steps: &[Step], colour: bool) -> String {

@@ -84,6 +84,7 @@ impl Observer for Progress {
                 let text = show_live(&live, self.budget_s);
                 self.status(text);
             }
+            Event::Trial { text } => self.line(&text),
             Event::Note { text } => self.line(&format!("note: {text}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
             Event::WorkloadEnd { reason } => self.line(&format!("  ended: {reason}")),

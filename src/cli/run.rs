@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, report, say, stop};
 use crate::bill::run::RunData;
-use crate::exit::{DONE, Failed, MEASUREMENT_FAILED};
+use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED};
 use crate::guard::admit::Admitted;
 use crate::layer::guest;
 use crate::measure::past::Past;
@@ -44,12 +44,15 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     finish(&dir, result, &args.output)
 }
 
-/// Prints what was measured, even of a run that failed, then gives the failure.
+/// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes that were lost are a
+/// finding.
 ///
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
-    let nothing = |data: &RunData| data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp);
+    let nothing = |data: &RunData| {
+        data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp) && data.trials.is_empty()
+    };
     if result.is_err() && store::load(dir).is_ok_and(|data| nothing(&data)) {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);
@@ -65,7 +68,8 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
         })?;
         return Ok(MEASUREMENT_FAILED);
     }
-    Ok(DONE)
+    let broken = store::load(dir).is_ok_and(|data| data.trials.iter().any(|trial| trial.found.broken() > 0));
+    Ok(if broken { FINDING } else { DONE })
 }
 
 /// Measures a scenario as a new run and gives its folder and how it ended.

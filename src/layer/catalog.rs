@@ -218,6 +218,13 @@ const VM_OPTIONS: &[OptionDef] = &[
         help: "what becomes of writes of zeroes",
     },
     OptionDef {
+        name: "snapshot",
+        aliases: &[],
+        kind: OptionKind::Word(&["off", "on"]),
+        default: Some("off"),
+        help: "on: writes go to a temporary overlay that is thrown away with QEMU",
+    },
+    OptionDef {
         name: "vcpus",
         aliases: &[],
         kind: OptionKind::Count,

@@ -4,6 +4,7 @@
 pub mod alone;
 pub mod bench;
 pub mod caches;
+pub mod durability;
 pub mod engine;
 mod guests;
 pub mod handler;

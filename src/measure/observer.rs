@@ -27,6 +27,11 @@ pub enum Event {
     },
     /// A round is over.
     Round(Live),
+    /// A durability trial is over.
+    Trial {
+        /// In words.
+        text: String,
+    },
     /// What was understood of the scenario and is not asked for by it.
     Note {
         /// The sentence.

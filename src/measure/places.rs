@@ -60,6 +60,32 @@ impl Places {
         Ok(place)
     }
 
+    /// A guest that was reset in its QEMU, which is `control`.
+    ///
+    /// # Errors
+    /// As [`Places::reach_guest`].
+    pub fn reach_again(
+        &mut self,
+        plan: &GuestPlan,
+        control: Qmp,
+        run_id: &str,
+        stop: &AtomicBool,
+    ) -> Result<&mut Place> {
+        let (peer, emulated, control) = guest::reach_again(plan, control, stop)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)?;
+        place.control = Some(control);
+        Ok(place)
+    }
+
+    /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's other end, and its QEMU.
+    ///
+    /// # Errors
+    /// When it was not reached.
+    pub fn take(&mut self, name: &str) -> Result<(Peer, Option<Qmp>)> {
+        let place = self.reached.remove(name).with_context(|| format!("{name} was not reached"))?;
+        Ok((place.peer, place.control))
+    }
+
     /// A host over SSH. The caller has journaled that our binary goes there.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! then for each set of stacks what is brought up and taken down with every visit. An identical
 //! prefix is one instance. Nothing is performed here.
 
+use super::durability;
 use super::sets::{Layout, Set};
 use crate::exit::Failed;
 use crate::guard::marker;
@@ -31,6 +32,8 @@ pub struct Ground<'a> {
 pub struct SetPlan {
     /// In order.
     pub steps: Vec<Step>,
+    /// How many of them make what the guests stand on: they come first.
+    pub below_guests: usize,
     /// Guests among them.
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
@@ -81,8 +84,9 @@ impl Ground<'_> {
             let exposed = self.stack(*index, visit, &mut context, &mut made)?;
             targets.push((*index, exposed));
         }
+        let below_guests = context.steps.len();
         guest::finish(&mut context)?;
-        Ok(SetPlan { steps: context.steps, guests: context.guests, targets })
+        Ok(SetPlan { steps: context.steps, below_guests, guests: context.guests, targets })
     }
 
     /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not
@@ -96,7 +100,11 @@ impl Ground<'_> {
         let media = self.media()?;
         check_room(&media)?;
         self.check_guests()?;
-        Ok(Bounds { region, left_to_write: self.left_to_write(&media)? })
+        let left_to_write = self.left_to_write(&media)?;
+        if let Some(spec) = &self.scenario.durability {
+            durability::check_room(spec, self, region, left_to_write)?;
+        }
+        Ok(Bounds { region, left_to_write })
     }
 
     /// All guests of a set are up at once.
@@ -126,7 +134,11 @@ impl Ground<'_> {
     fn left_to_write(&self, media: &[Step]) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         let mut bytes = filled(media);
-        let visits = u64::from(self.layout.visits_of_a_set(&self.scenario.measure));
+        // Durability trials bring what is below the guest up once.
+        let visits = match self.scenario.durability {
+            Some(_) => 1,
+            None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
+        };
         for set in &self.layout.sets {
             bytes += visits * filled(&self.set(set, 0)?.steps);
         }

@@ -90,9 +90,9 @@ enum Visited {
 
 /// One visit as it is planned.
 #[derive(Clone, Copy, Debug)]
-struct Planned {
-    number: u32,
-    set: usize,
+pub(super) struct Planned {
+    pub(super) number: u32,
+    pub(super) set: usize,
 }
 
 impl Session<'_> {
@@ -156,7 +156,10 @@ impl Session<'_> {
         for step in self.ground(layout).media()? {
             self.perform(&step)?;
         }
-        let outcome = self.visits(layout, &mut places, region);
+        let outcome = match &self.scenario.durability {
+            Some(spec) => self.trials(spec, layout, &mut places, region),
+            None => self.visits(layout, &mut places, region),
+        };
         for name in places.names() {
             places.leave(&name);
         }
@@ -405,7 +408,12 @@ impl Session<'_> {
 
     /// Performs the steps of a set and reaches its guests. A KVM that turns out to emulate is left
     /// for TCG.
-    fn bring_up(&mut self, layout: &Layout, places: &mut Places, planned: Planned) -> Result<SetPlan> {
+    pub(super) fn bring_up(
+        &mut self,
+        layout: &Layout,
+        places: &mut Places,
+        planned: Planned,
+    ) -> Result<SetPlan> {
         loop {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
@@ -453,7 +461,7 @@ impl Session<'_> {
         }
     }
 
-    fn reach_guests(&mut self, places: &mut Places, plan: &SetPlan) -> Result<()> {
+    pub(super) fn reach_guests(&mut self, places: &mut Places, plan: &SetPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
@@ -463,7 +471,7 @@ impl Session<'_> {
     }
 
     /// Facts of the guests of a set, with their disks as they really are.
-    fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+    pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
         for guest in &up.guests {
             let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
             let all = daemons.chain([(&guest.command, &guest.belows)]);
@@ -565,7 +573,7 @@ impl Session<'_> {
     }
 
     /// Where each stack of the set is for the load, after the guard there was told what may be written.
-    fn ready(&mut self, places: &mut Places, up: &SetPlan, region: u64) -> Result<Vec<Ready>> {
+    pub(super) fn ready(&mut self, places: &mut Places, up: &SetPlan, region: u64) -> Result<Vec<Ready>> {
         let mut ready = Vec::new();
         let mut made: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for (index, exposed) in &up.targets {
@@ -613,7 +621,7 @@ impl Session<'_> {
         self.scenario.stacks.iter().any(|stack| stack.medium.host().is_none())
     }
 
-    fn perform(&mut self, step: &Step) -> Result<()> {
+    pub(super) fn perform(&mut self, step: &Step) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted while setting up").into());
         }
@@ -621,7 +629,7 @@ impl Session<'_> {
         self.executor.perform(step).map(drop)
     }
 
-    fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
+    pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
         self.observer.tell(Event::Warning { text: text.clone() });
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
         self.store.append(&Record::Warning(warning)).context("cannot store a warning")
@@ -634,7 +642,7 @@ impl Session<'_> {
         Ok(self.store.sync()?)
     }
 
-    fn ground<'b>(&'b self, layout: &'b Layout) -> Ground<'b> {
+    pub(super) fn ground<'b>(&'b self, layout: &'b Layout) -> Ground<'b> {
         Ground {
             scenario: self.scenario,
             layout,
@@ -644,7 +652,7 @@ impl Session<'_> {
         }
     }
 
-    fn run_id(&self) -> String {
+    pub(super) fn run_id(&self) -> String {
         self.executor.tag().run_id.clone()
     }
 }

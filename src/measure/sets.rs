@@ -65,14 +65,22 @@ impl Layout {
 
 /// Why a run that was cut short cannot go on, if so.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
+    if scenario.durability.is_some() {
+        return Some("trials that were made are in its report, and the others are a run of their own");
+    }
     if layout(scenario).siblings() > 1 {
         return Some("its stacks swap equal files, and a run that was cut short cannot make up for it");
     }
     (scenario.measure.attaches > 1).then_some("its attaches must be of equal length")
 }
 
-/// Sorts the stacks of a scenario.
+/// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the same file.
 pub fn layout(scenario: &Scenario) -> Layout {
+    if scenario.durability.is_some() {
+        let alone = |stack| Set { stacks: vec![stack] };
+        let stacks = scenario.stacks.len();
+        return Layout { sets: (0..stacks).map(alone).collect(), sibling: vec![None; stacks] };
+    }
     let writes = scenario.writes();
     let stacks = &scenario.stacks;
     let sibling = siblings(stacks, writes);
@@ -236,6 +244,7 @@ mod tests {
             measure: MeasureSpec::default(),
             consent: Vec::new(),
             max_written: None,
+            durability: None,
             published: None,
             notes: Vec::new(),
         }
@@ -243,6 +252,16 @@ mod tests {
 
     const LOOP: (&str, &str, &str) = ("loop", "direct-io", "true");
     const FS: (&str, &str, &str) = ("fs", "type", "xfs");
+
+    #[test]
+    fn durability_trials_take_one_stack_after_the_other_on_one_file() {
+        let mut scenario = scenario(vec![stack(&[LOOP], true), stack(&[FS], true)], Rw::RandWrite);
+        scenario.durability = Some(Box::default());
+        let layout = layout(&scenario);
+        assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
+        assert_eq!((layout.siblings_of(1), layout.sibling), (vec![None], vec![None, None]));
+        assert!(not_resumable(&scenario).is_some());
+    }
 
     #[test]
     fn reading_prefixes_share_one_file() {

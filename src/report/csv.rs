@@ -4,6 +4,7 @@
 use super::verdicts;
 use super::{Page, Renderer};
 use crate::bill::Findings;
+use crate::bill::durability::DurabilityRow;
 use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
@@ -32,6 +33,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.workload(workload));
         lines.place = Default::default();
+        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
         for joint in &one.joint_bills {
             lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
@@ -115,6 +117,35 @@ impl Lines<'_> {
             self.figure([name, base, "", metric], &beside.ratio, None);
         }
         workload.bill.iter().for_each(|bill| self.bill(name, bill));
+    }
+
+    /// Counts of blocks and kills have no interval; the share of kills that lost something has.
+    fn trials(&mut self, row: &DurabilityRow) {
+        let mut add = |metric: &str, figure: &Figure| {
+            let metric = format!("{} killed: {metric}", row.kill);
+            self.figure(["", &row.stack, "", &metric], figure, row.emulated.as_deref());
+        };
+        let counts = [
+            ("kills", row.kills),
+            ("acknowledged writes", row.acknowledged),
+            ("blocks", row.found.blocks),
+            ("blocks kept", row.found.kept),
+            ("blocks with a later write", row.found.later),
+            ("blocks lost", row.found.lost),
+            ("blocks torn", row.found.torn),
+            ("blocks not readable", row.found.unreadable),
+            ("blocks under way", row.found.under_way),
+            ("blocks under way torn", row.found.under_way_torn),
+        ];
+        for (metric, count) in counts {
+            let interval = Interval::Missing { missing: "a count".into() };
+            let value = count as f64;
+            add(
+                metric,
+                &Figure::Known { value, unit: "1", n: row.kills, of: "kills", interval, caution: None },
+            );
+        }
+        add("share of kills with loss", &row.share);
     }
 
     fn charges(&mut self, workload: &str, one: &Charges) {

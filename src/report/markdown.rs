@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, crowd, disks, matrix, published, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -32,6 +32,7 @@ fn render_one(findings: &Findings) -> String {
         out += &format!("## The bill\n\n{}", bill(&sheet::joint_title(joint), &joint.bill));
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
+    out += &trials(findings);
     out += &beside(findings);
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
@@ -50,6 +51,19 @@ fn render_one(findings: &Findings) -> String {
     }
     findings.places.iter().for_each(|one| out += &place(one));
     out
+}
+
+/// Durability trials, where there were some.
+fn trials(findings: &Findings) -> String {
+    let Some(table) = durability::table(findings) else { return String::new() };
+    let said = durability::sentences(findings).into_iter().map(|said| said.text).collect();
+    format!(
+        "## Durability\n\n{}{}\n{}.\n\n{}",
+        list("", said),
+        table.markdown(),
+        escaped(durability::LEGEND),
+        list("", durability::examples(findings))
+    )
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> String {

@@ -5,6 +5,7 @@ pub mod against;
 mod crowd;
 mod csv;
 mod disks;
+mod durability;
 mod html;
 mod json;
 mod markdown;

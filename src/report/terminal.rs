@@ -2,7 +2,7 @@
 
 use super::number::SPREADS;
 use super::table::wrapped;
-use super::{Page, Renderer, crowd, disks, matrix, published, sheet, sweep, verdicts};
+use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -43,16 +43,32 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width);
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
+    out += &trials(findings, width);
     out += &beside(findings, width);
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width), indented(disks::LEGEND, width));
     }
-    let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
-    out += &format!("\n{}", wrapped(&legend, width, "  "));
+    if !findings.workloads.is_empty() {
+        let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
+        out += &format!("\n{}", wrapped(&legend, width, "  "));
+    }
     let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
     out
+}
+
+/// Durability trials, where there were some.
+fn trials(findings: &Findings, width: usize) -> String {
+    let Some(table) = durability::table(findings) else { return String::new() };
+    let said = durability::sentences(findings).into_iter().map(|said| said.text);
+    let examples = list("", durability::examples(findings).into_iter(), width);
+    format!(
+        "{}\n{}{}{examples}",
+        list("", said, width),
+        table.text(width),
+        indented(durability::LEGEND, width)
+    )
 }
 
 fn identity(run: &RunIdentity) -> String {

@@ -8,8 +8,8 @@ use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, fio, grammar, measure, names, published,
-    sweep, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, fio,
+    grammar, measure, names, published, sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,8 @@ pub struct Request {
     pub destroy: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
+    /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
+    pub durability: Option<String>,
 }
 
 /// Whatever `run` and `plan` were given: a scenario file, or stacks with or without a job file.
@@ -177,6 +179,7 @@ pub(super) struct Parts {
     pub measure_origins: BTreeMap<String, Origin>,
     pub consent: Vec<Consent>,
     pub max_written: Option<u64>,
+    pub durability: Option<DurabilitySpec>,
     pub published: Option<published::Draft>,
     pub notes: Vec<String>,
     /// For workloads that name none.
@@ -196,6 +199,7 @@ impl Parts {
             measure_origins: BTreeMap::new(),
             consent: Vec::new(),
             max_written: None,
+            durability: None,
             published: None,
             notes: Vec::new(),
             engine: None,
@@ -226,6 +230,13 @@ impl Parts {
         }
         for text in &request.destroy {
             self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+        }
+        if let Some(text) = &request.durability {
+            let given = durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
+            // Without words of its own it takes what the file says.
+            if !text.trim().is_empty() || self.durability.is_none() {
+                self.durability = Some(given);
+            }
         }
         if let Some(word) = &request.max_written {
             self.max_written = Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
@@ -260,10 +271,16 @@ impl Parts {
         self.settle_files()?;
         self.take_apart()?;
         let baseline = self.baseline_index()?;
-        let workloads = self.workloads()?;
+        let workloads = match &self.durability {
+            Some(spec) => {
+                self.check_durability(spec)?;
+                Vec::new()
+            }
+            None => self.workloads()?,
+        };
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
-        self.check_measure(workloads.iter().any(Workload::writes))?;
+        self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
         Ok(Scenario {
@@ -276,9 +293,28 @@ impl Parts {
             measure: self.measure,
             consent: self.consent,
             max_written: self.max_written,
+            durability: self.durability.map(Box::new),
             published,
             notes: self.notes,
         })
+    }
+
+    /// Trials write their own load, one stack after the other.
+    fn check_durability(&self, spec: &DurabilitySpec) -> Result<(), InputError> {
+        let refuse = |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
+        if self.bill {
+            return refuse(
+                "a bill tells costs, and durability trials measure none",
+                "run them one after the other",
+            );
+        }
+        if !self.drafts.is_empty() || self.engine.is_some() {
+            return refuse(
+                "durability trials have a load of their own, and another one is named",
+                "leave out workloads, job files, fio's words and engine",
+            );
+        }
+        durability::check(spec, &self.stacks).map_err(|fault| self.error(fault).key("durability"))
     }
 
     /// A path is one file, however many stacks stand on it: one size, and kept when any of them says so.

@@ -4,6 +4,7 @@
 pub mod ast;
 pub mod check;
 mod draft;
+pub mod durability;
 pub mod error;
 pub mod fio;
 pub mod grammar;
@@ -17,6 +18,7 @@ pub mod values;
 pub mod words;
 
 pub use check::BILL_DEPTHS;
+pub use durability::{DurabilitySpec, Kill};
 pub use error::InputError;
 pub use published::{Metric, Published, PublishedFigure};
 pub use sweep::{Coordinate, SweepPoint};
@@ -48,6 +50,9 @@ pub struct Scenario {
     pub consent: Vec<Consent>,
     /// `max_written`: no drive is written more bytes than this.
     pub max_written: Option<u64>,
+    /// Durability trials instead of a comparison under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Box<DurabilitySpec>>,
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -57,9 +62,9 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Whether any load of it writes.
+    /// Whether any load of it writes; durability trials do.
     pub fn writes(&self) -> bool {
-        self.workloads.iter().any(Workload::writes)
+        self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
     /// For each stack, how much of a byte written through each of the stacks comes to each drive below it.

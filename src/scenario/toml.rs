@@ -9,7 +9,7 @@ use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
-use super::{Engine, Medium, Stack, fio, grammar, measure, names, published};
+use super::{DurabilitySpec, Engine, Medium, Stack, durability, fio, grammar, measure, names, published};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::{Deserialize, Deserializer, de};
@@ -49,6 +49,7 @@ struct Wire {
     #[serde(default)]
     destroy: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
+    durability: Option<Words>,
     published: Option<published::Wire>,
     states: Option<Spanned<::toml::Value>>,
     place: Option<Spanned<::toml::Value>>,
@@ -184,6 +185,7 @@ impl Source<'_> {
         }
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
+        parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
@@ -381,6 +383,25 @@ impl Source<'_> {
         Ok(())
     }
 
+    fn durability(&self, wire: &Words) -> Result<DurabilitySpec, InputError> {
+        let mut spec = DurabilitySpec::default();
+        for (key, word) in &wire.0 {
+            let name = key.get_ref();
+            if !durability::names().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &durability::names()));
+            }
+            let values = match word.get_ref() {
+                Word::Many(list) if name == "kill" => self.items(list)?,
+                _ => vec![Item { text: self.one(word)?.into_inner(), origin: self.origin(&word.span()) }],
+            };
+            for value in values {
+                durability::set(&mut spec, name, &value.text)
+                    .map_err(|fault| self.fault(&word.span(), fault))?;
+            }
+        }
+        Ok(spec)
+    }
+
     fn engine(&self, word: &Spanned<String>) -> Result<Option<Engine>, InputError> {
         self.value(word, parse_engine)
     }
@@ -438,8 +459,17 @@ fn unknown_key(key: &str, known: &[&str]) -> Fault {
 }
 
 /// Keys whose value has a unit.
-const WITH_UNIT: &[&str] =
-    &["slice", "precision", "equivalence", "min_time", "budget", "size", "max_written"];
+const WITH_UNIT: &[&str] = &[
+    "slice",
+    "precision",
+    "equivalence",
+    "min_time",
+    "budget",
+    "size",
+    "max_written",
+    "min_load",
+    "max_load",
+];
 
 fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");

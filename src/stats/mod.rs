@@ -18,6 +18,7 @@ pub mod round;
 pub mod rounds;
 pub mod schedule;
 pub mod sequence;
+pub mod share;
 pub mod spectrum;
 pub mod spread;
 pub mod steady;

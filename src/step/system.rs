@@ -395,6 +395,20 @@ pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
     }
 }
 
+/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started it takes its traces
+/// down as ever.
+///
+/// # Errors
+/// When the kernel refuses, or it is still there after 10 s.
+pub fn kill(process: &ProcessId) -> Result<()> {
+    if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32).filter(|_| runs(process)) {
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL)
+            .with_context(|| format!("cannot kill process {}", process.pid))?;
+    }
+    wait_until(Duration::from_secs(10), || !runs(process))
+        .with_context(|| format!("process {} does not end by SIGKILL", process.pid))
+}
+
 fn reusable(path: &Path, bytes: u64) -> Result<Option<marker::Marker>> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);

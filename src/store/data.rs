@@ -19,6 +19,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         matched: run.matched,
         apart: run.apart,
         slices: run.slices,
+        trials: run.trials,
         histograms: Box::new(move |offset| histograms.get(offset)),
         warnings: run.warnings,
         ends: run.ends,

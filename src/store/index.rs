@@ -69,7 +69,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "run",
     "place",
     "worker",
@@ -77,6 +77,7 @@ const KINDS: [&str; 12] = [
     "matched",
     "apart",
     "slice",
+    "trial",
     "warning",
     "resumed",
     "visit_end",

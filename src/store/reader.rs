@@ -5,6 +5,7 @@ use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
+use crate::store::record::trial::Trial;
 use crate::store::record::{DesignUp, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,6 +31,8 @@ pub struct Run {
     pub apart: Option<String>,
     /// Slices, in the order measured.
     pub slices: Vec<Slice>,
+    /// Durability trials, in the order made.
+    pub trials: Vec<Trial>,
     /// Warnings.
     pub warnings: Vec<Warning>,
     /// When it went on after a kill.
@@ -95,6 +98,7 @@ impl Run {
             matched: run.matched,
             apart: run.apart,
             slices: run.slices,
+            trials: run.trials,
             warnings: run.warnings,
             resumed: run.resumed,
             ends: run.ends,
@@ -115,6 +119,7 @@ struct Gathered {
     matched: Vec<Matched>,
     apart: Option<String>,
     slices: Vec<Slice>,
+    trials: Vec<Trial>,
     warnings: Vec<Warning>,
     resumed: Vec<String>,
     ends: Vec<(String, String)>,
@@ -132,6 +137,7 @@ impl Gathered {
             Record::Matched(matched) => self.matched.push(matched),
             Record::Apart { reason } => self.apart = Some(reason),
             Record::Slice(slice) => self.slices.push(slice),
+            Record::Trial(trial) => self.trials.push(trial),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::Resumed { at } => {
                 // What ended before and went on has not ended.
@@ -233,9 +239,21 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
 
 /// The newest that measured anything; a run that was refused at its start hides no result.
 fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
-    let measured = |run: &RunSummary| run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0);
-    let at = runs.iter().rposition(measured).or(runs.len().checked_sub(1))?;
+    let at = runs.iter().rposition(|run| measured_load(run) || tried(run)).or(runs.len().checked_sub(1))?;
     Some(runs.swap_remove(at).folder)
+}
+
+fn measured_load(run: &RunSummary) -> bool {
+    run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
+}
+
+/// Durability trials have no latencies, and few records.
+fn tried(run: &RunSummary) -> bool {
+    let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
+    let mut trials = 0;
+    let read =
+        asked.then(|| stream(&run.folder, |record| trials += u32::from(matches!(record, Record::Trial(_)))));
+    read.is_some_and(|read| read.is_ok()) && trials > 0
 }
 
 fn no_run(folder: &Path, why: &str) -> StoreError {

@@ -1,5 +1,7 @@
 //! What a run records (docs/result-format.md). Every line of the index is one of these.
 
+pub mod trial;
+
 use crate::host::caches::WriteCache;
 use crate::host::facts::Facts;
 use crate::scenario::Scenario;
@@ -32,6 +34,8 @@ pub enum Record {
     },
     /// A stretch of load on one stack.
     Slice(Slice),
+    /// A durability trial: what was acknowledged, a kill, and what was found of it.
+    Trial(trial::Trial),
     /// Something a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.

@@ -17,7 +17,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Kills a run at each record until one run gets through alive; cleans after each.
-fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
+pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
     let folder = rig.path("");
     std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
     let before = contents(&folder);

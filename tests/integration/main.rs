@@ -4,6 +4,7 @@ mod architecture;
 mod bad_input;
 mod compare;
 mod crash;
+mod durability;
 mod each;
 mod guests;
 mod nested;

@@ -23,4 +23,5 @@ pub mod worker;
 pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Job, Rw};
+pub use random::Random;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

@@ -3,13 +3,13 @@
 
 /// State of one thread's numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
     /// Streams of different `seed` or `stream` do not resemble each other.
-    pub(crate) fn new(seed: u64, stream: u64) -> Random {
+    pub fn new(seed: u64, stream: u64) -> Random {
         let mut mixer = Random { state: seed };
         let seeded = mixer.next();
         mixer.state = seeded ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -17,8 +17,9 @@ impl Random {
     }
 
     /// 64 random bits.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and a loop over it would not either")]
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,13 +29,13 @@ impl Random {
 
     /// Below `limit`, by multiply and shift: no division, a bias of at most limit / 2^64.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// True in `percent` of 100 cases.
     #[inline]
-    pub(crate) fn chance(&mut self, percent: u8) -> bool {
+    pub fn chance(&mut self, percent: u8) -> bool {
         self.below(100) < u64::from(percent)
     }
 }

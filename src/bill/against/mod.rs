@@ -180,6 +180,11 @@ pub enum Mismatch {
     /// No whole round.
     #[error("the run {0} measured nothing: it has no whole round; hint: `iotax report {0}` says why")]
     NothingMeasured(String),
+    /// Trials have no rates.
+    #[error(
+        "the run {0} has durability trials, which are not compared; hint: set their reports side by side: `iotax report {0} OTHER`"
+    )]
+    Trials(String),
     /// No workload or no stack in common.
     #[error("the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}")]
     NothingInCommon {
@@ -206,6 +211,9 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
     let readings = runs.map(readings);
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
+            if run.start.scenario.durability.is_some() {
+                return Err(Mismatch::Trials(run.start.id.clone()));
+            }
             return Err(Mismatch::NothingMeasured(run.start.id.clone()));
         }
     }

@@ -168,6 +168,8 @@ fn there_must_be_something_to_compare() {
     assert_eq!(refused(&run(), &run()), Mismatch::SameRun("20260101-120000-0061".into()));
     let empty = renamed(shortened(run(), 0));
     assert_eq!(refused(&run(), &empty), Mismatch::NothingMeasured("20260102-000000-abcd".into()));
+    let trials = twin::durability();
+    assert_eq!(refused(&run(), &trials), Mismatch::Trials(trials.start.id.clone()));
     let other = refused(&run(), &twin::a_against_a());
     assert!(
         other

@@ -1,6 +1,9 @@
 //! The runs that never were: one for everything that a report must cope with.
 
 use super::*;
+use crate::host::facts::{Device, Target};
+use crate::scenario::Kill;
+use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
 pub(crate) fn bill() -> RunData {
@@ -330,4 +333,66 @@ fn saturating(seed: u64, servers: f64) -> Twin {
         with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
     // A level that wanders less: a knee is of absolute figures, and what wanders is in their intervals.
     Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
+}
+
+/// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an overlay that goes with QEMU.
+pub(crate) fn durability() -> RunData {
+    let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
+    let stacks = vec![
+        vm("vm", "file:/srv/iotax.img,size=4GiB | vm"),
+        vm("vm snapshot=on", "file:/srv/iotax.img,size=4GiB | vm(snapshot=on)"),
+    ];
+    let mut run = Twin::new(51, stacks).data;
+    run.start.scenario.durability = Some(Box::default());
+    run.outcome = Some("complete".into());
+    run.places[0].facts.targets = vec![Target {
+        devices: vec![Device {
+            name: "nvme0n1".into(),
+            write_cache: Some("write back".into()),
+            ..Device::default()
+        }],
+        ..Target::default()
+    }];
+    let mut overlay = GuestDisk { stack: "vm snapshot=on".into(), ..guest_disk() };
+    for (option, word) in [("cache.direct", "off"), ("cache.no-flush", "on"), ("snapshot", "on")] {
+        overlay.qemu.insert(option.into(), word.into());
+    }
+    for disk in [GuestDisk { stack: "vm".into(), ..guest_disk() }, overlay] {
+        run.places.push(PlaceFacts {
+            place: "vm".into(),
+            facts: facts("iotax-vm"),
+            emulated: None,
+            commands: Vec::new(),
+            disks: vec![disk],
+        });
+    }
+    let trials = |stack: &str| (0..40).map(|number| trial(stack, number)).collect::<Vec<_>>();
+    run.trials = [trials("vm"), trials("vm snapshot=on")].concat();
+    run
+}
+
+fn trial(stack: &str, number: u32) -> Trial {
+    let kill = [Kill::Guest, Kill::Qemu][number as usize % 2];
+    let mut found =
+        Found { blocks: 1000, kept: 1000, later: 3, under_way: 90, under_way_new: 7, ..Found::default() };
+    if kill == Kill::Qemu && stack != "vm" {
+        let torn = u64::from(number < 4);
+        let example = |block: u64| Example {
+            block,
+            expected: Some(9 * block + 1),
+            found: "content that no trial wrote".into(),
+        };
+        (found.kept, found.later, found.lost, found.torn) = (0, 0, 1000 - torn, torn);
+        found.examples = (5..7).map(example).collect();
+    }
+    Trial {
+        stack: stack.into(),
+        trial: number,
+        kill,
+        load_ns: 500_000_000 + 50_000_000 * u64::from(number),
+        batch: 16,
+        in_flight: 4,
+        acknowledged: 1200,
+        found,
+    }
 }

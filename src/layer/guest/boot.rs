@@ -9,7 +9,7 @@ use crate::host::probe::Probe;
 use crate::step::ProcessId;
 use crate::step::system::runs;
 use iotax_sys::kvm::KvmProbe;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
@@ -163,6 +163,53 @@ pub fn connect(
         Err(failure) => Err(boot.give_up(failure, accel)),
     }
 }
+
+/// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it has begun anew: QEMU, its
+/// caches and all that serves its disks live on. The agent's port must be hung up then, before the new kernel is there.
+///
+/// # Errors
+/// When QEMU refuses or does not answer.
+pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
+    // An earlier reset, or that the port was opened then, must not be taken for one of now.
+    while qmp.next_event(Duration::ZERO)?.is_some() {}
+    // QEMU was started with -no-reboot, and would end.
+    qmp.execute("set-action", json!({"reboot": "reset"}))?;
+    qmp.execute("system_reset", Value::Null)?;
+    let begin = Instant::now();
+    while begin.elapsed() < RESET_LIMIT {
+        if qmp.next_event(Duration::from_millis(100))?.is_some_and(|event| event.name == "RESET") {
+            return Ok(());
+        }
+    }
+    Err(QmpError::TimedOut { during: "system_reset".into(), limit: RESET_LIMIT })
+}
+
+/// As [`connect`], of a guest that was [`reset`] a moment ago.
+///
+/// # Errors
+/// As [`connect`].
+pub fn reconnect(
+    mut qmp: Qmp,
+    files: &GuestFiles,
+    process: &ProcessId,
+    accel: Accel,
+    limits: Limits,
+    stop: &AtomicBool,
+) -> Result<BootedGuest, BootError> {
+    let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
+    let outcome = UnixStream::connect(&files.port).map_err(BootFailure::Port).and_then(|port| {
+        boot.until_open(&mut qmp)?;
+        // From here on a panic ends QEMU again; before, the firmware may reset once more itself (SeaBIOS does, when it
+        // finds that it has run already).
+        qmp.execute("set-action", json!({"reboot": "shutdown"})).map_err(BootFailure::Control)?;
+        Ok(port)
+    });
+    let port = outcome.map_err(|failure| boot.give_up(failure, accel))?;
+    Ok(BootedGuest { qmp, port })
+}
+
+/// For devices to finish what was under way.
+const RESET_LIMIT: Duration = Duration::from_secs(20);
 
 struct Boot<'a> {
     files: &'a GuestFiles,
@@ -322,6 +369,42 @@ mod tests {
         let refused = choose_accel(Requested::Kvm, &absent).unwrap_err();
         assert_eq!(refused.code, crate::exit::UNMET_NEED);
         assert!(refused.message.contains("there is no /dev/kvm; hint: "), "{}", refused.message);
+    }
+
+    /// A QEMU that says these lines, each when a line has come in, the first at once.
+    fn qemu(lines: [&'static str; 5]) -> Qmp {
+        use std::io::{BufRead, BufReader, Write};
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || {
+            let mut heard = BufReader::new(theirs.try_clone().unwrap()).lines();
+            for line in lines {
+                writeln!(theirs, "{line}").unwrap();
+                heard.next();
+            }
+        });
+        Qmp::greet(ours, Duration::from_secs(20)).unwrap()
+    }
+
+    #[test]
+    fn a_reset_is_over_when_qemu_says_so_and_not_by_what_was_before() {
+        let mut qmp = qemu([
+            r#"{"QMP": {}}"#,
+            "{\"event\": \"RESET\"}\n{\"event\": \"VSERPORT_CHANGE\", \"data\": {\"open\": true}}\n{\"return\": {}, \"id\": 1}",
+            r#"{"return": {}, "id": 2}"#,
+            "{\"event\": \"VSERPORT_CHANGE\", \"data\": {\"open\": false}}\n{\"return\": {}, \"id\": 3}\n{\"event\": \"RESET\"}\n{\"event\": \"LATER\"}",
+            "",
+        ]);
+        reset(&mut qmp).unwrap();
+        let next = qmp.next_event(Duration::from_secs(20)).unwrap();
+        assert_eq!(next.map(|event| event.name).as_deref(), Some("LATER"));
+        let mut old = qemu([
+            r#"{"QMP": {}}"#,
+            r#"{"return": {}, "id": 1}"#,
+            r#"{"id": 2, "error": {"class": "CommandNotFound", "desc": "set-action"}}"#,
+            "",
+            "",
+        ]);
+        assert!(matches!(reset(&mut old), Err(QmpError::Refused { .. })));
     }
 
     #[test]

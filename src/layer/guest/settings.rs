@@ -39,12 +39,29 @@ pub fn of_qemu(
     };
     let nodes = blocks.execute("query-named-block-nodes", json!({"flat": true}))?;
     settings.extend(of_node(&nodes, &node));
+    if disk.snapshot {
+        let devices = blocks.execute("query-block", Value::Null)?;
+        settings.extend(of_overlay(&devices, &node));
+    }
     Ok(settings)
 }
 
 fn of_node(nodes: &Value, name: &str) -> Settings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
-    let Some(node) = nodes.iter().find(|node| node["node-name"] == name) else { return Settings::new() };
+    nodes.iter().find(|node| node["node-name"] == name).map(told_of).unwrap_or_default()
+}
+
+/// What writes meet, where QEMU has put an overlay over the disk.
+fn of_overlay(devices: &Value, id: &str) -> Settings {
+    let devices = devices.as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(device) = devices.iter().find(|device| device["device"] == id) else { return Settings::new() };
+    let mut settings = told_of(&device["inserted"]);
+    let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
+    settings.insert("snapshot".into(), on_off(depth > 0).into());
+    settings
+}
+
+fn told_of(node: &Value) -> Settings {
     let told = [
         ("cache.direct", &node["cache"]["direct"]),
         ("cache.no-flush", &node["cache"]["no-flush"]),
@@ -79,8 +96,10 @@ pub fn of_guest(device: &Device) -> Settings {
 pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Settings) -> Vec<String> {
     let mut differ = Vec::new();
     let asked = [
-        ("cache.direct", on_off(disk.cache.direct()).to_owned()),
-        ("cache.no-flush", on_off(disk.cache.no_flush()).to_owned()),
+        // An overlay is QEMU's own file, through the page cache and never flushed.
+        ("cache.direct", on_off(disk.cache.direct() && !disk.snapshot).to_owned()),
+        ("cache.no-flush", on_off(disk.cache.no_flush() || disk.snapshot).to_owned()),
+        ("snapshot", on_off(disk.snapshot).to_owned()),
         ("read-only", on_off(disk.read_only).to_owned()),
         ("write-cache", on_off(disk.cache.write_cache()).to_owned()),
     ];
@@ -158,6 +177,23 @@ mod tests {
                 "the guest should see a write through cache, and sees a write back one"
             ]
         );
+    }
+
+    #[test]
+    fn an_overlay_is_what_writes_meet() {
+        let inserted = json!({"drv": "qcow2", "ro": false, "backing_file_depth": 1, "cache": {"direct": false, "no-flush": true}});
+        let told = of_overlay(&json!([{"device": "disk0", "inserted": inserted}]), "disk0");
+        let expected = [
+            ("cache.direct", "off"),
+            ("cache.no-flush", "on"),
+            ("format", "qcow2"),
+            ("read-only", "off"),
+            ("snapshot", "on"),
+        ];
+        assert_eq!(told, settings(&expected));
+        let overlay = DiskSpec { snapshot: true, ..disk(Cache::None, None) };
+        assert_eq!(differences(&overlay, 1, &told, &Settings::new()), Vec::<String>::new());
+        assert_eq!(differences(&disk(Cache::None, None), 1, &told, &Settings::new()).len(), 3);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
 
 use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Request, Response, enclose, pack};
+use super::message::{AgentInfo, Envelope, Prepared, Progress, Request, Response, enclose, pack};
 use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
+use crate::measure::durability::disk::DirectDisk;
+use crate::measure::durability::{TrialSpec, verifier, writer};
 use crate::measure::engine::{self, LoadEngine};
 use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
@@ -15,6 +17,7 @@ use iotax_load::{Job, TargetSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -100,7 +103,7 @@ pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut
             Err(FrameError::Eof) => return Ok(()),
             Err(error) => return Err(error).context("cannot read the host's request"),
         };
-        let (id, answer) = with_progress(&writer, &frame, || agent.answer(&frame));
+        let (id, answer) = with_progress(&writer, &frame, |tell| agent.answer(&frame, tell));
         let bye = matches!(answer.0, Response::Bye);
         send(&writer, Kind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
         if bye {
@@ -130,23 +133,26 @@ fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
 
 type Answer = (Response, Vec<u8>);
 
+/// Tells the host the last acknowledged write; break: there is no host any more.
+type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
     handler: &'h mut dyn Handler,
 }
 
 impl Agent<'_> {
-    fn answer(&mut self, frame: &Frame) -> Answer {
+    fn answer(&mut self, frame: &Frame, tell: Tell) -> Answer {
         let asked = parse(frame);
         let worked = asked.and_then(|request| {
             let name = request.name();
-            catch_unwind(AssertUnwindSafe(|| self.perform(request)))
+            catch_unwind(AssertUnwindSafe(|| self.perform(request, tell)))
                 .unwrap_or_else(|panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))))
         });
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
     }
 
-    fn perform(&mut self, request: Request) -> Result<Answer> {
+    fn perform(&mut self, request: Request, tell: Tell) -> Result<Answer> {
         let response = match request {
             Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
@@ -162,6 +168,11 @@ impl Agent<'_> {
                 self.worker(worker)?;
                 self.workers.remove(&worker);
                 Response::Ended
+            }
+            Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
+            Request::DurableVerify { target, spec, acknowledged } => {
+                let disk = DirectDisk::open(&target.path, false)?;
+                Response::DurableVerified { found: verifier::verify(&disk, &spec, acknowledged) }
             }
             Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
             Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
@@ -204,6 +215,12 @@ impl Agent<'_> {
         let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
         Ok(Response::Prepared(prepared))
+    }
+
+    fn durable_write(&mut self, target: &TargetSpec, spec: &TrialSpec, tell: Tell) -> Result<Response> {
+        self.handler.permit(target)?;
+        let disk = DirectDisk::open(&target.path, true)?;
+        Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
     }
 
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
@@ -258,30 +275,35 @@ pub use iotax_load::clock::now as monotonic_ns;
 fn with_progress<W: Write + Send>(
     writer: &Mutex<W>,
     request: &Frame,
-    work: impl FnOnce() -> Answer,
+    work: impl FnOnce(Tell) -> Answer,
 ) -> (u64, Answer) {
     let id = serde_json::from_slice::<Envelope>(&request.json).map_or(0, |envelope| envelope.id);
     thread::scope(|scope| {
         let (done, waiting): (Sender<()>, _) = channel();
+        let start = Instant::now();
+        let progress =
+            move |acknowledged| Progress { running_ms: start.elapsed().as_millis() as u64, acknowledged };
         scope.spawn(move || {
-            let start = Instant::now();
             while waiting.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let running = Running { running_ms: start.elapsed().as_millis() as u64 };
-                if send(writer, Kind::Progress, id, &running, Vec::new()).is_err() {
+                if send(writer, Kind::Progress, id, &progress(None), Vec::new()).is_err() {
                     return;
                 }
             }
         });
-        let answer = work();
+        let mut tell = |acknowledged| match send(
+            writer,
+            Kind::Progress,
+            id,
+            &progress(Some(acknowledged)),
+            Vec::new(),
+        ) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let answer = work(&mut tell);
         drop(done);
         (id, answer)
     })
-}
-
-/// What a progress frame says.
-#[derive(Serialize)]
-struct Running {
-    running_ms: u64,
 }
 
 /// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.

@@ -2,7 +2,9 @@
 //! Results cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
 
 use crate::host::facts::Facts;
+use crate::measure::durability::TrialSpec;
 use crate::scenario::Engine;
+use crate::store::record::trial::Found;
 use crate::store::record::{CpuTimes, Gate};
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use serde::{Deserialize, Serialize};
@@ -51,6 +53,22 @@ pub enum Request {
     End {
         /// The worker.
         worker: u32,
+    },
+    /// Writes the blocks of a durability trial until the place is killed; progress tells what is acknowledged.
+    DurableWrite {
+        /// What it writes to.
+        target: TargetSpec,
+        /// The trial.
+        spec: TrialSpec,
+    },
+    /// Reads the blocks of a durability trial back.
+    DurableVerify {
+        /// What it reads.
+        target: TargetSpec,
+        /// The trial.
+        spec: TrialSpec,
+        /// The last write that was acknowledged.
+        acknowledged: u64,
     },
     /// A step (or its undo), as the handler understands it.
     Step {
@@ -105,6 +123,8 @@ impl Request {
             Request::Prepare { .. } => "prepare",
             Request::Slice { .. } => "slice",
             Request::End { .. } => "end",
+            Request::DurableWrite { .. } => "durable_write",
+            Request::DurableVerify { .. } => "durable_verify",
             Request::Step { .. } => "step",
             Request::Inspect { .. } => "inspect",
             Request::Judge { .. } => "judge",
@@ -140,6 +160,16 @@ pub enum Response {
     Slice(SliceScalars),
     /// To `end`.
     Ended,
+    /// To `durable_write` that reached its most batches.
+    DurableWritten {
+        /// The last write that was acknowledged.
+        acknowledged: u64,
+    },
+    /// To `durable_verify`.
+    DurableVerified {
+        /// What was read.
+        found: Found,
+    },
     /// To `step`.
     Step {
         /// The handler's own.
@@ -206,6 +236,16 @@ pub struct Prepared {
     pub why: String,
     /// The exact command of a slice, for engines that are programs.
     pub command: Option<Vec<String>>,
+}
+
+/// What a progress frame says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Since the request came.
+    pub running_ms: u64,
+    /// The last write of a durability trial whose flush has returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<u64>,
 }
 
 /// [`SliceResult`] without its histograms.

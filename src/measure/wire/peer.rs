@@ -4,12 +4,13 @@
 
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Request, Response, enclose, unpack};
+use super::message::{AgentInfo, Envelope, Prepared, Progress, Request, Response, enclose, unpack};
 use crate::exit::Failed;
 use crate::scenario::Engine;
 use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
 use std::io::{Read, Write};
 use std::net::Shutdown;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -24,6 +25,8 @@ pub const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// A slice of so many bytes has no length of its own: that of the longest slice there is.
 const BYTES_LENGTH: Duration = Duration::from_secs(60);
 const PINGS: usize = 8;
+/// How often whoever watches a request is asked whether it should go on.
+const WATCHED_EVERY: Duration = Duration::from_millis(5);
 
 /// Gives the end of a guest's console or of ssh's stderr.
 pub type LastWords = Box<dyn Fn() -> String + Send>;
@@ -317,31 +320,88 @@ impl Peer {
         }
     }
 
+    /// Asks, and gives `told` each acknowledgement that comes before the answer, and `None` now and then. When it says
+    /// break there is no answer, and as the request is still under way the peer can only be drained.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn watch(
+        &mut self,
+        request: Request,
+        told: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
+    ) -> Result<Option<Response>, WireError> {
+        let (id, name) = self.send(&request)?;
+        let mut heard = Instant::now();
+        loop {
+            let acknowledged = match self.incoming.recv_timeout(WATCHED_EVERY) {
+                Ok(frame) => {
+                    heard = Instant::now();
+                    match frame.map_err(WireFault::from).and_then(|frame| said(&frame, id, name)) {
+                        Ok(Said::Answer(response)) => return self.unless_refused(*response).map(Some),
+                        Ok(Said::Progress(progress)) => progress.acknowledged,
+                        Err(fault) => return Err(self.fail(fault)),
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.fail(FrameError::Eof.into())),
+                Err(RecvTimeoutError::Timeout) if heard.elapsed() > self.silence => {
+                    return Err(self.fail(WireFault::Silent(self.silence, name)));
+                }
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            if told(acknowledged).is_break() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The end of a peer that was killed while it was watched: the last acknowledgement that was still on its way. Gives
+    /// up when the stream ends, or when nothing comes for so long; then hangs up.
+    pub fn drained(self, quiet: Duration) -> Option<u64> {
+        let mut last = None;
+        while let Ok(Ok(frame)) = self.incoming.recv_timeout(quiet) {
+            let progress = serde_json::from_slice::<Envelope>(&frame.json)
+                .ok()
+                .and_then(|envelope| serde_json::from_str::<Progress>(envelope.body.get()).ok());
+            last = last.max(progress.and_then(|progress| progress.acknowledged));
+        }
+        last
+    }
+
     fn call_with_blob(
         &mut self,
         request: Request,
         limit: Duration,
     ) -> Result<(Response, Vec<u8>), WireError> {
+        let (id, name) = self.send(&request)?;
+        let (response, blob) = self.wait(id, name, limit).map_err(|fault| self.fail(fault))?;
+        Ok((self.unless_refused(response)?, blob))
+    }
+
+    fn unless_refused(&self, response: Response) -> Result<Response, WireError> {
+        match response {
+            Response::Error { message, code } => {
+                // The agent's own words say it all; the console's would only distract.
+                Err(WireError::new(&self.name, WireFault::Remote { message, code }, String::new()))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Sends a request under a new number.
+    fn send(&mut self, request: &Request) -> Result<(u64, &'static str), WireError> {
         if let Some(cause) = &self.poison {
             return Err(self.error(WireFault::Poisoned(cause.clone())));
         }
         let id = self.next_id;
         self.next_id += 1;
-        let bytes = enclose(id, &request)
+        let bytes = enclose(id, request)
             .map_err(|error| FrameError::Io(error.into()))
             .and_then(|json| frame::encode(&Frame { kind: Kind::Request, json, blob: Vec::new() }))
             .map_err(|error| self.error(WireFault::Frame(error)))?;
         let name = request.name();
         // A closed channel means that the writer saw an error; the reader's error says more.
         let _ = self.outgoing.as_ref().map(|outgoing| outgoing.send(bytes));
-        let (response, blob) = self.wait(id, name, limit).map_err(|fault| self.fail(fault))?;
-        match response {
-            Response::Error { message, code } => {
-                // The agent's own words say it all; the console's would only distract.
-                Err(WireError::new(&self.name, WireFault::Remote { message, code }, String::new()))
-            }
-            other => Ok((other, blob)),
-        }
+        Ok((id, name))
     }
 
     fn wait(
@@ -363,23 +423,12 @@ impl Peer {
                     return Err(WireFault::Silent(self.silence, request));
                 }
             };
-            let garbled = |what: String| WireFault::Garbled { request, what };
-            let envelope: Envelope =
-                serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
-            if envelope.id != id {
-                return Err(garbled(format!("it bears number {}, expected was {id}", envelope.id)));
-            }
-            match frame.kind {
-                Kind::Progress if Instant::now() >= deadline => {
+            match said(&frame, id, request)? {
+                Said::Progress(_) if Instant::now() >= deadline => {
                     return Err(WireFault::Timeout { request, limit });
                 }
-                Kind::Progress => {}
-                Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
-                Kind::Response => {
-                    let response = serde_json::from_str(envelope.body.get())
-                        .map_err(|error| garbled(error.to_string()))?;
-                    return Ok((response, frame.blob));
-                }
+                Said::Progress(_) => {}
+                Said::Answer(response) => return Ok((*response, frame.blob)),
             }
         }
     }
@@ -409,6 +458,29 @@ impl Peer {
             hang_up();
         }
     }
+}
+
+/// What an agent says while a request is under way.
+enum Said {
+    Progress(Progress),
+    Answer(Box<Response>),
+}
+
+/// A frame that must be about that request.
+fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault> {
+    let garbled = |what: String| WireFault::Garbled { request, what };
+    let envelope: Envelope =
+        serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
+    if envelope.id != id {
+        return Err(garbled(format!("it bears number {}, expected was {id}", envelope.id)));
+    }
+    let body = envelope.body.get();
+    let parsed = match frame.kind {
+        Kind::Progress => serde_json::from_str(body).map(Said::Progress),
+        Kind::Response => serde_json::from_str(body).map(|response| Said::Answer(Box::new(response))),
+        Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
+    };
+    parsed.map_err(|error| garbled(error.to_string()))
 }
 
 impl Drop for Peer {
@@ -601,6 +673,35 @@ mod tests {
     fn progress_keeps_a_slow_request_alive() {
         let mut peer = fake_peer().with_silence_limit(Duration::from_millis(1500));
         peer.call(step(serde_json::json!({"sleep_ms": 2500})), Duration::from_secs(10)).unwrap();
+    }
+
+    #[test]
+    fn a_trial_is_watched_and_read_back() {
+        use crate::measure::durability::TrialSpec;
+        let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        file.as_file().set_len(8 << 20).unwrap();
+        let spec = TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };
+        let target = |writable| TargetSpec { path: file.path().into(), ..target(writable) };
+        let request = |writable| Request::DurableWrite { target: target(writable), spec: spec.clone() };
+        let mut peer = fake_peer();
+        let refused = peer.watch(request(false), &mut |_| ControlFlow::Continue(())).unwrap_err();
+        assert_eq!(refused.to_string(), "here: no consent for it");
+        let mut told = Vec::new();
+        let answer = peer.watch(request(true), &mut |acknowledged| {
+            told.extend(acknowledged);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(answer.unwrap(), Some(Response::DurableWritten { acknowledged: 80 }));
+        assert_eq!(told, (1..=10).map(|batch| batch * 8).collect::<Vec<u64>>());
+        let verify = Request::DurableVerify { target: target(false), spec: spec.clone(), acknowledged: 80 };
+        let Response::DurableVerified { found } = peer.call(verify, QUICK_LIMIT).unwrap() else {
+            panic!("another answer")
+        };
+        assert!(found.broken() == 0 && found.kept == found.blocks && found.blocks >= 60, "{found:?}");
+        // Whoever watches may stop; what is still on its way counts.
+        let answer = peer.watch(request(true), &mut |_| ControlFlow::Break(()));
+        assert_eq!(answer.unwrap(), None);
+        assert_eq!(peer.drained(QUICK_LIMIT.min(Duration::from_secs(1))), Some(80));
     }
 
     #[test]

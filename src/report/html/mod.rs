@@ -7,12 +7,13 @@ mod sweep;
 
 use super::crowd;
 use super::disks;
+use super::durability;
 use super::matrix;
 use super::number::{Shown, change};
 use super::published;
 use super::sheet;
 use super::table::Table;
-use super::verdicts::{self, class_of, class_of_charge};
+use super::verdicts::{self, Said, class_of, class_of_charge};
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::findings::{
@@ -61,6 +62,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                         @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
                             (section(one, workload))
                         }
+                        (trials(one))
                         (beside(one))
                         (limits(one))
                     }
@@ -135,9 +137,28 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
 }
 
 fn sentences(workload: &WorkloadFindings) -> Markup {
+    verdict_list(&verdicts::sentences(workload))
+}
+
+fn verdict_list(all: &[Said]) -> Markup {
+    html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
+}
+
+/// Durability trials, where there were some.
+fn trials(findings: &Findings) -> Markup {
+    let examples = durability::examples(findings);
     html! {
-        ul class="verdicts" {
-            @for said in verdicts::sentences(workload) { li class=(said.class) { (signed(&said.text)) } }
+        @if let Some(tried) = durability::table(findings) {
+            section {
+                h2 { "Durability" }
+                (verdict_list(&durability::sentences(findings)))
+                (table(&tried, usize::MAX))
+                p class="soft" { (signed(durability::LEGEND)) "." }
+                @if !examples.is_empty() {
+                    h3 { "Blocks that were not kept" }
+                    ul class="soft" { @for line in &examples { li { (line) } } }
+                }
+            }
         }
     }
 }

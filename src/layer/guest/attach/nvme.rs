@@ -37,7 +37,7 @@ impl Way for Nvme {
 
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
-        line.option("-blockdev", disk.node(&node));
+        disk.add_drive(line, &node);
         let value = Value::of("nvme")
             .set("id", device)
             .set("drive", &node)

@@ -23,7 +23,7 @@ impl Way for VirtioBlk {
 
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
-        line.option("-blockdev", disk.node(&node));
+        disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
         if threads.len() > 1 {
             line.word("-device").word(mapped(disk, &node, &device, &threads));

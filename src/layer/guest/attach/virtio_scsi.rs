@@ -32,7 +32,7 @@ impl Way for VirtioScsi {
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         let controller = controller(at);
-        line.option("-blockdev", disk.node(&node));
+        disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
         let value = Value::of("virtio-scsi-pci")
             .set("id", &controller)

@@ -3,7 +3,7 @@
 
 use super::super::attach::Way;
 use super::is_plain;
-use super::line::{Value, on_off};
+use super::line::{Line, Value, on_off};
 use crate::host::pci::Drive;
 use std::path::PathBuf;
 
@@ -162,6 +162,8 @@ pub struct DiskSpec {
     pub discard: bool,
     /// What becomes of zeroes.
     pub detect_zeroes: DetectZeroes,
+    /// The guest's writes go to a temporary overlay of QEMU's, gone with it; what is below is only read.
+    pub snapshot: bool,
     /// Threads that serve the disk; 0: QEMU's main loop.
     pub iothreads: u16,
     /// Queues; `None`: QEMU's default, one a vCPU.
@@ -192,6 +194,7 @@ impl DiskSpec {
             aio: Aio::Native,
             discard: false,
             detect_zeroes: DetectZeroes::Off,
+            snapshot: false,
             iothreads: 1,
             num_queues: None,
             queue_size: None,
@@ -205,8 +208,22 @@ impl DiskSpec {
     /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
     /// and read-only from the raw node around it.
     pub fn node(&self, name: &str) -> Value {
-        Value::new("driver", "raw")
-            .set("node-name", name)
+        self.with_settings(Value::new("driver", "raw").set("node-name", name))
+    }
+
+    /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2, in TMPDIR or /var/tmp,
+    /// unlinked at once); its raw node then has a name of its own.
+    pub fn add_drive(&self, line: &mut Line, name: &str) {
+        if !self.snapshot {
+            line.option("-blockdev", self.node(name));
+            return;
+        }
+        let drive = Value::new("if", "none").set("id", name).set("snapshot", "on").set("driver", "raw");
+        line.option("-drive", self.with_settings(drive.set("node-name", format!("{name}-below"))));
+    }
+
+    fn with_settings(&self, value: Value) -> Value {
+        value
             .maybe("offset", (self.offset > 0).then_some(self.offset))
             .maybe("size", self.bytes)
             .maybe("discard", self.discard.then_some("unmap"))
@@ -260,9 +277,34 @@ impl DiskSpec {
         if disk.queue_size.is_some_and(|size| !size.is_power_of_two() || !(4..=1024).contains(&size)) {
             return Err("queue-size is not a power of two from 4 to 1024".into());
         }
+        if disk.snapshot && disk.way.shares_memory() {
+            return Err(format!(
+                "snapshot=on is QEMU's own, and with attach={} another process serves the disk",
+                disk.way.name()
+            ));
+        }
         disk.way.check(disk)
     }
 }
 
 /// VIRTIO_BLK_ID_BYTES.
 const LONGEST_SERIAL: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overlay_is_made_by_a_drive_with_the_same_settings() {
+        let words = |snapshot| {
+            let mut line = Line::default();
+            DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }.add_drive(&mut line, "disk0");
+            let words = line.into_words();
+            words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        let rest = ",offset=1048576,cache.direct=on,cache.no-flush=off,read-only=off,file.driver=file,file.filename=/srv/x.img,file.aio=native";
+        assert_eq!(words(false), ["-blockdev".to_owned(), format!("driver=raw,node-name=disk0{rest}")]);
+        let drive = format!("if=none,id=disk0,snapshot=on,driver=raw,node-name=disk0-below{rest}");
+        assert_eq!(words(true), ["-drive".to_owned(), drive]);
+    }
+}

@@ -6,7 +6,7 @@ mod parts;
 mod seats;
 
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested};
-pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
+pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
 use super::qemu::{Aio, DiskSpec};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
@@ -63,7 +63,9 @@ impl Layer for VirtualMachine {
     }
 
     fn caches_writes(&self, spec: &LayerSpec) -> bool {
-        options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
+        // An overlay is opened through the page cache, whatever the cache mode.
+        options::has_overlay(spec)
+            || options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {

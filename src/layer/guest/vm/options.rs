@@ -92,6 +92,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         aio: aio(spec)?,
         discard: word(spec, "discard")? == "unmap",
         detect_zeroes: word_of(spec, "detect-zeroes", DetectZeroes::ALL)?,
+        snapshot: has_overlay(spec),
         iothreads: iothreads(spec, way)?,
         num_queues: num_queues.map_or_else(of_vcpus, |queues| Ok(Some(queues)))?,
         queue_size: spec.option("queue-size").map(|_| number(spec, "queue-size")).transpose()?,
@@ -184,6 +185,11 @@ fn iothreads(spec: &LayerSpec, way: &dyn Way) -> Result<u16> {
 /// Whether UEFI stands before the kernel.
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
+}
+
+/// Whether writes go to a temporary overlay.
+pub fn has_overlay(spec: &LayerSpec) -> bool {
+    spec.option("snapshot") == Some("on")
 }
 
 /// How the disk reaches the guest.

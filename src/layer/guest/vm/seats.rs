@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::host::probe::Probe;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::layer::guest::boot::{self, Limits};
+use crate::layer::guest::boot::{self, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server};
 use crate::layer::guest::qmp::Qmp;
@@ -352,8 +352,26 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let limits = Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))));
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits, stop)?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop)?;
+    speak(plan, booted)
+}
+
+/// The same of a guest that was reset in its QEMU.
+///
+/// # Errors
+/// As [`reach`].
+pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
+    let process = started_process(&plan.tag)?
+        .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop)?;
+    speak(plan, booted)
+}
+
+fn limits(plan: &GuestPlan) -> Limits {
+    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))))
+}
+
+fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));

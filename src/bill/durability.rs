@@ -1,0 +1,346 @@
+//! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged, how sure that is, and
+//! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
+
+use super::ceiling::grouped;
+use super::findings::{Figure, GuestDisk, Interval};
+use super::run::RunData;
+use crate::host::facts::Device;
+use crate::scenario::{Kill, Stack};
+use crate::stats::share;
+use crate::store::record::trial::{Example, Found, Trial};
+use crate::store::record::{HOST, PlaceFacts};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Everything about the trials of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Durability {
+    /// A row a stack and kind of kill that was tried.
+    pub rows: Vec<DurabilityRow>,
+}
+
+/// One stack, killed in one way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DurabilityRow {
+    /// The stack.
+    pub stack: String,
+    /// What was killed: `guest`, `qemu`, `daemon`.
+    pub kill: &'static str,
+    /// How often.
+    pub kills: u64,
+    /// Kills that lost or tore something.
+    pub lossy: u64,
+    /// That over all kills.
+    pub share: Figure,
+    /// Writes of 4 KiB that were acknowledged.
+    pub acknowledged: u64,
+    /// What was read back after all kills together, without examples.
+    #[serde(flatten)]
+    pub found: Found,
+    /// Shortest and longest load before a kill, seconds.
+    pub load_s: (f64, f64),
+    /// In words.
+    pub sentence: String,
+    /// Some of the blocks that were not kept, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    /// Why the guest is not representative.
+    pub emulated: Option<String>,
+}
+
+impl DurabilityRow {
+    /// Whether something was lost or torn.
+    pub fn is_broken(&self) -> bool {
+        self.lossy > 0
+    }
+}
+
+/// Of a run of trials; `None` of any other.
+pub fn durability(run: &RunData) -> Option<Durability> {
+    run.start.scenario.durability.as_ref()?;
+    let of_stack = |stack: &Stack| {
+        let of_kill = |kill| row(run, &stack.name, kill);
+        Kill::ALL.into_iter().filter_map(of_kill).collect::<Vec<_>>()
+    };
+    Some(Durability { rows: run.start.scenario.stacks.iter().flat_map(of_stack).collect() })
+}
+
+fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
+    let trials: Vec<&Trial> =
+        run.trials.iter().filter(|trial| trial.stack == stack && trial.kill == kill).collect();
+    if trials.is_empty() {
+        return None;
+    }
+    let found = trials.iter().map(|trial| trial.found.clone()).fold(Found::default(), Found::and);
+    let seconds = || trials.iter().map(|trial| trial.load_ns as f64 / 1e9);
+    let kills = trials.len() as u64;
+    let lossy = trials.iter().filter(|trial| trial.found.broken() > 0).count() as u64;
+    let mut row = DurabilityRow {
+        stack: stack.to_owned(),
+        kill: kill.word(),
+        kills,
+        lossy,
+        share: share_of(lossy, kills),
+        acknowledged: trials.iter().map(|trial| trial.acknowledged).sum(),
+        found: Found { examples: Vec::new(), ..found },
+        load_s: (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max)),
+        sentence: String::new(),
+        examples: examples(&trials),
+        emulated: emulated(run, stack),
+    };
+    row.sentence = said(&row, kill) + caution(run, &row);
+    Some(row)
+}
+
+fn share_of(lossy: u64, kills: u64) -> Figure {
+    let interval = match share::interval(lossy, kills) {
+        Some((low, high)) => Interval::between(low, high),
+        None => Interval::Missing { missing: "no kills".into() },
+    };
+    let value = lossy as f64 / kills.max(1) as f64;
+    Figure::Known { value, unit: "1", n: kills, of: "kills", interval, caution: None }
+}
+
+/// The first of the first kills that lost something.
+fn examples(trials: &[&Trial]) -> Vec<String> {
+    let of_trial = |trial: &&Trial| {
+        let number = trial.trial + 1;
+        let line = move |example: &Example| {
+            let expected = match example.expected {
+                Some(write) => format!("write {write} was acknowledged, and there is"),
+                None => "a write was under way, and there is".to_owned(),
+            };
+            format!("trial {number}, block {} of 4 KiB: {expected} {}", example.block, example.found)
+        };
+        trial.found.examples.iter().map(line).collect::<Vec<_>>()
+    };
+    trials.iter().flat_map(of_trial).take(MOST_EXAMPLES).collect()
+}
+
+const MOST_EXAMPLES: usize = 3;
+
+fn emulated(run: &RunData, stack: &str) -> Option<String> {
+    let its = |place: &&PlaceFacts| place.disks.iter().any(|disk| disk.stack == stack);
+    run.places.iter().find(its).and_then(|place| place.emulated.clone())
+}
+
+fn said(row: &DurabilityRow, kill: Kill) -> String {
+    let (stack, whom) = (&row.stack, kill.of());
+    let times =
+        if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
+    let count = |blocks: u64| grouped(blocks as f64);
+    let Some((low, high)) = row.share.bounds().map(|(low, high)| (100.0 * low, 100.0 * high)) else {
+        return format!("{stack}: nothing was tried");
+    };
+    if !row.is_broken() {
+        return format!(
+            "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high:.1} % of such \
+             kills lose anything",
+            count(row.found.blocks)
+        );
+    }
+    let bad = [
+        (row.found.lost, "LOST"),
+        (row.found.torn, "TORN"),
+        (row.found.unreadable, "NOT READABLE"),
+        (row.found.under_way_torn, "torn or not readable of those only under way"),
+    ];
+    let bad: Vec<String> = bad
+        .into_iter()
+        .filter(|(blocks, _)| *blocks > 0)
+        .map(|(blocks, word)| format!("{} {word}", count(blocks)))
+        .collect();
+    format!(
+        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low:.1} to {high:.1} %)",
+        count(row.found.blocks),
+        bad.join(", "),
+        count(row.lossy)
+    )
+}
+
+/// What was kept only because no kill is a power cut must not be read without that.
+fn caution(run: &RunData, row: &DurabilityRow) -> &'static str {
+    let disk = run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
+    let is_on = |option| disk.and_then(|disk| disk.qemu.get(option)).is_some_and(|word| word == "on");
+    match is_on("cache.no-flush") && !row.is_broken() {
+        true if is_on("snapshot") => "; the overlay is gone with QEMU (snapshot=on)",
+        true => "; a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)",
+        false => "",
+    }
+}
+
+/// The one sentence of the run.
+///
+/// # Errors
+/// Why there is none.
+pub fn headline(found: &Durability) -> Result<String, String> {
+    let worst =
+        found.rows.iter().filter(|row| row.is_broken()).max_by_key(|row| row.found.lost + row.found.torn);
+    match (worst, found.rows.as_slice()) {
+        (Some(worst), _) => Ok(worst.sentence.clone()),
+        (None, []) => Err("no trial was made".to_owned()),
+        (None, [row]) => Ok(row.sentence.clone()),
+        (None, rows) => {
+            let kills: u64 = rows.iter().map(|row| row.kills).sum();
+            let blocks: u64 = rows.iter().map(|row| row.found.blocks).sum();
+            let stacks: BTreeSet<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
+            let stacks = stacks.into_iter().collect::<Vec<_>>().join(", ");
+            let (blocks, kills) = (grouped(blocks as f64), grouped(kills as f64));
+            Ok(format!(
+                "{stacks}: kept all {blocks} acknowledged blocks in {kills} kills, none of which is a power cut"
+            ))
+        }
+    }
+}
+
+/// What the trials of each stack do not show, by what was read back of it.
+pub fn not_shown(run: &RunData, found: &Durability) -> Vec<String> {
+    if found.rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![POWER_CUT.to_owned()];
+    let tried: BTreeSet<&str> = found.rows.iter().map(|row| row.stack.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    for disk in run.places.iter().flat_map(|place| &place.disks) {
+        if tried.contains(disk.stack.as_str()) && seen.insert(disk.stack.as_str()) {
+            lines.extend(of_disk(disk));
+        }
+    }
+    lines.extend(of_drives(run));
+    lines.push(
+        "in-flight atomicity: a block that was under way may be old or new sector by sector (512 bytes); only a torn sector counts"
+            .into(),
+    );
+    lines
+}
+
+const POWER_CUT: &str = "a power cut or a crash of this host: a kill leaves this host's kernel, its page cache and the drives as they \
+    are; that everything was kept here is no proof against either";
+
+fn of_disk(disk: &GuestDisk) -> Vec<String> {
+    let is = |option: &str, word: &str| disk.qemu.get(option).is_some_and(|told| told == word);
+    let stack = &disk.stack;
+    if is("snapshot", "on") {
+        return vec![format!(
+            "{stack}: snapshot=on, so that writes go to a temporary overlay of QEMU's that is never flushed (cache.no-flush=on): what a \
+             kill of the guest left is gone with QEMU, however that ends"
+        )];
+    }
+    let cache = match (is("cache.no-flush", "on"), is("cache.direct", "on"), is("cache.direct", "off")) {
+        (true, ..) => format!(
+            "{stack}: cache.no-flush=on, so that no flush of the guest reaches this host's disk: a power cut loses acknowledged \
+             writes that are still in the host's page cache, and these kills cannot see it"
+        ),
+        (_, _, true) => format!(
+            "{stack}: cache.direct=off, so that writes are in this host's page cache, which outlives every kill; that \
+             flushes (cache.no-flush=off) empty it is not shown"
+        ),
+        (_, true, _) => format!(
+            "{stack}: cache.direct=on and cache.no-flush=off: writes go past this host's page cache; that a flush empties the \
+             drive's own cache is not shown"
+        ),
+        _ if disk.attach == "vfio" => format!(
+            "{stack}: attach=vfio, so that the guest has the drive itself: a kill resets the drive and leaves it its power; that a \
+             flush empties its own cache is not shown"
+        ),
+        _ => format!("{stack}: what became of its cache settings was not told"),
+    };
+    let writes_through = disk.guest.get("write-cache").is_some_and(|seen| seen == "write through");
+    let no_flush = writes_through.then(|| {
+        format!("{stack}: the guest sees a write-through disk and sends no flushes: each write was promised by itself")
+    });
+    std::iter::once(cache).chain(no_flush).collect()
+}
+
+/// Caches of the drives below, as the host's kernel tells them.
+fn of_drives(run: &RunData) -> Vec<String> {
+    let host = run.places.iter().filter(|place| place.place == HOST);
+    let devices = host.flat_map(|place| &place.facts.targets).flat_map(|target| &target.devices);
+    let mut lines = BTreeSet::new();
+    for device in devices {
+        lines.insert(drive(device));
+    }
+    lines.into_iter().collect()
+}
+
+fn drive(device: &Device) -> String {
+    let name = &device.name;
+    match device.write_cache.as_deref() {
+        Some("write back") => format!(
+            "{name}: it says that it has a volatile write cache (write back), which no kill empties and a power cut does"
+        ),
+        Some("write through") => {
+            format!("{name}: it says that it has no volatile write cache, and that was not tried")
+        }
+        _ => format!("{name}: whether it has a volatile write cache is not known"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::{findings, twin};
+
+    #[test]
+    fn what_was_kept_and_what_was_lost_is_said_with_how_sure_it_is() {
+        let found = findings(&twin::durability());
+        let rows = &found.durability.as_ref().unwrap().rows;
+        let told: Vec<(&str, &str, bool)> =
+            rows.iter().map(|row| (row.stack.as_str(), row.kill, row.is_broken())).collect();
+        let expected = [
+            ("vm", "guest", false),
+            ("vm", "qemu", false),
+            ("vm snapshot=on", "guest", false),
+            ("vm snapshot=on", "qemu", true),
+        ];
+        assert_eq!(told, expected);
+        assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 13.9 % of such kills lose anything"), "{}", rows[1].sentence);
+        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.1 to 100.0 %)"), "{}", rows[3].sentence);
+        assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
+        assert_eq!(rows[3].examples.len(), 3);
+        assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
+        assert!(!format!("{found:?}").contains("safe"));
+    }
+
+    #[test]
+    fn what_no_kill_shows_follows_what_was_read_back() {
+        let found = findings(&twin::durability());
+        let said = found.not_excluded.join("\n");
+        for words in [
+            "a power cut or a crash of this host",
+            "vm: cache.direct=on and cache.no-flush=off",
+            "vm snapshot=on: snapshot=on, so that writes go to a temporary overlay",
+            "never flushed (cache.no-flush=on)",
+            "nvme0n1: it says that it has a volatile write cache",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_without_flushes_is_not_said_without_that() {
+        let mut run = twin::durability();
+        run.trials.retain(|trial| trial.stack == "vm");
+        let disk = run.places[1].disks.first_mut().unwrap();
+        disk.qemu.insert("cache.no-flush".into(), "on".into());
+        let found = findings(&run);
+        let rows = found.durability.unwrap().rows;
+        assert!(
+            rows.iter().all(|row| row.sentence.ends_with("as no flush is passed on (cache.no-flush=on)"))
+        );
+    }
+
+    #[test]
+    fn all_kept_is_one_sentence_and_no_trial_is_none() {
+        let mut run = twin::durability();
+        run.trials.retain(|trial| trial.stack == "vm");
+        let headline = findings(&run).headline.unwrap();
+        assert_eq!(
+            headline,
+            "vm: kept all 40,000 acknowledged blocks in 40 kills, none of which is a power cut"
+        );
+        run.trials.clear();
+        let found = findings(&run);
+        assert_eq!((found.headline, found.no_headline.as_deref()), (None, Some("no trial was made")));
+        assert!(found.not_excluded.is_empty());
+    }
+}

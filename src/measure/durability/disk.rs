@@ -1,0 +1,108 @@
+//! What a trial writes to and reads from: blocks of a disk past the page cache of the place, so that what is read came
+//! from the layers below. Tests have disks that lie.
+
+use super::stamp::BLOCK;
+use anyhow::{Context, Result};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Blocks, written and read by several threads at once.
+pub trait Disk: Sync {
+    /// Reads a block.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
+    /// Writes a block; it may be lost until a flush returns.
+    ///
+    /// # Errors
+    /// The system's.
+    fn write(&self, block: u64, data: &[u8]) -> io::Result<()>;
+    /// Returns when every write that had returned before is to stay.
+    ///
+    /// # Errors
+    /// The system's.
+    fn flush(&self) -> io::Result<()>;
+}
+
+/// A block device or a file, opened with O_DIRECT.
+pub struct DirectDisk(File);
+
+impl DirectDisk {
+    /// Opens it, for writing too where it is `writable`.
+    ///
+    /// # Errors
+    /// When the system refuses, O_DIRECT above all.
+    pub fn open(path: &Path, writable: bool) -> Result<DirectDisk> {
+        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+        let opened = rustix::fs::open(path, access | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
+        let file = opened.with_context(|| format!("cannot open {} with O_DIRECT", path.display()))?;
+        Ok(DirectDisk(file.into()))
+    }
+}
+
+impl Disk for DirectDisk {
+    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(into, block * BLOCK as u64)
+    }
+
+    fn write(&self, block: u64, data: &[u8]) -> io::Result<()> {
+        // A short write of one block is not gone on with: it would be two.
+        match self.0.write_at(data, block * BLOCK as u64)? {
+            written if written == data.len() => Ok(()),
+            written => Err(io::Error::new(io::ErrorKind::WriteZero, format!("{written} bytes were written"))),
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+/// Memory of one block, aligned as O_DIRECT wants it.
+pub struct Page {
+    memory: Vec<u8>,
+    start: usize,
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        let memory = vec![0; 2 * BLOCK];
+        let start = memory.as_ptr().align_offset(BLOCK);
+        Page { memory, start }
+    }
+}
+
+impl Page {
+    /// The block.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + BLOCK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_aligned_and_a_block_comes_back() {
+        let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let Ok(disk) = DirectDisk::open(file.path(), true) else {
+            eprintln!("skipped: needs O_DIRECT in /var/tmp");
+            return;
+        };
+        let mut page = Page::default();
+        assert_eq!(page.bytes().as_ptr().align_offset(BLOCK), 0);
+        page.bytes().fill(7);
+        disk.write(3, page.bytes()).unwrap();
+        disk.flush().unwrap();
+        page.bytes().fill(0);
+        disk.read(3, page.bytes()).unwrap();
+        assert!(page.bytes().iter().all(|byte| *byte == 7));
+        assert!(disk.read(256, page.bytes()).is_err(), "behind the end");
+    }
+}

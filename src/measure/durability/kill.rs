@@ -1,0 +1,94 @@
+//! The kills: what dies of a running guest, what lives on, and what was still acknowledged. After any of them the guest's
+//! place is gone from the places; a guest that was only reset comes back in the same QEMU.
+
+use crate::exit::Failed;
+use crate::layer::guest::qmp::Qmp;
+use crate::layer::guest::{GuestPlan, boot};
+use crate::measure::places::Places;
+use crate::measure::wire::Peer;
+use crate::scenario::{DurabilitySpec, Kill};
+use crate::step::ProcessId;
+use crate::step::system::{kill, started_process};
+use anyhow::{Context, Result};
+use std::time::Duration;
+
+/// What is still on its way of a guest whose QEMU is gone ends with the stream.
+const STREAM_END: Duration = Duration::from_secs(2);
+/// Of a guest that was reset nothing comes any more; its port must be hung up before its new kernel looks at it.
+const ALREADY_THERE: Duration = Duration::from_millis(20);
+
+/// What is killed of a guest: what was asked for, else all that it has.
+pub fn kills_of(spec: &DurabilitySpec, guest: &GuestPlan) -> Vec<Kill> {
+    let has = |kill: &Kill| *kill != Kill::Daemon || !guest.daemons.is_empty();
+    match spec.kills.is_empty() {
+        true => Kill::ALL.into_iter().filter(has).collect(),
+        false => spec.kills.clone(),
+    }
+}
+
+/// Who dies; looked up before the load, so that the kill comes when it should.
+pub struct Victims {
+    qemu: ProcessId,
+    daemons: Vec<ProcessId>,
+}
+
+impl Victims {
+    /// The processes of a running guest.
+    ///
+    /// # Errors
+    /// When one is not there.
+    pub fn of(guest: &GuestPlan) -> Result<Victims> {
+        let process = |tag: &str| -> Result<ProcessId> {
+            started_process(tag)?.with_context(|| format!("a process of guest {} is gone", guest.place))
+        };
+        let daemons = guest.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<_>>()?;
+        Ok(Victims { qemu: process(&guest.tag)?, daemons })
+    }
+
+    /// Strikes. Gives the last acknowledgement that was still on its way, and QEMU's control socket where QEMU lives on.
+    ///
+    /// # Errors
+    /// When the victim does not die.
+    pub fn strike(
+        &self,
+        what: Kill,
+        guest: &GuestPlan,
+        places: &mut Places,
+    ) -> Result<(Option<u64>, Option<Qmp>)> {
+        let (peer, control) = places.take(&guest.place)?;
+        match what {
+            Kill::Guest => reset(guest, peer, control).map(|(last, control)| (last, Some(control))),
+            Kill::Qemu => {
+                kill(&self.qemu)?;
+                Ok((peer.drained(STREAM_END), None))
+            }
+            Kill::Daemon => {
+                self.daemons.iter().try_for_each(kill)?;
+                kill(&self.qemu)?;
+                Ok((peer.drained(STREAM_END), None))
+            }
+        }
+    }
+}
+
+fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<u64>, Qmp)> {
+    let mut control = control.context("a guest without a QEMU")?;
+    boot::reset(&mut control)
+        .map_err(|error| Failed::measurement(format!("guest {}: cannot reset it: {error}", guest.place)))?;
+    Ok((peer.drained(ALREADY_THERE), control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::guest::qemu::Memory;
+
+    #[test]
+    fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {
+        let spec = DurabilitySpec::default();
+        let guest = GuestPlan::made_up("vm0", Memory::plain(1 << 28));
+        assert_eq!(kills_of(&spec, &guest), [Kill::Guest, Kill::Qemu]);
+        let named = DurabilitySpec { kills: vec![Kill::Qemu], ..spec };
+        assert_eq!(kills_of(&named, &guest), [Kill::Qemu]);
+    }
+}

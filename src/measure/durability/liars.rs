@@ -1,0 +1,223 @@
+//! Disks that keep their promise and disks that lie, killed in the midst of a trial: the verifier must find every lie and
+//! accuse no honest one.
+
+use super::disk::Disk;
+use super::schedule::TrialSpec;
+use super::stamp::{BLOCK, SECTOR};
+use super::{verifier, writer};
+use crate::store::record::trial::{Found, MOST_EXAMPLES};
+use iotax_load::Random;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+const BLOCKS: u64 = 2048;
+
+/// What becomes of a disk's promise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lie {
+    /// Kept: what was flushed stays, of the rest each sector stays or goes.
+    None,
+    /// Writes go to an overlay that is thrown away.
+    Overlay,
+    /// A flush returns at once and does nothing.
+    IgnoresFlush,
+    /// Each flush leaves one of the writes before it behind.
+    ForgetsSome,
+    /// One block that was flushed is put beside its place.
+    Misplaces,
+    /// A write that is under way is torn within a sector.
+    TearsUnderWay,
+    /// A block that was flushed is torn within a sector.
+    TearsFlushed,
+    /// An old write comes late, over a newer one.
+    Resurrects,
+    /// One block that was flushed cannot be read any more.
+    Unreadable,
+}
+
+const LIES: [Lie; 8] = [
+    Lie::Overlay,
+    Lie::IgnoresFlush,
+    Lie::ForgetsSome,
+    Lie::Misplaces,
+    Lie::TearsUnderWay,
+    Lie::TearsFlushed,
+    Lie::Resurrects,
+    Lie::Unreadable,
+];
+
+#[derive(Default)]
+struct Inside {
+    stable: BTreeMap<u64, Vec<u8>>,
+    cached: BTreeMap<u64, Vec<u8>>,
+    /// A flushed block as it was before it was written once more.
+    older: Option<(u64, Vec<u8>)>,
+    writes: u64,
+}
+
+struct FakeDisk {
+    lie: Lie,
+    /// Everything fails from this write on: whoever wrote is dead.
+    dies_at: u64,
+    inside: Mutex<Inside>,
+}
+
+fn gone() -> io::Error {
+    io::Error::other("killed")
+}
+
+impl Disk for FakeDisk {
+    fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
+        let inside = self.inside.lock().unwrap();
+        match inside.stable.get(&block) {
+            Some(data) if data.is_empty() => return Err(io::Error::other("medium error")),
+            Some(data) => into.copy_from_slice(data),
+            None => into.fill(0x5a),
+        }
+        Ok(())
+    }
+
+    fn write(&self, block: u64, data: &[u8]) -> io::Result<()> {
+        let mut inside = self.inside.lock().unwrap();
+        inside.writes += 1;
+        if inside.writes > self.dies_at {
+            return Err(gone());
+        }
+        if let Some(old) = inside.stable.get(&block).cloned() {
+            inside.older.get_or_insert((block, old));
+        }
+        inside.cached.insert(block, data.to_vec());
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mut inside = self.inside.lock().unwrap();
+        if inside.writes > self.dies_at {
+            return Err(gone());
+        }
+        if self.lie == Lie::IgnoresFlush {
+            return Ok(());
+        }
+        if self.lie == Lie::ForgetsSome {
+            inside.cached.pop_first();
+        }
+        let cached = std::mem::take(&mut inside.cached);
+        inside.stable.extend(cached);
+        Ok(())
+    }
+}
+
+impl FakeDisk {
+    /// The kill: what is in the cache goes, or stays sector by sector.
+    fn after_the_kill(self, seed: u64, acknowledged: &BTreeMap<u64, u64>) -> FakeDisk {
+        let mut random = Random::new(seed, 1);
+        let mut inside = self.inside.into_inner().unwrap();
+        for (block, data) in std::mem::take(&mut inside.cached) {
+            let kept = inside.stable.entry(block).or_insert_with(|| vec![0x5a; BLOCK]);
+            for at in (0..BLOCK).step_by(SECTOR) {
+                // The liar that never flushes has lost most of what was in its cache.
+                if random.chance(if self.lie == Lie::IgnoresFlush { 2 } else { 50 }) {
+                    kept[at..at + SECTOR].copy_from_slice(&data[at..at + SECTOR]);
+                }
+            }
+            if self.lie == Lie::TearsUnderWay {
+                kept[..100].copy_from_slice(&data[..100]);
+                kept[100..SECTOR].fill(0);
+            }
+        }
+        // A block with an acknowledged write is what a lie is told about.
+        let victim = *acknowledged.keys().nth(acknowledged.len() / 2).unwrap();
+        match self.lie {
+            Lie::Overlay => inside.stable.clear(),
+            Lie::Misplaces => {
+                let other = inside.stable[acknowledged.keys().next().unwrap()].clone();
+                inside.stable.insert(victim, other);
+            }
+            Lie::TearsFlushed => inside.stable.get_mut(&victim).unwrap()[700] ^= 0x80,
+            Lie::Unreadable => drop(inside.stable.insert(victim, Vec::new())),
+            Lie::Resurrects => {
+                let (block, old) = inside.older.take().expect("a block that was written twice");
+                inside.stable.insert(block, old);
+            }
+            _ => {}
+        }
+        FakeDisk { inside: Mutex::new(inside), ..self }
+    }
+}
+
+fn spec(seed: u64) -> TrialSpec {
+    TrialSpec { trial: seed ^ 0xabc, seed, blocks: BLOCKS, batch: 16, in_flight: 4, most_batches: 1000 }
+}
+
+/// Writes, dies at that write, and is read back.
+fn trial(lie: Lie, seed: u64, dies_at: u64) -> Found {
+    let spec = spec(seed);
+    let disk = FakeDisk { lie, dies_at, inside: Mutex::default() };
+    let mut acknowledged = 0;
+    let written = writer::write(&disk, &spec, &mut |last| {
+        acknowledged = last;
+        ControlFlow::Continue(())
+    });
+    assert!(format!("{:#}", written.unwrap_err()).contains("failed: killed"));
+    assert_eq!(acknowledged, (dies_at / 16) * 16);
+    let disk = disk.after_the_kill(seed, &spec.expected(acknowledged));
+    verifier::verify(&disk, &spec, acknowledged)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn an_honest_disk_is_never_accused(seed in any::<u64>(), dies_at in 16u64..900) {
+        let found = trial(Lie::None, seed, dies_at);
+        prop_assert_eq!(found.broken(), 0, "{:?}", found);
+        prop_assert_eq!(found.kept, found.blocks);
+        prop_assert!(found.examples.is_empty());
+    }
+
+    #[test]
+    fn every_lie_is_found(seed in any::<u64>(), dies_at in 500u64..900, lie in proptest::sample::select(&LIES[..])) {
+        // Something is under way when it dies.
+        let dies_at = dies_at - dies_at % 16 + 7;
+        let found = trial(lie, seed, dies_at);
+        prop_assert!(found.broken() > 0, "{:?}: {:?}", lie, found);
+        prop_assert!(!found.examples.is_empty() && found.examples.len() <= MOST_EXAMPLES);
+        prop_assert_eq!(found.blocks, found.kept + found.lost + found.torn + found.unreadable);
+    }
+}
+
+#[test]
+fn each_lie_is_called_by_its_name() {
+    let found = |lie| trial(lie, 5, 807);
+    let overlay = found(Lie::Overlay);
+    assert_eq!((overlay.lost, overlay.kept), (overlay.blocks, 0));
+    assert!(overlay.examples[0].found.contains("no trial wrote"), "{:?}", overlay.examples);
+    let forgotten = found(Lie::ForgetsSome);
+    assert!(forgotten.lost > 10 && forgotten.kept > forgotten.lost, "{forgotten:?}");
+    let misplaced = found(Lie::Misplaces);
+    assert!(misplaced.lost == 1 && misplaced.examples[0].found.contains("written to block"), "{misplaced:?}");
+    assert_eq!(found(Lie::TearsFlushed).torn, 1);
+    let under_way = found(Lie::TearsUnderWay);
+    assert!(under_way.under_way_torn + under_way.torn > 0 && under_way.lost == 0, "{under_way:?}");
+    let late = found(Lie::Resurrects);
+    assert!(late.lost == 1 && late.examples[0].found.contains("the older write"), "{late:?}");
+    assert_eq!(found(Lie::Unreadable).unreadable, 1);
+}
+
+#[test]
+fn what_was_under_way_may_be_old_or_new() {
+    let found = trial(Lie::None, 11, 807);
+    assert!(found.under_way > 0 && found.under_way_torn == 0, "{found:?}");
+    assert!(found.under_way_new <= 7);
+}
+
+#[test]
+fn a_writer_that_nobody_listens_to_stops_and_one_with_a_bound_ends() {
+    let spec = TrialSpec { most_batches: 3, ..spec(1) };
+    let disk = || FakeDisk { lie: Lie::None, dies_at: u64::MAX, inside: Mutex::default() };
+    assert_eq!(writer::write(&disk(), &spec, &mut |_| ControlFlow::Break(())).unwrap(), 16);
+    assert_eq!(writer::write(&disk(), &spec, &mut |_| ControlFlow::Continue(())).unwrap(), 48);
+}

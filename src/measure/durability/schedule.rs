@@ -1,0 +1,126 @@
+//! Which block each write of a trial goes to, from the trial's seed alone: the writer and the verifier work it out each
+//! for itself, so that the highest acknowledged number is all that must be known of what was promised.
+
+use iotax_load::Random;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Of four writes one goes to the first blocks, so that many blocks have older content of the same trial.
+const HOT_BLOCKS: u64 = 1024;
+
+/// A trial, as writer and verifier know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Tells its blocks from those of every other trial.
+    pub trial: u64,
+    /// Of the blocks that are written.
+    pub seed: u64,
+    /// Blocks of 4 KiB that the disk has; at least [`HOT_BLOCKS`].
+    pub blocks: u64,
+    /// Writes between two flushes, at most 256.
+    pub batch: u32,
+    /// Writes under way at the same time.
+    pub in_flight: u32,
+    /// The writer stops by itself after so many batches.
+    pub most_batches: u64,
+}
+
+/// One write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Counted from 1.
+    pub sequence: u64,
+    /// Where, in blocks.
+    pub block: u64,
+}
+
+impl TrialSpec {
+    /// The writes of a batch. No block is in it twice: two writes under way to one block would have no order.
+    pub fn writes_of(&self, batch: u64) -> Vec<Write> {
+        let mut random = Random::new(self.seed, batch);
+        let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
+        while writes.len() < self.batch as usize {
+            let among = if random.chance(25) { HOT_BLOCKS.min(self.blocks) } else { self.blocks };
+            let block = random.below(among);
+            if writes.iter().all(|write| write.block != block) {
+                let sequence = batch * u64::from(self.batch) + writes.len() as u64 + 1;
+                writes.push(Write { sequence, block });
+            }
+        }
+        writes
+    }
+
+    /// The last write of a batch, which its acknowledgement names.
+    pub fn last_of(&self, batch: u64) -> u64 {
+        (batch + 1) * u64::from(self.batch)
+    }
+
+    /// Whole batches up to a write.
+    pub fn batches(&self, acknowledged: u64) -> u64 {
+        acknowledged / u64::from(self.batch)
+    }
+
+    /// For each block with an acknowledged write, the last one.
+    pub fn expected(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
+        self.last_writes(0..self.batches(acknowledged))
+    }
+
+    /// The same of the writes that may have been under way behind these.
+    pub fn under_way(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
+        let from = self.batches(acknowledged);
+        // Acknowledgements on their way to this host died with the guest.
+        self.last_writes(from..from.saturating_add(LOOK_AHEAD).min(self.most_batches))
+    }
+
+    fn last_writes(&self, batches: std::ops::Range<u64>) -> BTreeMap<u64, u64> {
+        batches.flat_map(|batch| self.writes_of(batch)).map(|write| (write.block, write.sequence)).collect()
+    }
+}
+
+/// Batches behind the acknowledged ones that are looked for traces of torn writes.
+const LOOK_AHEAD: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub fn spec() -> TrialSpec {
+        TrialSpec { trial: 7, seed: 1, blocks: 4096, batch: 16, in_flight: 4, most_batches: 1000 }
+    }
+
+    #[test]
+    fn a_batch_has_no_block_twice_and_numbers_without_gaps() {
+        let all: Vec<Write> = (0..50).flat_map(|batch| spec().writes_of(batch)).collect();
+        assert!(all.iter().map(|write| write.sequence).eq(1..=800));
+        for batch in all.chunks(16) {
+            let mut blocks: Vec<u64> = batch.iter().map(|write| write.block).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            assert_eq!(blocks.len(), 16);
+        }
+        let hot = all.iter().filter(|write| write.block < HOT_BLOCKS).count();
+        assert!((250..=420).contains(&hot), "a quarter, and a quarter of the rest: {hot}");
+    }
+
+    #[test]
+    fn the_smallest_disk_holds_the_largest_batch() {
+        let spec = TrialSpec { blocks: HOT_BLOCKS, batch: 256, ..spec() };
+        assert_eq!(spec.writes_of(3).len(), 256);
+    }
+
+    #[test]
+    fn the_last_acknowledged_write_of_a_block_counts() {
+        let spec = spec();
+        let expected = spec.expected(spec.last_of(9));
+        for batch in 0..10 {
+            for write in spec.writes_of(batch) {
+                assert!(expected[&write.block] >= write.sequence);
+            }
+        }
+        assert!(expected.values().all(|sequence| *sequence <= 160));
+        assert!(spec.under_way(160).values().all(|sequence| *sequence > 160));
+        assert!(spec.expected(0).is_empty());
+        let short = TrialSpec { most_batches: 10, ..spec };
+        assert!(short.under_way(160).is_empty(), "nothing was written behind the end");
+    }
+}

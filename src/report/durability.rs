@@ -1,0 +1,66 @@
+//! Durability trials: a row a stack and kind of kill, what is concluded, and blocks that were not kept.
+
+use super::table::Table;
+use super::verdicts::Said;
+use crate::bill::Findings;
+use crate::bill::durability::DurabilityRow;
+
+/// The trials as a table; `None` where there are none.
+pub(super) fn table(findings: &Findings) -> Option<Table> {
+    let rows = rows(findings);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&DurabilityRow) -> String| rows.iter().map(cell).collect::<Vec<_>>();
+    table.push("durability of", 0, cells(&named));
+    table.push("killed", 0, cells(&|row| row.kill.to_owned()));
+    table.push("load", 4, cells(&|row| format!("{:.1} to {:.1} s", row.load_s.0, row.load_s.1)));
+    table.push("writes", 3, cells(&|row| row.acknowledged.to_string()));
+    table.push("blocks", 1, cells(&|row| row.found.blocks.to_string()));
+    table.push("kept", 0, cells(&|row| row.found.kept.to_string()));
+    table.push("later", 5, cells(&|row| row.found.later.to_string()));
+    table.push("lost", 0, cells(&|row| row.found.lost.to_string()));
+    table.push("torn", 0, cells(&|row| (row.found.torn + row.found.under_way_torn).to_string()));
+    if rows.iter().any(|row| row.found.unreadable > 0) {
+        table.push("unreadable", 0, cells(&|row| row.found.unreadable.to_string()));
+    }
+    table.push("kills with loss", 0, cells(&with_loss));
+    Some(table)
+}
+
+fn rows(findings: &Findings) -> &[DurabilityRow] {
+    findings.durability.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
+}
+
+/// `0 of 20 (0.0 to 13.9 %)`
+fn with_loss(row: &DurabilityRow) -> String {
+    let interval =
+        row.share.bounds().map(|(low, high)| format!(" ({:.1} to {:.1} %)", 100.0 * low, 100.0 * high));
+    format!("{} of {}{}", row.lossy, row.kills, interval.unwrap_or_default())
+}
+
+fn named(row: &DurabilityRow) -> String {
+    let emulated = if row.emulated.is_some() { " ~" } else { "" };
+    format!("{}{emulated}", row.stack)
+}
+
+/// What is concluded, a sentence a row.
+pub(super) fn sentences(findings: &Findings) -> Vec<Said> {
+    let class = |row: &DurabilityRow| if row.is_broken() { "cost" } else { "none" };
+    rows(findings).iter().map(|row| Said { class: class(row), text: row.sentence.clone() }).collect()
+}
+
+/// Some of the blocks that were not kept.
+pub(super) fn examples(findings: &Findings) -> Vec<String> {
+    let of = |row: &DurabilityRow| {
+        let about = format!("{} ({} killed)", row.stack, row.kill);
+        row.examples.iter().map(move |line| format!("{about}: {line}")).collect::<Vec<_>>()
+    };
+    rows(findings).iter().flat_map(of).collect()
+}
+
+/// What the columns of [`table`] are.
+pub(super) const LEGEND: &str = "writes of 4 KiB that were flushed and acknowledged before the kill, and the blocks that they went to, \
+    read back through the stack; kept: what was acknowledged last, or a later write; kills with loss: 95 % interval of Clopper and \
+    Pearson over kills, as all blocks of one kill share its fate";
