@@ -1,5 +1,5 @@
-//! `iotax agent`: the end of the wire on another host (standard input and output) or in a guest
-//! (PID 1, over the virtio-serial port).
+//! `iotax agent`: the end of the wire on another host (standard input and output) or in a guest, over the virtio-serial
+//! port: as PID 1, or started by the seed of somebody else's image.
 
 use crate::layer::guest::init;
 use crate::measure::handler::Machine;
@@ -11,16 +11,21 @@ use std::fs::File;
 #[derive(clap::Args)]
 pub struct Args {
     /// Serve on standard input and output
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "port")]
     stdio: bool,
+    /// In a guest that was booted from an image: serve the host's virtio-serial port, then power off
+    #[arg(long, conflicts_with = "stdio")]
+    port: bool,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the host's end is garbled.
+/// When the host's end is garbled; when this is no guest that has such a port.
 pub fn run(args: &Args) -> Result<()> {
-    debug_assert!(args.stdio, "clap requires it");
+    if args.port {
+        return init::supervise().map(|never| match never {});
+    }
     wire::serve_stdio(&mut Machine::default())
 }
 

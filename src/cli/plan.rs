@@ -57,7 +57,7 @@ fn show(
         scenario,
         layout: &layout,
         found: &survey.found,
-        guest_parts: guest.map(guest::Parts::for_plan).transpose()?,
+        guest_parts: guest.map(|requested| guest::Parts::for_plan(requested, scenario)).transpose()?,
         tag: RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() },
     };
     ground.bounds()?;

@@ -150,7 +150,7 @@ pub fn session(
 /// What guests are made of, if the scenario has any.
 ///
 /// # Errors
-/// As [`guest::requested`]; an unmet need: no QEMU, no kernel.
+/// As [`guest::requested`]; an image that cannot be booted; an unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
-    guest::requested(scenario)?.map(guest::Parts::obtain).transpose()
+    guest::requested(scenario)?.map(|requested| guest::Parts::obtain(requested, scenario)).transpose()
 }

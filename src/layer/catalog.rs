@@ -35,6 +35,8 @@ pub enum OptionKind {
     Microseconds,
     /// A number; `2` and `2%` are the same.
     Percent,
+    /// A file of this host, named from the root.
+    Path,
     /// `true` or `false`; the lone word means `true`.
     Flag,
     /// One of these.
@@ -225,6 +227,13 @@ const VM_OPTIONS: &[OptionDef] = &[
         help: "on: writes go to a temporary overlay that is thrown away with QEMU",
     },
     OptionDef {
+        name: "image",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: None,
+        help: "a disk image with its own kernel, system and cloud-init that the guest boots from; it is only read",
+    },
+    OptionDef {
         name: "vcpus",
         aliases: &[],
         kind: OptionKind::Count,
@@ -340,6 +349,7 @@ impl OptionDef {
             OptionKind::Count => check_count(value),
             OptionKind::Number => check_number(value),
             OptionKind::Cpus => check_cpus(value),
+            OptionKind::Path => check_path(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
@@ -379,6 +389,13 @@ fn check_cpus(value: &str) -> Result<String, Fault> {
             .map(|_| value.to_owned())
             .map_err(|why| Fault::hint(why, "write auto, 2 or \"0-3,8\"")),
     }
+}
+
+fn check_path(value: &str) -> Result<String, Fault> {
+    if value.starts_with('/') {
+        return Ok(value.to_owned());
+    }
+    Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
 }
 
 fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {

@@ -193,3 +193,15 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     all.push(refused(&["/dev/nvme0n1 | vm(attach=vfio)"]));
     insta::assert_snapshot!(all.join("\n"));
 }
+
+#[test]
+fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
+    use crate::layer::guest::image::{Format, Image};
+    let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
+    let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
+    let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
+    let path = std::path::PathBuf::from("/srv/debian.qcow2");
+    let image = Image { path: path.clone(), format: Format::Qcow2 };
+    let parts = guest::Parts { images: [(path, image)].into(), ..guest::Parts::made_up() };
+    with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+}

@@ -6,8 +6,8 @@ use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op, PassThrough,
-    RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op,
+    PassThrough, RemoteAgent, Spawn,
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
@@ -122,6 +122,7 @@ fn plan() -> Vec<Step> {
             wwn: "naa.5001405000000001".into(),
             serial: "iotax-vm0-1".into(),
         }),
+        Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into() }),
         Op::Spawn(Spawn {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),

@@ -63,7 +63,17 @@ impl Limits {
     /// machines: with ten builds beside it on two processors a boot in the translator took 65 s. There patience
     /// costs least, as nothing is left to try after it. In a guest that is translated itself (nested), all takes many
     /// times as long: its console was silent for more than two minutes.
-    pub fn of(accel: Accel, nested: bool) -> Limits {
+    ///
+    /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network.
+    pub fn of(accel: Accel, nested: bool, own_system: bool) -> Limits {
+        let limits = Limits::of_ours(accel, nested);
+        match own_system {
+            true => Limits { ready: limits.ready * 5, ..limits },
+            false => limits,
+        }
+    }
+
+    fn of_ours(accel: Accel, nested: bool) -> Limits {
         let seconds = |life, ready| Limits {
             life: Duration::from_secs(life),
             ready: Duration::from_secs(ready),
@@ -156,6 +166,8 @@ pub fn connect(
     let outcome = boot.control().and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;
+        // An image may be started anew before it is there, and from here on ends as a guest of ours does.
+        end_at_reboot(&mut qmp)?;
         Ok((qmp, port))
     });
     match outcome {
@@ -201,7 +213,7 @@ pub fn reconnect(
         boot.until_open(&mut qmp)?;
         // From here on a panic ends QEMU again; before, the firmware may reset once more itself (SeaBIOS does, when it
         // finds that it has run already).
-        qmp.execute("set-action", json!({"reboot": "shutdown"})).map_err(BootFailure::Control)?;
+        end_at_reboot(&mut qmp)?;
         Ok(port)
     });
     let port = outcome.map_err(|failure| boot.give_up(failure, accel))?;
@@ -283,6 +295,10 @@ impl Boot<'_> {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+fn end_at_reboot(qmp: &mut Qmp) -> Result<(), BootFailure> {
+    qmp.execute("set-action", json!({"reboot": "shutdown"})).map(drop).map_err(BootFailure::Control)
 }
 
 fn not_yet(error: &std::io::Error) -> bool {

@@ -1,6 +1,7 @@
 //! PID 1 of a guest: mounts, loads modules, hands the agent its port, reaps, and powers off when the agent
 //! ends or the host goes away, however hard it dies. It guards a child that does the work, so that a crash of the agent
 //! leaves last words on the console instead of a kernel panic. Refuses to act outside a guest: see [`is_init`].
+//! In somebody else's guest ([`supervise`]) the same is done by a process that its seed starts.
 
 use super::initramfs::MODULES_LIST;
 use anyhow::{Context, Result, bail};
@@ -11,6 +12,7 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,10 @@ const PORT_LIMIT: Duration = Duration::from_secs(20);
 
 /// A guest that nobody connects to powers off: its host died between start and connect.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
+
+/// For the services of a system that is not ours: one that waits for a network which never comes gives up after two
+/// minutes. Half of what a guest in the translator is given in all.
+const SYSTEM_LIMIT: Duration = Duration::from_secs(450);
 
 /// For the agent's last words to reach the host.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
@@ -70,17 +76,73 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
     }
 }
 
+/// The life of the agent in a guest whose system is not ours, where the seed started this process as root: it waits until
+/// that system has started, then does what PID 1 of our own guests does. It never returns: it powers the guest off.
+///
+/// # Errors
+/// Where there is no such port: this is no guest of ours, and is left alone.
+pub fn supervise() -> Result<std::convert::Infallible> {
+    // A module that the system loads only when it finds the port is there by then.
+    find_port(PORT_LIMIT)?;
+    // What started this process must not take it along.
+    let _ = rustix::process::setsid();
+    say("started by the seed");
+    await_system();
+    if let Err(error) = serve_in_system() {
+        say(&format!("failed: {error:#}"));
+    }
+    power_off()
+}
+
+/// While services still start they take the processors that are to be measured with.
+fn await_system() {
+    let begin = Instant::now();
+    let mut question = Command::new("systemctl");
+    question.args(["is-system-running", "--wait"]).stdin(Stdio::null()).stdout(Stdio::null());
+    // Without systemd nobody says when it is over.
+    let Ok(mut asked) = question.stderr(Stdio::null()).spawn() else { return };
+    while matches!(asked.try_wait(), Ok(None)) {
+        if begin.elapsed() > SYSTEM_LIMIT {
+            say(&format!("the guest's system still starts after {SYSTEM_LIMIT:?}, and is not waited for"));
+            let _ = asked.kill();
+            let _ = asked.wait();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    say(&format!("the guest's system had started after {:.1} s more", begin.elapsed().as_secs_f64()));
+}
+
+fn serve_in_system() -> Result<()> {
+    serve_host(find_port(PORT_LIMIT)?, |socket| {
+        let output = socket.try_clone().context("cannot share the agent's socket")?;
+        let mut agent = Command::new("/proc/self/exe");
+        agent.args(["agent", "--stdio"]).stdout(Stdio::from(OwnedFd::from(output)));
+        spawn_agent(agent, socket)
+    })
+}
+
 fn be_first_process() -> Result<()> {
     say("started");
     mount_all()?;
     let modules = load_modules()?;
     let port_path = find_port(PORT_LIMIT)?;
     say(&format!("{modules} modules loaded, port {PORT_NAME} is {}", port_path.display()));
+    serve_host(port_path, |socket| {
+        // The same program again; standard output stays the console.
+        let mut agent = Command::new("/proc/self/exe");
+        agent.arg0("/init").args(std::env::args_os().skip(1)).env(SERVE_VARIABLE, "1");
+        spawn_agent(agent, socket)
+    })
+}
+
+/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it has ended.
+fn serve_host(port_path: PathBuf, start: impl FnOnce(UnixStream) -> Result<Pid>) -> Result<()> {
     let port = File::options().read(true).write(true).open(&port_path);
     let port = port.with_context(|| format!("cannot open {}", port_path.display()))?;
     await_host(&port)?;
     let (socket, drained) = relay(port)?;
-    let agent = spawn_agent(socket)?;
+    let agent = start(socket)?;
     say("agent started");
     say(&reap_until(agent)?);
     // A program that the agent left behind may hold its end open.
@@ -91,7 +153,17 @@ fn be_first_process() -> Result<()> {
 
 fn say(line: &str) {
     // A console that takes nothing is no reason to stop.
-    let _ = writeln!(std::io::stdout(), "{PREFIX}{line}");
+    let _ = match serial_line() {
+        Some(mut serial) => writeln!(serial, "{PREFIX}{line}"),
+        None => writeln!(std::io::stdout(), "{PREFIX}{line}"),
+    };
+}
+
+/// In a system that is not ours, the serial line opened anew: a login there hangs up whoever had it open before.
+fn serial_line() -> Option<File> {
+    let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).ok()?;
+    let open = || File::options().write(true).custom_flags(flags).open("/dev/ttyS0").ok();
+    (!is_init()).then(open).flatten()
 }
 
 fn power_off() -> ! {
@@ -229,12 +301,9 @@ fn pass_on_from_host(mut port: File, mut agent: UnixStream) {
     power_off();
 }
 
-/// The same program again with its end of the relay as standard input; standard output stays the console.
-fn spawn_agent(socket: UnixStream) -> Result<Pid> {
-    let child = Command::new("/proc/self/exe")
-        .arg0("/init")
-        .args(std::env::args_os().skip(1))
-        .env(SERVE_VARIABLE, "1")
+/// With its end of the relay as standard input.
+fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
+    let child = agent
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::from(OwnedFd::from(socket)))
         .spawn()

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod boot;
 pub mod disk;
 mod elf;
+pub mod image;
 pub mod init;
 pub mod initramfs;
 pub mod kernel;
@@ -15,6 +16,7 @@ pub mod pin;
 pub mod qemu;
 pub mod qmp;
 pub mod room;
+mod seed;
 pub mod settings;
 #[cfg(test)]
 mod tests;
@@ -24,5 +26,5 @@ pub use boot::Requested;
 pub use disk::DiskKey;
 pub use vm::{
     Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, initramfs_for, is_dead_kvm,
-    put_on_processors, reach, reach_again, requested,
+    put_on_processors, reach, reach_again, requested, seed,
 };

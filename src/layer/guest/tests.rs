@@ -2,7 +2,7 @@
 //! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
 
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
-use super::qemu::{self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, Machine, Memory};
+use super::qemu::{self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, Machine, Memory, Start};
 use super::{attach, disk, init, initramfs, kernel, pin};
 use crate::step::ProcessId;
 use crate::step::system::process_id;
@@ -89,8 +89,7 @@ impl Lab {
             firmware: None,
             accel: Accel::Tcg,
             disks: vec![],
-            kernel: kernel::bootable(&kernel, Accel::Tcg),
-            initrd,
+            start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd },
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })
@@ -149,7 +148,7 @@ impl Lab {
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        self.connect(&process, Limits::of(Accel::Tcg, false)).unwrap()
+        self.connect(&process, Limits::of(Accel::Tcg, false, false)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -337,9 +336,10 @@ fn qemu_that_dies_is_told_with_its_last_words() {
 #[test]
 fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let Some(mut lab) = Lab::new() else { return };
-    std::fs::write(&lab.spec.initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
+    let Start::Kernel { initrd, .. } = &lab.spec.start else { unreachable!() };
+    std::fs::write(initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
-    let failure = lab.connect(&process, Limits::of(Accel::Tcg, false)).unwrap_err();
+    let failure = lab.connect(&process, Limits::of(Accel::Tcg, false, false)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());
@@ -378,7 +378,10 @@ fn kvm_boots_or_is_blamed() {
         return;
     }
     let Some(mut lab) = Lab::new() else { return };
-    (lab.spec.accel, lab.spec.kernel) = (Accel::Kvm, kernel::obtain().unwrap().image);
+    lab.spec.accel = Accel::Kvm;
+    if let Start::Kernel { kernel, .. } = &mut lab.spec.start {
+        *kernel = kernel::obtain().unwrap().image;
+    }
     let process = lab.start(&[]);
     let real = matches!(iotax_sys::kvm::probe_kvm(), iotax_sys::kvm::KvmProbe::Works { .. });
     match lab.connect(&process, quick(5, 30)) {

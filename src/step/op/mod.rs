@@ -17,7 +17,7 @@ pub use filesystem::{MakeFilesystem, Mount};
 pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
-pub use scratch::BuildInitramfs;
+pub use scratch::{BuildInitramfs, BuildSeed};
 pub use vhost_scsi::ExportVhostScsi;
 
 use super::system::System;
@@ -44,6 +44,8 @@ pub enum Op {
     Mount(Mount),
     /// The initramfs of a guest.
     BuildInitramfs(BuildInitramfs),
+    /// The seed of a guest whose system is not ours.
+    BuildSeed(BuildSeed),
     /// A PCI drive for a guest.
     PassThrough(PassThrough),
     /// A LUN of the kernel's target.
@@ -113,6 +115,7 @@ macro_rules! as_operation {
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
             Op::BuildInitramfs(op) => op,
+            Op::BuildSeed(op) => op,
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
             Op::Spawn(op) => op,

@@ -1,10 +1,10 @@
-//! The initramfs of a guest, a scratch file of the run directory.
+//! The initramfs or the seed of a guest: scratch files of the run directory.
 
 use super::{Operation, RunTag, System, Yield};
 use crate::layer::guest;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Our binary as /init, and the modules that the guest needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,26 +18,73 @@ pub struct BuildInitramfs {
     pub more: Vec<String>,
 }
 
-impl Operation for BuildInitramfs {
+/// A disk that brings our binary into a guest with a system of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildSeed {
+    /// Where it is written, within the run directory.
+    pub path: PathBuf,
+}
+
+/// A file that is made of what is on this machine, and gone with the run.
+trait Scratch {
+    fn path(&self) -> &Path;
+
+    /// What it is made of, for `describe`.
+    fn origin(&self) -> String {
+        String::new()
+    }
+
+    fn content(&self) -> Result<Vec<u8>>;
+}
+
+impl Scratch for BuildInitramfs {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn origin(&self) -> String {
+        format!(" from {}", self.modules.display())
+    }
+
+    fn content(&self) -> Result<Vec<u8>> {
+        guest::initramfs_for(&self.modules, &self.more)
+    }
+}
+
+impl Scratch for BuildSeed {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn content(&self) -> Result<Vec<u8>> {
+        guest::seed()
+    }
+}
+
+fn made(path: &Path) -> Yield {
+    Yield { path: Some(path.to_owned()), ..Yield::default() }
+}
+
+impl<T: Scratch> Operation for T {
     fn describe(&self) -> String {
-        format!("write {} from {}", self.path.display(), self.modules.display())
+        format!("write {}{}", self.path().display(), self.origin())
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.write_file(&self.path, &mut || guest::initramfs_for(&self.modules, &self.more))?;
-        Ok(Yield { path: Some(self.path.clone()), ..Yield::default() })
+        system.write_file(self.path(), &mut || self.content())?;
+        Ok(made(self.path()))
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(system.exists(&self.path).then(|| Yield { path: Some(self.path.clone()), ..Yield::default() }))
+        Ok(system.exists(self.path()).then(|| made(self.path())))
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.remove_plain(&self.path)
+        system.remove_plain(self.path())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("rm {}", self.path.display()))
+        Some(format!("rm {}", self.path().display()))
     }
 
     fn survives_reboot(&self) -> bool {

@@ -10,6 +10,7 @@ pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{Version, installed_version, io_uring_works};
 
+use super::image::Image;
 use crate::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,25 @@ pub struct Firmware {
     pub variables: PathBuf,
 }
 
+/// What starts in a guest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// A guest of ours.
+    Kernel {
+        /// Kernel image.
+        kernel: PathBuf,
+        /// Initramfs, see [`super::initramfs::build`].
+        initrd: PathBuf,
+    },
+    /// Somebody else's system.
+    Image {
+        /// Its disk.
+        image: Image,
+        /// See [`super::seed::build`].
+        seed: PathBuf,
+    },
+}
+
 /// A guest. Everything that QEMU is told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSpec {
@@ -117,10 +137,8 @@ pub struct GuestSpec {
     pub accel: Accel,
     /// Disks in order.
     pub disks: Vec<DiskSpec>,
-    /// Kernel image.
-    pub kernel: PathBuf,
-    /// Initramfs, see [`super::initramfs::build`].
-    pub initrd: PathBuf,
+    /// What starts in it.
+    pub start: Start,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
 }
@@ -182,10 +200,17 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
     // Threads are named too, so that a vCPU's time is told from an iothread's.
     line.option("-name", Value::new("guest", &name).set("process", &name).set("debug-threads", "on"));
-    line.words("-nodefaults -no-user-config -no-reboot -display none");
+    line.words("-nodefaults -no-user-config");
+    if let Start::Kernel { .. } = spec.start {
+        // A system that is not ours may start once more before it is what it should be.
+        line.words("-no-reboot");
+    }
+    line.words("-display none");
     machine(&mut line, spec);
-    line.word("-kernel").word(&spec.kernel).word("-initrd").word(&spec.initrd);
-    line.word("-append").word(kernel_command_line(spec));
+    if let Start::Kernel { kernel, initrd } = &spec.start {
+        line.word("-kernel").word(kernel).word("-initrd").word(initrd);
+        line.word("-append").word(kernel_command_line(spec));
+    }
     line.option("-chardev", Value::of("file").set("id", "console").set("path", &files.console));
     line.words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
@@ -194,15 +219,43 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     line.words("-device virtio-serial-pci,id=serial,max_ports=2");
     let port = Value::of("virtserialport").set("id", PORT_DEVICE).set("bus", "serial.0");
     line.option("-device", port.set("chardev", PORT_CHARDEV).set("name", super::init::PORT_NAME));
+    if let Start::Image { image, seed } = &spec.start {
+        system_disks(&mut line, image, seed);
+    }
     for (index, disk) in spec.disks.iter().enumerate() {
         disk.way.add(&mut line, index, disk);
     }
     Ok(line.into_words())
 }
 
+/// The image, which is opened for reading only and with QEMU's locks: several guests can stand on it, and none while somebody
+/// writes it. What the guest writes goes to a temporary overlay (qcow2, in TMPDIR or /var/tmp, unlinked at once). `strict`: no
+/// disk under test is ever booted from instead.
+fn system_disks(line: &mut Line, image: &Image, seed: &Path) {
+    let file = |value: Value, path: &Path| value.set("file.driver", "file").set("file.filename", path);
+    let drive = Value::new("if", "none").set("id", "system").set("snapshot", "on");
+    line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
+    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", "system");
+    line.option("-device", device.set("bootindex", "0"));
+    line.words("-boot strict=on");
+    let node = Value::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
+    line.option("-blockdev", file(node, seed));
+    let device = Value::of("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
+    line.option("-device", device.set("serial", super::seed::SERIAL));
+    // A hub with one port leads nowhere; what the card is for says the seed.
+    line.option("-netdev", Value::of("hubport").set("id", "nowhere").set("hubid", "0"));
+    let card = Value::of("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
+    line.option("-device", card.set("romfile", ""));
+}
+
 fn machine(line: &mut Line, spec: &GuestSpec) {
     let memory = if spec.memory.is_plain() { "" } else { ",memory-backend=ram" };
-    line.word("-machine").word(format!("{}{memory}", spec.machine.options()));
+    let console = match spec.start {
+        Start::Kernel { .. } => "",
+        // The firmware's own words go to the serial line too: the first sign of life.
+        Start::Image { .. } => ",graphics=off",
+    };
+    line.word("-machine").word(format!("{}{console}{memory}", spec.machine.options()));
     match spec.accel {
         Accel::Kvm => line.words("-accel kvm -cpu host"),
         Accel::Tcg => line.words("-accel tcg,thread=multi -cpu max"),
@@ -315,8 +368,7 @@ mod tests {
             firmware: None,
             accel: Accel::Kvm,
             disks,
-            kernel: "/boot/vmlinuz".into(),
-            initrd: "/run/iotax/initrd".into(),
+            start: Start::Kernel { kernel: "/boot/vmlinuz".into(), initrd: "/run/iotax/initrd".into() },
             directory: "/run/iotax".into(),
         }
     }
@@ -385,6 +437,13 @@ mod tests {
             format!("== {}\n{}{}\n", way.name(), devices[1..].join("\n"), daemon.unwrap_or_default())
         };
         insta::assert_snapshot!(ALL.iter().map(of).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn an_image_with_its_own_system_boots_from_an_overlay() {
+        let image = Image { path: "/srv/odd,name.qcow2".into(), format: super::super::image::Format::Qcow2 };
+        let start = Start::Image { image, seed: "/run/iotax/vm.seed".into() };
+        insta::assert_snapshot!(shown(&GuestSpec { start, ..guest(vec![disk()]) }));
     }
 
     #[test]

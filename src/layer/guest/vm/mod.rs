@@ -1,13 +1,14 @@
-//! `vm(...)`: a guest of our own with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel
-//! found or fetched, and this very binary as its PID 1. Stacks that ask for the same guest have a disk each in one.
+//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel found or fetched
+//! and this very binary as its PID 1, or an image with a system of its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
 
 mod options;
 mod parts;
 mod seats;
 
-pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested};
+pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
+use super::image;
 use super::qemu::{Aio, DiskSpec};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
@@ -41,7 +42,10 @@ impl Layer for VirtualMachine {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let mut needs = vec!["qemu", "guest-kernel"];
+        let mut needs = vec!["qemu"];
+        if image::wanted(spec).is_none() {
+            needs.push("guest-kernel");
+        }
         if options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
             needs.push("qemu-io_uring");
         }
@@ -152,6 +156,7 @@ mod tests {
         assert_eq!(VirtualMachine.needs(&vm(&[])), ["qemu", "guest-kernel"]);
         let asked = VirtualMachine.needs(&vm(&[("aio", "io_uring"), ("firmware", "ovmf")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "ovmf"]);
+        assert_eq!(VirtualMachine.needs(&vm(&[("image", "/srv/debian.qcow2")])), ["qemu"]);
         let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
     }

@@ -5,6 +5,7 @@ use super::parts::Parts;
 use crate::exit::Failed;
 use crate::host::pci::Drive;
 use crate::layer::guest::attach::{self, Way};
+use crate::layer::guest::image::{self, Image};
 use crate::layer::guest::pin::{self, Wanted};
 use crate::layer::guest::qemu::{
     Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Version,
@@ -13,8 +14,8 @@ use crate::layer::{Exposed, flag, number, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::units;
-use anyhow::{Result, anyhow};
-use std::path::PathBuf;
+use anyhow::{Context, Result, anyhow};
+use std::path::{Path, PathBuf};
 
 /// What a stack asks of its guest. Stacks that ask for the same have a disk each in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Wish {
     pub machine: Machine,
     /// UEFI, if asked for.
     pub firmware: Option<Firmware>,
+    /// The image that it boots from, if its system is not ours.
+    pub image: Option<Image>,
     /// On which processors of the host, if that was asked for.
     pub cpus: Option<Wanted>,
     /// The stack that wants a guest of its own.
@@ -52,10 +55,15 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         memory,
         machine: word_of(spec, "machine", Machine::ALL)?,
         firmware,
+        image: image::wanted(spec).map(|path| known_image(path, parts)).transpose()?,
         own,
         cpus: spec.option("cpus").map(|word| cpus(spec, word)).transpose()?,
         copy: 0,
     })
+}
+
+fn known_image(path: &Path, parts: &Parts) -> Result<Image> {
+    parts.images.get(path).cloned().with_context(|| format!("nobody looked at the image {}", path.display()))
 }
 
 fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {

@@ -1,10 +1,11 @@
 //! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
 
 use super::super::boot::{self, BootError, Requested};
+use super::super::image::{self, Images};
 use super::super::kernel::{self, Kernel, Source};
 use super::super::qemu::{self, Accel, Firmware, Version};
 use super::super::room::Room;
-use super::super::{initramfs, ovmf};
+use super::super::{initramfs, ovmf, seed as seed_disk};
 use super::VirtualMachine;
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
@@ -38,18 +39,21 @@ pub struct Parts {
     pub room: Room,
     /// Drives that are PCI functions of their own, which a guest could be given.
     pub drives: Vec<Drive>,
+    /// Images with a system of their own.
+    pub images: Images,
 }
 
 impl Parts {
-    /// Finds or fetches the kernel, probes KVM.
+    /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own, probes KVM.
     ///
     /// # Errors
-    /// An unmet need with its command.
-    pub fn obtain(requested: Requested) -> Result<Parts> {
+    /// Bad input: an image that no guest can be booted from. An unmet need with its command.
+    pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+        let images = image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
-        let kernel = kernel::obtain()?;
+        let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
         let image = kernel::bootable(&kernel, accel);
-        Ok(Parts::here(requested, accel, emulated, kernel, image))
+        Ok(Parts { images, ..Parts::here(requested, accel, emulated, kernel, image) })
     }
 
     /// Of no machine, for plans in tests.
@@ -67,14 +71,16 @@ impl Parts {
             firmware: None,
             room: Room::default(),
             drives: Vec::new(),
+            images: Images::new(),
         }
     }
 
     /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
     ///
     /// # Errors
-    /// An unmet need: KVM was demanded and there is none.
-    pub fn for_plan(requested: Requested) -> Result<Parts> {
+    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
+    pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+        let images = image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
@@ -83,7 +89,7 @@ impl Parts {
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        Ok(Parts::here(requested, accel, emulated, kernel, image))
+        Ok(Parts { images, ..Parts::here(requested, accel, emulated, kernel, image) })
     }
 
     /// With what else this machine has.
@@ -98,7 +104,8 @@ impl Parts {
         let (qemu, firmware) = (version(), ovmf::installed());
         let probe = Probe::of_files(Path::new("/"));
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
-        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room, drives }
+        let images = Images::new();
+        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room, drives, images }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -154,11 +161,7 @@ fn to_be_fetched(package: &str) -> Kernel {
 /// # Errors
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
 pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
-    let mut guests = scenario
-        .stacks
-        .iter()
-        .flat_map(|stack| &stack.layers)
-        .filter(|spec| spec.name == VirtualMachine.name());
+    let mut guests = guests_of(scenario);
     let Some(first) = guests.next() else { return Ok(None) };
     if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
         return Err(Failed::input(format!(
@@ -168,6 +171,16 @@ pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
         .into());
     }
     Ok(Some(wanted_accel(first)))
+}
+
+fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
+    let layers = scenario.stacks.iter().flat_map(|stack| &stack.layers);
+    layers.filter(|spec| spec.name == VirtualMachine.name())
+}
+
+/// Whether a guest has no kernel of its own.
+fn wants_kernel(scenario: &Scenario) -> bool {
+    guests_of(scenario).any(|spec| image::wanted(spec).is_none())
 }
 
 fn wanted_accel(spec: &LayerSpec) -> Requested {
@@ -196,4 +209,12 @@ pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
         origin: kernel::Origin::Installed,
     };
     initramfs::build(&program, &kernel, more)
+}
+
+/// The seed of a guest with a system of its own.
+///
+/// # Errors
+/// When this binary cannot be read.
+pub fn seed() -> Result<Vec<u8>> {
+    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?)
 }

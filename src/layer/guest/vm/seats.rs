@@ -7,13 +7,15 @@ use crate::exit::Failed;
 use crate::host::probe::Probe;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::layer::guest::boot::{self, BootedGuest, Limits};
+use crate::layer::guest::boot::{self, BootError, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
-use crate::layer::guest::qemu::{self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server};
+use crate::layer::guest::qemu::{
+    self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Start,
+};
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::PathRef;
-use crate::step::op::{BuildInitramfs, Op, Spawn};
+use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::system::started_process;
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
@@ -61,6 +63,8 @@ pub struct GuestPlan {
     pub disks: Vec<DiskSpec>,
     /// How each is found in the guest.
     pub paths: Vec<PathRef>,
+    /// The image with a system of its own that it boots from.
+    pub image: Option<PathBuf>,
     /// Its virtual CPUs.
     pub vcpus: u32,
     /// Its memory.
@@ -86,6 +90,7 @@ impl GuestPlan {
             daemons: Vec::new(),
             disks: Vec::new(),
             paths: Vec::new(),
+            image: None,
             vcpus: 2,
             memory,
             pin: None,
@@ -218,13 +223,8 @@ impl Draft {
             }
         }
         let guest = self.spec(disks, context);
-        let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
-        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).collect();
-        more.sort();
-        more.dedup();
-        let build =
-            BuildInitramfs { path: guest.initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
-        context.add("write the guest's initramfs", Op::BuildInitramfs(build));
+        let (why, op) = self.scratch(&guest);
+        context.add(why, op);
         let files = GuestFiles::new(&directory, &self.name)?;
         let spawn = spawn(&guest, &files, belows)?;
         context.guests.push(GuestPlan {
@@ -236,6 +236,7 @@ impl Draft {
             daemons,
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
+            image: self.wish.image.map(|image| image.path),
             vcpus: guest.vcpus,
             memory: guest.memory,
             pin,
@@ -244,6 +245,22 @@ impl Draft {
         });
         context.add("start the guest", Op::Spawn(spawn));
         Ok(())
+    }
+
+    /// The file that brings our program into the guest.
+    fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
+        let initrd = match &guest.start {
+            Start::Image { seed, .. } => {
+                return ("write the guest's seed", Op::BuildSeed(BuildSeed { path: seed.clone() }));
+            }
+            Start::Kernel { initrd, .. } => initrd,
+        };
+        let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
+        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).collect();
+        more.sort();
+        more.dedup();
+        let build = BuildInitramfs { path: initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
+        ("write the guest's initramfs", Op::BuildInitramfs(build))
     }
 
     /// A disk that QEMU is given at once, or after a step of its way.
@@ -289,14 +306,24 @@ impl Draft {
             firmware: self.wish.firmware.clone(),
             accel: self.parts.accel,
             disks,
-            // UEFI starts what has an EFI stub, and an unpacked kernel has none.
-            kernel: match self.wish.firmware {
-                Some(_) => self.parts.kernel.image.clone(),
-                None => self.parts.image.clone(),
-            },
-            initrd: context.tag.run_dir.join(format!("{}.initramfs", self.name)),
+            start: self.start(&context.tag.run_dir),
             directory: context.tag.run_dir.clone(),
         }
+    }
+}
+
+impl Draft {
+    fn start(&self, directory: &Path) -> Start {
+        let file = |ending: &str| directory.join(format!("{}.{ending}", self.name));
+        if let Some(image) = &self.wish.image {
+            return Start::Image { image: image.clone(), seed: file("seed") };
+        }
+        // UEFI starts what has an EFI stub, and an unpacked kernel has none.
+        let kernel = match self.wish.firmware {
+            Some(_) => self.parts.kernel.image.clone(),
+            None => self.parts.image.clone(),
+        };
+        Start::Kernel { kernel, initrd: file("initramfs") }
     }
 }
 
@@ -352,7 +379,8 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop)?;
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop);
+    let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
 
@@ -363,12 +391,31 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
 pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = started_process(&plan.tag)?
         .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop)?;
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop);
+    let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
 
 fn limits(plan: &GuestPlan) -> Limits {
-    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))))
+    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))), plan.image.is_some())
+}
+
+/// What to look at first when an image does not come up is nothing that its guest could say.
+fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
+    let Some(image) = &plan.image else { return error.into() };
+    let hint = format!(
+        "no agent in the guest from {}; hint: does the image start with {}, is cloud-init in it and enabled, has its \
+         kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
+        image.display(),
+        if plan.uefi() { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
+    );
+    anyhow::Error::new(error).context(hint)
+}
+
+impl GuestPlan {
+    fn uefi(&self) -> bool {
+        self.command.iter().any(|word| word.starts_with("if=pflash"))
+    }
 }
 
 fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
