@@ -5,6 +5,7 @@ pub mod alone;
 pub mod bench;
 pub mod caches;
 pub mod engine;
+pub mod first_writes;
 mod guests;
 pub mod handler;
 pub mod matched;

@@ -5,7 +5,9 @@ use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
-use crate::store::record::{DesignUp, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
+use crate::store::record::{
+    DesignUp, LaidOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -28,6 +30,8 @@ pub struct Run {
     pub matched: Vec<Matched>,
     /// Why stacks were measured apart that could be up together.
     pub apart: Option<String>,
+    /// First writes before measuring.
+    pub laid_out: Vec<LaidOut>,
     /// Slices, in the order measured.
     pub slices: Vec<Slice>,
     /// Warnings.
@@ -94,6 +98,7 @@ impl Run {
             designs: run.designs,
             matched: run.matched,
             apart: run.apart,
+            laid_out: run.laid_out,
             slices: run.slices,
             warnings: run.warnings,
             resumed: run.resumed,
@@ -114,6 +119,7 @@ struct Gathered {
     designs: Vec<DesignUp>,
     matched: Vec<Matched>,
     apart: Option<String>,
+    laid_out: Vec<LaidOut>,
     slices: Vec<Slice>,
     warnings: Vec<Warning>,
     resumed: Vec<String>,
@@ -131,6 +137,7 @@ impl Gathered {
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),
             Record::Apart { reason } => self.apart = Some(reason),
+            Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::Resumed { at } => {

@@ -6,6 +6,7 @@ mod compare;
 mod crash;
 mod each;
 mod guests;
+mod images;
 mod nested;
 mod page;
 mod place;

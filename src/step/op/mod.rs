@@ -5,6 +5,7 @@
 mod directory;
 mod file;
 mod filesystem;
+mod image;
 mod loopdev;
 mod passthrough;
 mod process;
@@ -13,6 +14,7 @@ mod scratch;
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
+pub use image::MakeImage;
 pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -40,6 +42,8 @@ pub enum Op {
     MakeFilesystem(MakeFilesystem),
     /// A mount.
     Mount(Mount),
+    /// An image within a file or device.
+    MakeImage(MakeImage),
     /// The initramfs of a guest.
     BuildInitramfs(BuildInitramfs),
     /// A PCI drive for a guest.
@@ -108,6 +112,7 @@ macro_rules! as_operation {
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
+            Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::PassThrough(op) => op,
             Op::Spawn(op) => op,

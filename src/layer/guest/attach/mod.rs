@@ -118,8 +118,23 @@ pub struct Beforehand {
 }
 
 /// Options that QEMU's own block layer has, and nothing that goes past it.
-const OF_QEMUS_BLOCK_LAYER: &[&str] =
-    &["cache", "aio", "iothread", "iothreads", "num-queues", "queue-size", "discard", "detect-zeroes"];
+const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
+    "cache",
+    "aio",
+    "iothread",
+    "iothreads",
+    "num-queues",
+    "queue-size",
+    "discard",
+    "detect-zeroes",
+    "format",
+    "preallocation",
+    "first-writes",
+    "cluster-size",
+    "backing",
+    "lazy-refcounts",
+    "l2-cache-size",
+];
 
 /// A property of an object of a running QEMU.
 pub struct Property {
