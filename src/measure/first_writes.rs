@@ -133,3 +133,46 @@ fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &Atomi
     peer.end(WORKER).map_err(Failed::from)?;
     Ok(done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::marker;
+    use crate::step::HOST;
+    use std::path::Path;
+
+    fn all_of(path: &Path, order: FirstWrites) -> (LaidOut, Vec<u8>) {
+        let bytes = 3 * MIB;
+        marker::create(path, bytes + MIB, "r").unwrap();
+        let mut places = Places::default();
+        places.reach_host("r").unwrap();
+        let target =
+            TargetSpec { path: path.to_owned(), bytes: None, writable: false, hold: Default::default() };
+        let member = Member { place: HOST.into(), targets: vec![target] };
+        let ready = Ready {
+            index: 0,
+            stack: "s".into(),
+            members: vec![member.clone()],
+            engine: None,
+            owed: Vec::new(),
+        };
+        let what = Unwritten { target: 0, order, bytes, parts: 1 };
+        let done = write(&mut places, &ready, &member, &what, &AtomicBool::new(false)).unwrap();
+        let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true));
+        assert!(stopped.unwrap_err().to_string().contains("interrupted"));
+        (done, std::fs::read(path).unwrap())
+    }
+
+    #[test]
+    fn every_block_is_written_and_none_behind_the_end() {
+        let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
+        for (name, order) in [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })] {
+            let (done, content) = all_of(&folder.path().join(name), order);
+            assert_eq!((done.bytes, done.written), (3 * MIB, 3 * MIB * order.passes()));
+            assert!(done.took_ns > 0 && done.stack == "s" && done.place == HOST);
+            let (data, behind) = content.split_at(3 << 20);
+            assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+            assert!(behind[..1 << 20].iter().all(|byte| *byte == 0));
+        }
+    }
+}

@@ -526,6 +526,8 @@ impl Session<'_> {
             let path = self.executor.path_of(&image.on)?;
             let file =
                 std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+            // With cache=unsafe no flush of the guest's came this far, and only clean pages are dropped.
+            file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
                 .with_context(|| format!("cannot drop {} from the page cache", path.display()))?;
         }

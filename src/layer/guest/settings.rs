@@ -37,12 +37,14 @@ pub fn of_qemu(
         Some(daemon) => (daemon, "disk".to_owned()),
         None => (qemu, format!("disk{at}")),
     };
-    let nodes = blocks.execute("query-named-block-nodes", json!({"flat": true}))?;
+    // Told flat, every chain has a depth of 0.
+    let nodes = blocks.execute("query-named-block-nodes", json!({"flat": false}))?;
     settings.extend(of_node(&nodes, &node));
     Ok(settings)
 }
 
-fn of_node(nodes: &Value, name: &str) -> Settings {
+/// What a block node tells of itself; nothing where there is none of that name.
+pub fn of_node(nodes: &Value, name: &str) -> Settings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(node) = nodes.iter().find(|node| node["node-name"] == name) else { return Settings::new() };
     let told = [
