@@ -71,7 +71,7 @@ fn what_is_read_of_an_image_was_written_before() {
         assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     }
     let [thin, chain] =
-        ["format=qcow2", "backing=2,format=qcow2"].map(|options| disk(&report, &format!("vm {options}")));
+        ["format=qcow2", "format=qcow2,backing=2"].map(|options| disk(&report, &format!("vm {options}")));
     for (disk, below) in [(thin, "0"), (chain, "2")] {
         assert_eq!((&disk["qemu"]["format"], &disk["qemu"]["backing"]), (&"qcow2".into(), &below.into()));
         assert_eq!(disk["differs"], Value::Array(Vec::new()));
