@@ -3,10 +3,12 @@
 //! silently weaken (aio=native without O_DIRECT) or that could destroy an image opened by two.
 
 mod disk;
+mod image;
 mod line;
 mod version;
 
 pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
+pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{Version, installed_version, io_uring_works};
 
@@ -357,6 +359,39 @@ mod tests {
         insta::assert_snapshot!(shown(&spec));
     }
 
+    #[test]
+    fn a_chain_of_images_in_the_part_of_a_device() {
+        let span = |mib: u64, bytes: u64| Span { offset: mib << 20, bytes: bytes << 20 };
+        let images = Qcow2 {
+            spans: vec![span(64, 40), span(104, 1), span(105, 23)],
+            bytes: 32 << 20,
+            cluster: USUAL_CLUSTER,
+            lazy_refcounts: true,
+            l2_cache: Some(1 << 20),
+        };
+        let chain = DiskSpec {
+            path: "/dev/loop3".into(),
+            backend: Backend::HostDevice,
+            offset: 64 << 20,
+            bytes: Some(64 << 20),
+            qcow2: Some(images.clone()),
+            ..disk()
+        };
+        let single = Qcow2 { spans: vec![span(0, 64)], lazy_refcounts: false, l2_cache: None, ..images };
+        let single = DiskSpec {
+            serial: "iotax-2".into(),
+            read_only: true,
+            share_read: true,
+            qcow2: Some(single),
+            ..disk()
+        };
+        let line = shown(&guest(vec![chain, single]));
+        let nodes: Vec<&str> = line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
+        insta::assert_snapshot!(nodes.join("\n").replace(",backing", "\n  ,backing"));
+        let room = room_node("room", Path::new("/srv/x,y.img"), Backend::File, span(64, 40));
+        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"driver=raw,node-name=room,offset=67108864,size=41943040,cache.direct=off,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads");
+    }
+
     fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
         let drive = Drive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..Drive::default() };
         match way.name() {
@@ -456,6 +491,7 @@ mod tests {
             [
                 refused(&|spec| spec.disks[0].cache = Cache::Writeback),
                 refused(&|spec| spec.disks[0].share_read = true),
+                refused(&|spec| spec.disks[0].shared_out = true),
                 refused(&|spec| spec.disks[0].bytes = Some(1000)),
                 refused(&|spec| spec.disks[0].serial = "a,b".into()),
                 refused(&|spec| spec.disks[0].serial = "x".repeat(21)),

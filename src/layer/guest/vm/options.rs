@@ -88,6 +88,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         backend: if below.block { Backend::HostDevice } else { Backend::File },
         offset: 0,
         bytes: Some(below.bytes),
+        qcow2: None,
         cache: cache(spec)?,
         aio: aio(spec)?,
         discard: word(spec, "discard")? == "unmap",
@@ -99,6 +100,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
+        shared_out: spec.copies > 1,
         server: if way.takes_drive() {
             Server::Drive(Box::new(drive(spec, below, parts)?))
         } else {
@@ -247,6 +249,7 @@ mod tests {
                 copies: Vec::new(),
                 hold: Default::default(),
                 writable: false,
+                unwritten: None,
                 engine: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
