@@ -116,6 +116,7 @@ impl Twin {
             designs: Vec::new(),
             matched: Vec::new(),
             apart: None,
+            laid_out: Vec::new(),
             slices: Vec::new(),
             trials: Vec::new(),
             histograms: Box::new(|_| None),

@@ -5,6 +5,8 @@ use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
+use crate::store::record::LaidOut;
+use crate::units::show_bytes;
 
 /// Recorded ones, and what shows when the record is read.
 pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
@@ -41,12 +43,33 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
     if let Some(reason) = &run.apart {
         all.push(warning("apart", &run.start.id, format!("measured apart from here on: {reason}")));
     }
+    all.extend(laid_out(run));
     let found: Vec<WarningReport> =
         readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);
     all.extend(workloads.iter().flat_map(levels));
     all.extend(doubts::doubts(readings, workloads));
     all
+}
+
+/// How fast what had no place yet was written, of the first visit: once each, and no figure.
+fn laid_out(run: &RunData) -> Vec<WarningReport> {
+    let said = |stack: &str| {
+        let first = run.laid_out.iter().find(|one| one.stack == stack)?;
+        let of: Vec<_> =
+            run.laid_out.iter().filter(|one| one.stack == stack && one.visit == first.visit).collect();
+        let sum = |value: fn(&LaidOut) -> u64| of.iter().map(|one| value(one)).sum::<u64>();
+        let (written, seconds) = (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);
+        let text = format!(
+            "before it was measured, {} of {stack} were written for the first time through it: {} in {seconds:.1} s, {:.1} MB/s \
+             with flushes, in no figure",
+            show_bytes(sum(|one| one.bytes)),
+            show_bytes(written),
+            written as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE)
+        );
+        Some(warning("first_writes", stack, text))
+    };
+    run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
 }
 
 /// Breaks of the level that the ratio does not care about; one that it does care about has withheld the verdict.

@@ -5,10 +5,12 @@ use super::asked::Asked;
 use super::say;
 use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
+use crate::layer::FirstWrites;
 use crate::layer::guest::{self, Requested};
 use crate::measure::alone;
 use crate::measure::durability;
-use crate::measure::plan::{Ground, filled};
+use crate::measure::first_writes::{Unwritten, of_set};
+use crate::measure::plan::{Ground, SetPlan, filled};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, layout};
 use crate::measure::survey;
@@ -60,7 +62,7 @@ fn show(
         guest_parts: guest.map(|requested| guest::Parts::for_plan(requested, scenario)).transpose()?,
         tag: RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() },
     };
-    ground.bounds()?;
+    let region = ground.bounds()?.region;
     let mut text = String::new();
     if let Some(missing) = lacking {
         text += &format!("{missing:#}\n\n");
@@ -73,6 +75,7 @@ fn show(
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
         text += &format!("set {} of {}: {} (up together)\n", number + 1, layout.sets.len(), names.join(", "));
         text += &steps(&plan.steps, colour);
+        text += &first_writes(scenario, &plan, region);
         for (index, exposed) in &plan.targets {
             let stack = &scenario.stacks[*index];
             let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
@@ -132,6 +135,22 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
             show_ns(spec.least_ns as f64),
             show_ns(spec.most_ns as f64)
         ))
+}
+
+/// What is written through a stack before it is measured, since a read of it would reach no disk.
+fn first_writes(scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
+    let line = |what: Unwritten| {
+        let (index, _) = &plan.targets[what.target];
+        let (written, of) = (show_bytes(what.written()), &scenario.stacks[*index].name);
+        let how = match what.order {
+            FirstWrites::InOrder => "all of it once, in order".to_owned(),
+            FirstWrites::AtRandom { block } => {
+                format!("blocks of {} at random places, then all of it in order", show_bytes(block))
+            }
+        };
+        format!("  write {written} through {of} before it is measured: {how}\n")
+    };
+    of_set(&plan.targets, region).into_iter().map(line).collect()
 }
 
 fn steps(steps: &[Step], colour: bool) -> String {

@@ -160,7 +160,7 @@ pub const ALL: &[Need] = &[
     },
     Need {
         id: "qemu-storage-daemon",
-        why: "for vm(attach=vhost-user-blk)",
+        why: "for vm(attach=vhost-user-blk) and vm(format=qcow2)",
         supply: &[
             debian("apt-get install qemu-system-common"),
             fedora("dnf install qemu-storage-daemon"),

@@ -54,8 +54,32 @@ pub struct Exposed {
     pub hold: Hold,
     /// Whether writes pass.
     pub writable: bool,
+    /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
+    pub unwritten: Option<FirstWrites>,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+}
+
+/// In which order something is written for the first time, which is where its blocks then lie below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstWrites {
+    /// From its beginning to its end.
+    InOrder,
+    /// As many blocks of so many bytes as there are, at random places (63 % of it), and only then in order.
+    AtRandom {
+        /// Bytes of each.
+        block: u64,
+    },
+}
+
+impl FirstWrites {
+    /// How often all of it is written, counted in bytes.
+    pub fn passes(self) -> u64 {
+        match self {
+            FirstWrites::InOrder => 1,
+            FirstWrites::AtRandom { .. } => 2,
+        }
+    }
 }
 
 impl Exposed {
@@ -97,7 +121,7 @@ pub trait Layer: Sync {
     }
 
     /// Whether it writes to what is below even when the load only reads.
-    fn writes_below(&self) -> bool {
+    fn writes_below(&self, _spec: &LayerSpec) -> bool {
         false
     }
 

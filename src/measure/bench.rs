@@ -26,7 +26,7 @@ const LEAST_DISCARD_NS: u64 = 5_000_000;
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Preparing opens files and allocates; fio lays out nothing since the files are full.
-const PREPARE_LIMIT: Duration = Duration::from_secs(60);
+pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A stack that is up, as the load sees it.
 #[derive(Clone, Debug)]

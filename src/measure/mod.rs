@@ -6,6 +6,7 @@ pub mod bench;
 pub mod caches;
 pub mod durability;
 pub mod engine;
+pub mod first_writes;
 mod guests;
 pub mod handler;
 pub mod matched;

@@ -44,7 +44,7 @@ impl Past {
             ended: data.visits_ended.iter().cloned().collect(),
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
-            written: loaded(data) + filled(&journal::read(run_dir)?),
+            written: loaded(data) + first_writes(data) + filled(&journal::read(run_dir)?),
             apart: data.apart.is_some(),
         })
     }
@@ -59,6 +59,11 @@ fn loaded(data: &RunData) -> u64 {
             _ => None,
         });
     bytes.sum()
+}
+
+/// Bytes that were written before measuring.
+fn first_writes(data: &RunData) -> u64 {
+    data.laid_out.iter().map(|laid_out| laid_out.written).sum()
 }
 
 /// Bytes of the fills that were begun.

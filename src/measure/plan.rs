@@ -3,6 +3,7 @@
 //! prefix is one instance. Nothing is performed here.
 
 use super::durability;
+use super::first_writes;
 use super::sets::{Layout, Set};
 use crate::exit::Failed;
 use crate::guard::marker;
@@ -100,7 +101,7 @@ impl Ground<'_> {
         let media = self.media()?;
         check_room(&media)?;
         self.check_guests()?;
-        let left_to_write = self.left_to_write(&media)?;
+        let left_to_write = self.left_to_write(&media, region)?;
         if let Some(spec) = &self.scenario.durability {
             durability::check_room(spec, self, region, left_to_write)?;
         }
@@ -130,8 +131,8 @@ impl Ground<'_> {
         Ok(found)
     }
 
-    /// The files under test count too, and those on file systems with every visit.
-    fn left_to_write(&self, media: &[Step]) -> Result<Option<u64>> {
+    /// The files under test count too, and with every visit those on file systems and what is written first.
+    fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         let mut bytes = filled(media);
         // Durability trials bring what is below the guest up once.
@@ -140,11 +141,14 @@ impl Ground<'_> {
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
         for set in &self.layout.sets {
-            bytes += visits * filled(&self.set(set, 0)?.steps);
+            let plan = self.set(set, 0)?;
+            let first = first_writes::of_set(&plan.targets, region);
+            let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
+            bytes += visits * (filled(&plan.steps) + first);
         }
         if bytes > most {
             return Err(Failed::input(format!(
-                "filling the files under test alone writes {}, and max_written allows {}; hint: smaller files, or a larger max_written",
+                "setting up alone writes {}, and max_written allows {}; hint: smaller files, or a larger max_written",
                 crate::units::show_bytes(bytes),
                 crate::units::show_bytes(most)
             ))
@@ -235,7 +239,7 @@ impl Ground<'_> {
     fn must_write(&self, index: usize, depth: usize) -> bool {
         let above = &self.scenario.stacks[index].layers[depth..];
         self.scenario.writes()
-            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()))
+            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)))
     }
 
     fn context(&self) -> PlanContext {

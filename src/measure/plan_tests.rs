@@ -196,12 +196,90 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
 
 #[test]
 fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
-    use crate::layer::guest::image::{Format, Image};
+    use crate::layer::guest::system_image::{Format, SystemImage};
     let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
     let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
-    let image = Image { path: path.clone(), format: Format::Qcow2 };
+    let image = SystemImage { path: path.clone(), format: Format::Qcow2 };
     let parts = guest::Parts { images: [(path, image)].into(), ..guest::Parts::made_up() };
     with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+}
+
+/// The steps, without the command lines of the guests.
+fn images_of(stacks: &[&str], rw: &str) -> String {
+    with_guests(&scenario(stacks, rw), Some(guest::Parts::made_up()), |ground| {
+        let region = ground.bounds().unwrap().region;
+        let mut text = format!("region {region}\n");
+        for set in &ground.layout.sets {
+            let plan = ground.set(set, 0).unwrap();
+            for step in plan.steps.iter().filter(|step| matches!(step.op, Op::MakeImage(_))) {
+                let operation = step.op.operation();
+                let _ = writeln!(text, "{}: {}", step.why, operation.describe());
+                assert!(operation.irreversible().is_some());
+            }
+            for first in first_writes::of_set(&plan.targets, region) {
+                let stack = &ground.scenario.stacks[plan.targets[first.target].0].text;
+                let _ = writeln!(text, "written first: {} through {stack}", first.written());
+            }
+        }
+        text
+    })
+}
+
+#[test]
+fn images_lie_within_what_is_below() {
+    let file = "file:/srv/x.img,size=1GiB";
+    let vm = |options: &str| format!("{file} | vm(format=qcow2{options})");
+    let stacks =
+        [file.to_owned(), vm(""), vm(",preallocation=full"), vm(",backing=2"), vm(",first-writes=random")];
+    let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
+    let reading = images_of(&stacks, "randread");
+    let writing = images_of(&[&vm(",backing=1"), &vm(",cluster-size=2MiB")], "randwrite");
+    let many = images_of(&[&(vm("") + " x3"), &(vm("") + " | delay(50)"), &vm("")], "randread");
+    let device = images_of(&["/dev/sda | vm(format=qcow2,preallocation=metadata)"], "randread");
+    insta::assert_snapshot!(format!("{reading}\n{writing}\n{many}\n{device}"));
+}
+
+#[test]
+fn images_that_make_no_sense_are_refused() {
+    let refused = |options: &str, size: &str| {
+        let stack = format!("file:/srv/x.img,size={size} | vm({options})");
+        with_guests(&scenario(&[&stack], "randread"), Some(guest::Parts::made_up()), |ground| {
+            ground.bounds().unwrap_err().to_string()
+        })
+    };
+    let vfio = with_guests(
+        &scenario(&["/dev/nvme0n1 | vm(attach=vfio,format=raw)"], "randread"),
+        Some(parts_of(&server())),
+        |ground| ground.bounds().unwrap_err().to_string(),
+    );
+    let all = [
+        refused("preallocation=metadata", "1GiB"),
+        refused("format=raw,backing=1", "1GiB"),
+        refused("format=qcow2,backing=9", "1GiB"),
+        refused("format=qcow2,cluster-size=5KiB", "1GiB"),
+        refused("format=qcow2,cluster-size=4MiB", "1GiB"),
+        refused("format=qcow2,backing=1,preallocation=full", "1GiB"),
+        refused("format=qcow2,backing=1,first-writes=random", "1GiB"),
+        refused("format=qcow2,preallocation=falloc,first-writes=random", "1GiB"),
+        refused("format=qcow2,backing=3", "4MiB"),
+        vfio,
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn what_is_written_first_counts_towards_what_may_be_written() {
+    let mut scenario = scenario(&["file:/srv/x.img,size=1GiB | vm(format=qcow2)"], "randread");
+    let left = |scenario: &Scenario| {
+        with_guests(scenario, Some(guest::Parts::made_up()), |ground| {
+            ground.bounds().map(|bounds| bounds.left_to_write).map_err(|error| error.to_string())
+        })
+    };
+    scenario.max_written = Some(3 << 30);
+    // The file's GiB, and the region of the image, which is a MiB shorter.
+    assert_eq!(left(&scenario), Ok(Some((1 << 30) + (1 << 20))));
+    scenario.max_written = Some(1 << 30);
+    assert!(left(&scenario).unwrap_err().contains("setting up alone writes"));
 }

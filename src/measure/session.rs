@@ -3,6 +3,7 @@
 //! taken down and what was measured is kept.
 
 use super::bench::{Bench, Member, Ready};
+use super::first_writes;
 use super::guests;
 use super::handler::Allowed;
 use super::matched::left_for_depth;
@@ -29,7 +30,8 @@ use crate::step::executor::Executor;
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, PathRef, Step, StepId, ssh_place};
 use crate::store::Writer;
-use crate::store::record::{GuestDisk, PlaceFacts, Record, Warning};
+use crate::store::record::{GuestDisk, LaidOut, PlaceFacts, Record, Warning};
+use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -261,6 +263,7 @@ impl Session<'_> {
         let up = self.bring_up(layout, places, planned)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
+        self.write_first(places, planned, &up, &ready, region)?;
         let mut outcome = Visited::Done;
         for index in todo {
             outcome = match self.measure(layout, places, planned, &ready, index)? {
@@ -491,6 +494,50 @@ impl Session<'_> {
                 }
             }
             self.store_place(places, &guest.place, facts, commands, disks)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what a read would find empty, so that it is there to be read.
+    fn write_first(
+        &mut self,
+        places: &mut Places,
+        planned: Planned,
+        up: &SetPlan,
+        ready: &[Ready],
+        region: u64,
+    ) -> Result<()> {
+        let all = first_writes::of_set(&up.targets, region);
+        for what in &all {
+            let ready = &ready[what.target];
+            let bytes = show_bytes(what.written());
+            self.observer.tell(Event::Phase {
+                what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
+            });
+            for member in &ready.members {
+                let done = first_writes::write(places, ready, member, what, self.stop)?;
+                let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
+                self.store.append(&Record::LaidOut(done))?;
+            }
+        }
+        if !all.is_empty() {
+            self.forget_copies(up)?;
+        }
+        Ok(())
+    }
+
+    /// What was written a moment ago through this host's page cache would be read from there, as nothing is of a disk that
+    /// was not written first.
+    fn forget_copies(&self, up: &SetPlan) -> Result<()> {
+        for step in &up.steps {
+            let Op::MakeImage(image) = &step.op else { continue };
+            let path = self.executor.path_of(&image.on)?;
+            let file =
+                std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+            // With cache=unsafe no flush of the guest's came this far, and only clean pages are dropped.
+            file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+                .with_context(|| format!("cannot drop {} from the page cache", path.display()))?;
         }
         Ok(())
     }

@@ -295,6 +295,25 @@ mod tests {
     }
 
     #[test]
+    fn images_are_written_by_making_them() {
+        let qcow2 = ("vm", "format", "qcow2");
+        let raw = ("vm", "cache", "none");
+        let layout_of = |is_file| {
+            let stacks = [&[][..], &[raw], &[qcow2]].map(|layers| stack(layers, is_file));
+            layout(&scenario(stacks.to_vec(), Rw::RandRead))
+        };
+        // Raw reads beside one image are fine.
+        assert_eq!((layout_of(true).sets.len(), numbers(&layout_of(true))), (1, vec![None; 3]));
+        let two = |is_file| {
+            let mut other = stack(&[qcow2], is_file);
+            other.layers[0].options.insert("backing".into(), "1".into());
+            layout(&scenario(vec![stack(&[qcow2], is_file), other], Rw::RandRead))
+        };
+        assert_eq!(numbers(&two(true)), [Some((0, 2)), Some((1, 2))]);
+        assert_eq!(two(false).sets.len(), 2);
+    }
+
+    #[test]
     fn a_drive_that_a_guest_takes_is_visited_by_everybody() {
         let vfio = ("vm", "attach", "vfio");
         let mut smaller = on(device("nvme1n1"), &[vfio]);

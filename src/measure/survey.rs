@@ -331,7 +331,7 @@ pub fn admitted(
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes();
     let layers =
-        stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below()));
+        stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
     let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
     match load || layers {
         true => Intent::Write,

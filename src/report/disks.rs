@@ -21,6 +21,9 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
     table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
     table.push("there", 3, disks.iter().map(|disk| disk.path.display().to_string()).collect());
+    if disks.iter().any(|disk| disk.qemu.get("format").is_some_and(|format| format != "raw")) {
+        table.push("format", 0, disks.iter().map(format).collect());
+    }
     for (head, rank, option) in
         [("direct", 0, "cache.direct"), ("no-flush", 1, "cache.no-flush"), ("write-cache", 2, "write-cache")]
     {
@@ -33,6 +36,15 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("queues", 0, disks.iter().map(queues).collect());
     table.push("scheduler", 2, disks.iter().map(|disk| told(&disk.guest, "scheduler")).collect());
     Some(table)
+}
+
+/// `qcow2, 2 below`: of a chain also how many images lie under the top one.
+fn format(disk: &&GuestDisk) -> String {
+    let format = told(&disk.qemu, "format");
+    match disk.qemu.get("backing").map(String::as_str) {
+        None | Some("0") => format,
+        Some(below) => format!("{format}, {below} below"),
+    }
 }
 
 fn told(settings: &BTreeMap<String, String>, option: &str) -> String {

@@ -4,6 +4,7 @@
 
 pub mod clean;
 pub mod executor;
+mod image;
 pub mod journal;
 pub mod lio;
 pub mod op;

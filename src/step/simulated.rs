@@ -3,6 +3,7 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::Lun;
+use super::op::MakeImage;
 use super::system::{LoopRequest, System};
 use super::vfio::Function;
 use super::{ProcessId, Yield};
@@ -125,6 +126,17 @@ impl System for SimulatedSystem {
 
     fn make_filesystem(&mut self, _: &str, device: &Path, _: &str) -> Result<()> {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+        self.changed()
+    }
+
+    fn make_image(&mut self, image: &MakeImage) -> Result<()> {
+        let on = image.on.path()?;
+        ensure!(
+            self.files.contains_key(on) || self.loops.contains_key(on),
+            "{} does not exist",
+            on.display()
+        );
+        ensure!(!self.mounts.values().any(|mounted| mounted == on), "{} is mounted", on.display());
         self.changed()
     }
 

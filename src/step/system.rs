@@ -4,8 +4,9 @@
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
 use super::lio::{self, Lun};
+use super::op::MakeImage;
 use super::vfio::{self, Function};
-use super::{ProcessId, Yield};
+use super::{ProcessId, Yield, image};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use anyhow::{Context, Result, bail};
@@ -56,6 +57,8 @@ pub trait System {
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
     /// Makes a file system, without discarding what is below.
     fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+    /// Makes an image within a stretch of a file or device, its path resolved.
+    fn make_image(&mut self, image: &MakeImage) -> Result<()>;
     /// Makes a directory with mode 0700.
     fn make_directory(&mut self, path: &Path) -> Result<()>;
     /// Removes an empty directory.
@@ -211,6 +214,10 @@ impl System for RealSystem {
 
     fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()> {
         run(mkfs_command(kind, device, label)?.stdin(Stdio::null())).map(drop)
+    }
+
+    fn make_image(&mut self, image: &MakeImage) -> Result<()> {
+        image::make(image)
     }
 
     fn make_directory(&mut self, path: &Path) -> Result<()> {

@@ -6,8 +6,8 @@ use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op,
-    PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
+    Mount, Op, PassThrough, RemoteAgent, Spawn,
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
@@ -62,6 +62,7 @@ impl System for Shared {
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
         make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+        make_image(&mut self, image: &MakeImage) -> Result<()>;
         make_directory(&mut self, path: &Path) -> Result<()>;
         remove_directory(&mut self, path: &Path) -> Result<()>;
         mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
@@ -78,7 +79,7 @@ impl System for Shared {
     }
 }
 
-/// file | loop | fs with its file, and a guest beside it.
+/// file | loop | fs with its file, and a guest with an image beside it.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
     let ops = vec![
@@ -123,6 +124,16 @@ fn plan() -> Vec<Step> {
             serial: "iotax-vm0-1".into(),
         }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into() }),
+        Op::MakeImage(MakeImage {
+            on: path("/srv/x.img"),
+            block: false,
+            offset: 0,
+            room: 1 << 30,
+            bytes: 1 << 29,
+            cluster: 1 << 16,
+            mapped: false,
+            lazy_refcounts: false,
+        }),
         Op::Spawn(Spawn {
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),
@@ -186,7 +197,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn clean_restores_the_machine_from_any_kill(done in 0usize..8, performed: bool, reboot: bool) {
+    fn clean_restores_the_machine_from_any_kill(done in 0usize..10, performed: bool, reboot: bool) {
         let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
         let before = state(&machine);
         killed_after(&machine, folder.path(), done, performed);
@@ -205,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn a_failing_step_is_taken_back_with_all_before_it(fail_at in 0u32..8) {
+    fn a_failing_step_is_taken_back_with_all_before_it(fail_at in 0u32..10) {
         let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
         let before = state(&machine);
         machine.0.lock().unwrap().fail_at = Some(fail_at);

@@ -18,6 +18,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         designs: run.designs,
         matched: run.matched,
         apart: run.apart,
+        laid_out: run.laid_out,
         slices: run.slices,
         trials: run.trials,
         histograms: Box::new(move |offset| histograms.get(offset)),

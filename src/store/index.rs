@@ -69,13 +69,14 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "run",
     "place",
     "worker",
     "design",
     "matched",
     "apart",
+    "laid_out",
     "slice",
     "trial",
     "warning",

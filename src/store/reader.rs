@@ -6,7 +6,9 @@ use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::trial::Trial;
-use crate::store::record::{DesignUp, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp};
+use crate::store::record::{
+    DesignUp, LaidOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -29,6 +31,8 @@ pub struct Run {
     pub matched: Vec<Matched>,
     /// Why stacks were measured apart that could be up together.
     pub apart: Option<String>,
+    /// First writes before measuring.
+    pub laid_out: Vec<LaidOut>,
     /// Slices, in the order measured.
     pub slices: Vec<Slice>,
     /// Durability trials, in the order made.
@@ -97,6 +101,7 @@ impl Run {
             designs: run.designs,
             matched: run.matched,
             apart: run.apart,
+            laid_out: run.laid_out,
             slices: run.slices,
             trials: run.trials,
             warnings: run.warnings,
@@ -118,6 +123,7 @@ struct Gathered {
     designs: Vec<DesignUp>,
     matched: Vec<Matched>,
     apart: Option<String>,
+    laid_out: Vec<LaidOut>,
     slices: Vec<Slice>,
     trials: Vec<Trial>,
     warnings: Vec<Warning>,
@@ -136,6 +142,7 @@ impl Gathered {
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),
             Record::Apart { reason } => self.apart = Some(reason),
+            Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Warning(warning) => self.warnings.push(warning),

@@ -32,6 +32,8 @@ pub enum Record {
         /// What was found.
         reason: String,
     },
+    /// What was never written was written once, before anything was measured.
+    LaidOut(LaidOut),
     /// A stretch of load on one stack.
     Slice(Slice),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
@@ -183,6 +185,27 @@ pub struct WorkerUp {
     /// The exact command of a slice, for engines that are programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// First writes through a stack, in one place: part of no figure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaidOut {
+    /// Visit number, from 0.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// Name of the stack.
+    pub stack: String,
+    /// Where the load ran.
+    pub place: String,
+    /// Bytes that are written now and were not before.
+    pub bytes: u64,
+    /// Bytes of all writes: more than those where some came twice.
+    pub written: u64,
+    /// Time from the first submission to the last acknowledgement, of all stretches together, without their flushes.
+    pub took_ns: u64,
+    /// Time of the flushes.
+    pub flush_ns: u64,
 }
 
 /// Ids, window, samples of one slice.

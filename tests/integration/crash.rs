@@ -81,6 +81,21 @@ fn of_a_guest_whose_disk_is_served_beside_it() {
 }
 
 #[test]
+#[ignore = "boots a guest at many records of its journal: ./check --lab runs it by name"]
+fn of_a_guest_on_a_chain_of_images() {
+    let _alone = crate::rig::alone();
+    if !can("qemu-storage-daemon", has("qemu-system-x86_64") && has("qemu-storage-daemon")) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let stack = format!("{file} | vm(memory=256MiB,vcpus=1,format=qcow2,backing=1)");
+    let args = [&["run", &file, &stack], QUICK].concat();
+    // Intent and done of file, fill, two images, an initramfs and QEMU; and their undoing.
+    killed_everywhere(&rig, &args, 18);
+}
+
+#[test]
 fn the_journal_names_the_boot_and_clean_removes_the_file() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);

@@ -7,6 +7,7 @@ mod crash;
 mod durability;
 mod each;
 mod guests;
+mod images;
 mod nested;
 mod page;
 mod place;

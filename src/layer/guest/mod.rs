@@ -5,7 +5,6 @@ pub mod attach;
 pub mod boot;
 pub mod disk;
 mod elf;
-pub mod image;
 pub mod init;
 pub mod initramfs;
 pub mod kernel;
@@ -18,6 +17,7 @@ pub mod qmp;
 pub mod room;
 mod seed;
 pub mod settings;
+pub mod system_image;
 #[cfg(test)]
 mod tests;
 pub mod vm;

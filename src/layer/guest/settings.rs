@@ -37,7 +37,8 @@ pub fn of_qemu(
         Some(daemon) => (daemon, "disk".to_owned()),
         None => (qemu, format!("disk{at}")),
     };
-    let nodes = blocks.execute("query-named-block-nodes", json!({"flat": true}))?;
+    // Told flat, every chain has a depth of 0.
+    let nodes = blocks.execute("query-named-block-nodes", json!({"flat": false}))?;
     settings.extend(of_node(&nodes, &node));
     if disk.snapshot {
         let devices = blocks.execute("query-block", Value::Null)?;
@@ -46,7 +47,8 @@ pub fn of_qemu(
     Ok(settings)
 }
 
-fn of_node(nodes: &Value, name: &str) -> Settings {
+/// What a block node tells of itself; nothing where there is none of that name.
+pub fn of_node(nodes: &Value, name: &str) -> Settings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
     nodes.iter().find(|node| node["node-name"] == name).map(told_of).unwrap_or_default()
 }
@@ -58,6 +60,8 @@ fn of_overlay(devices: &Value, id: &str) -> Settings {
     let mut settings = told_of(&device["inserted"]);
     let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
     settings.insert("snapshot".into(), on_off(depth > 0).into());
+    // Those of the overlay, which nobody chose.
+    ["backing", "cluster-size", "lazy-refcounts"].iter().for_each(|option| drop(settings.remove(*option)));
     settings
 }
 
@@ -69,7 +73,14 @@ fn told_of(node: &Value) -> Settings {
         ("detect-zeroes", &node["detect_zeroes"]),
         ("format", &node["drv"]),
     ];
-    let told = told.into_iter().filter(|(_, value)| !value.is_null());
+    let image = &node["image"];
+    let of_image = [
+        ("backing", &node["backing_file_depth"]),
+        ("cluster-size", &image["cluster-size"]),
+        ("lazy-refcounts", &image["format-specific"]["data"]["lazy-refcounts"]),
+    ];
+    let of_image = of_image.into_iter().filter(|_| node["drv"] != "raw");
+    let told = told.into_iter().chain(of_image).filter(|(_, value)| !value.is_null());
     told.map(|(option, value)| (option.to_owned(), word(value))).collect()
 }
 
@@ -102,9 +113,17 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
         ("snapshot", on_off(disk.snapshot).to_owned()),
         ("read-only", on_off(disk.read_only).to_owned()),
         ("write-cache", on_off(disk.cache.write_cache()).to_owned()),
+        ("format", if disk.snapshot { "qcow2" } else { disk.format() }.to_owned()),
     ];
+    let images = disk.qcow2.iter().flat_map(|images| {
+        [
+            ("backing", images.backing().to_string()),
+            ("cluster-size", images.cluster.to_string()),
+            ("lazy-refcounts", on_off(images.lazy_refcounts).to_owned()),
+        ]
+    });
     let queues = disk.num_queues.map(|queues| ("num-queues", queues.to_string()));
-    for (option, asked) in asked.into_iter().chain(queues) {
+    for (option, asked) in asked.into_iter().chain(images).chain(queues) {
         if let Some(told) = qemu.get(option).filter(|told| **told != asked) {
             differ.push(format!("{option}={asked} was asked for, and QEMU has {told}"));
         }
@@ -147,7 +166,7 @@ pub fn other_drive(drive: &Drive, device: &Device) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::{Aio, Cache};
+    use super::super::qemu::{Aio, Cache, Qcow2, Span};
     use super::*;
 
     fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
@@ -193,7 +212,7 @@ mod tests {
         assert_eq!(told, settings(&expected));
         let overlay = DiskSpec { snapshot: true, ..disk(Cache::None, None) };
         assert_eq!(differences(&overlay, 1, &told, &Settings::new()), Vec::<String>::new());
-        assert_eq!(differences(&disk(Cache::None, None), 1, &told, &Settings::new()).len(), 3);
+        assert_eq!(differences(&disk(Cache::None, None), 1, &told, &Settings::new()).len(), 4);
     }
 
     #[test]
@@ -242,5 +261,36 @@ mod tests {
         ];
         assert_eq!(told, settings(&expected));
         assert!(of_node(&nodes, "disk1").is_empty());
+    }
+
+    #[test]
+    fn another_chain_than_was_asked_for_is_told() {
+        let span = |mib: u64| Span { offset: mib << 20, bytes: 1 << 20 };
+        let images = Qcow2 {
+            spans: vec![span(0), span(1)],
+            bytes: 1 << 20,
+            cluster: 1 << 16,
+            lazy_refcounts: false,
+            l2_cache: None,
+        };
+        let disk = DiskSpec { qcow2: Some(images), ..disk(Cache::None, None) };
+        // As QEMU 7.2 tells it.
+        let node = |depth: u32, cluster: u64| {
+            let image =
+                json!({"cluster-size": cluster, "format-specific": {"data": {"lazy-refcounts": false}}});
+            let node =
+                json!({"node-name": "disk0", "drv": "qcow2", "backing_file_depth": depth, "image": image});
+            of_node(&json!([node]), "disk0")
+        };
+        let told = |qemu: &Settings| differences(&disk, 2, qemu, &Settings::new());
+        assert_eq!(told(&node(1, 65536)), Vec::<String>::new());
+        assert_eq!(
+            told(&node(0, 4096)),
+            [
+                "backing=1 was asked for, and QEMU has 0",
+                "cluster-size=65536 was asked for, and QEMU has 4096"
+            ]
+        );
+        assert_eq!(told(&settings(&[("format", "raw")])), ["format=qcow2 was asked for, and QEMU has raw"]);
     }
 }

@@ -87,6 +87,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         copies: Vec::new(),
         hold: Hold::default(),
         writable,
+        unwritten: None,
         engine: None,
     }
 }

@@ -31,7 +31,7 @@ impl Layer for FileSystem {
         Claim::Writes
     }
 
-    fn writes_below(&self) -> bool {
+    fn writes_below(&self, _: &LayerSpec) -> bool {
         true
     }
 

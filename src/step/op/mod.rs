@@ -5,6 +5,7 @@
 mod directory;
 mod file;
 mod filesystem;
+mod image;
 mod loopdev;
 mod passthrough;
 mod process;
@@ -14,6 +15,7 @@ mod vhost_scsi;
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
+pub use image::MakeImage;
 pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -42,6 +44,8 @@ pub enum Op {
     MakeFilesystem(MakeFilesystem),
     /// A mount.
     Mount(Mount),
+    /// An image within a file or device.
+    MakeImage(MakeImage),
     /// The initramfs of a guest.
     BuildInitramfs(BuildInitramfs),
     /// The seed of a guest whose system is not ours.
@@ -114,6 +118,7 @@ macro_rules! as_operation {
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
+            Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::BuildSeed(op) => op,
             Op::PassThrough(op) => op,

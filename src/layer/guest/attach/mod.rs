@@ -130,6 +130,13 @@ const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
     "discard",
     "detect-zeroes",
     "snapshot",
+    "format",
+    "preallocation",
+    "first-writes",
+    "cluster-size",
+    "backing",
+    "lazy-refcounts",
+    "l2-cache-size",
 ];
 
 /// A property of an object of a running QEMU.

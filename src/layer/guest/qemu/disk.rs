@@ -2,6 +2,7 @@
 //! guest is its way's business.
 
 use super::super::attach::Way;
+use super::image::Qcow2;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
 use crate::host::pci::Drive;
@@ -146,7 +147,7 @@ pub enum Server {
 pub struct DiskSpec {
     /// How it reaches the guest.
     pub way: &'static dyn Way,
-    /// What is below, an absolute path; raw.
+    /// What is below, an absolute path.
     pub path: PathBuf,
     /// File or block device.
     pub backend: Backend,
@@ -154,6 +155,8 @@ pub struct DiskSpec {
     pub offset: u64,
     /// Only so many bytes of it are shown to the guest; `None`: all.
     pub bytes: Option<u64>,
+    /// The images in that part; `None`: it is raw.
+    pub qcow2: Option<Qcow2>,
     /// Cache mode.
     pub cache: Cache,
     /// How the host's I/O is issued.
@@ -176,6 +179,8 @@ pub struct DiskSpec {
     pub read_only: bool,
     /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
     pub share_read: bool,
+    /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep them out.
+    pub shared_out: bool,
     /// Who serves it.
     pub server: Server,
 }
@@ -190,6 +195,7 @@ impl DiskSpec {
             backend: Backend::File,
             offset: 0,
             bytes: None,
+            qcow2: None,
             cache: Cache::None,
             aio: Aio::Native,
             discard: false,
@@ -201,14 +207,15 @@ impl DiskSpec {
             serial: "iotax-1".into(),
             read_only: false,
             share_read: false,
+            shared_out: false,
             server: Server::Qemu,
         }
     }
 
     /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
-    /// and read-only from the raw node around it.
+    /// and read-only from the node around it.
     pub fn node(&self, name: &str) -> Value {
-        self.with_settings(Value::new("driver", "raw").set("node-name", name))
+        self.with_settings(Value::new("driver", self.format()).set("node-name", name))
     }
 
     /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2, in TMPDIR or /var/tmp,
@@ -218,14 +225,17 @@ impl DiskSpec {
             line.option("-blockdev", self.node(name));
             return;
         }
-        let drive = Value::new("if", "none").set("id", name).set("snapshot", "on").set("driver", "raw");
+        let drive =
+            Value::new("if", "none").set("id", name).set("snapshot", "on").set("driver", self.format());
         line.option("-drive", self.with_settings(drive.set("node-name", format!("{name}-below"))));
     }
 
     fn with_settings(&self, value: Value) -> Value {
-        value
-            .maybe("offset", (self.offset > 0).then_some(self.offset))
-            .maybe("size", self.bytes)
+        let images = self.qcow2.as_ref();
+        let own = value
+            .maybe("offset", (images.is_none() && self.offset > 0).then_some(self.offset))
+            .maybe("size", self.bytes.filter(|_| images.is_none()))
+            .maybe("lazy-refcounts", images.filter(|images| images.lazy_refcounts).map(|_| "on"))
             .maybe("discard", self.discard.then_some("unmap"))
             .maybe(
                 "detect-zeroes",
@@ -233,11 +243,25 @@ impl DiskSpec {
             )
             .set("cache.direct", on_off(self.cache.direct()))
             .set("cache.no-flush", on_off(self.cache.no_flush()))
-            .set("read-only", on_off(self.read_only))
-            .set("file.driver", self.backend.driver())
-            .set("file.filename", &self.path)
-            .set("file.aio", self.aio.word())
-            .maybe("file.locking", self.share_read.then_some("off"))
+            .set("read-only", on_off(self.read_only));
+        match images {
+            Some(images) => images.node(self, own),
+            None => own
+                .set("file.driver", self.backend.driver())
+                .set("file.filename", &self.path)
+                .set("file.aio", self.aio.word())
+                .maybe("file.locking", (!self.is_locked()).then_some("off")),
+        }
+    }
+
+    /// Whether QEMU locks what is below against other QEMUs.
+    pub(super) fn is_locked(&self) -> bool {
+        !self.share_read && !self.shared_out
+    }
+
+    /// QEMU's word for what the disk is in what is below.
+    pub fn format(&self) -> &'static str {
+        if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
     /// What would mislead, destroy, or be weakened by QEMU without a word.
@@ -260,8 +284,17 @@ impl DiskSpec {
                 "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
             );
         }
+        if disk.snapshot && disk.qcow2.is_some() {
+            return Err(
+                "snapshot=on puts an overlay over format=raw only; hint: backing=1 is an overlay that stays"
+                    .into(),
+            );
+        }
         if disk.share_read && !disk.read_only {
             return Err("an image opened by two must be read-only".into());
+        }
+        if disk.shared_out && disk.bytes.is_none() {
+            return Err("a part of what several write must have an end".into());
         }
         if disk.bytes.is_some_and(|bytes| bytes == 0 || bytes % 512 != 0) {
             return Err("its size is not a whole number of sectors of 512 bytes".into());

@@ -35,6 +35,11 @@ impl Value {
         }
     }
 
+    /// The whole as one word.
+    pub fn into_word(self) -> OsString {
+        self.0
+    }
+
     fn append(&mut self, key: &str, value: &OsStr) {
         self.0.push(format!("{key}="));
         let doubled = value

@@ -3,14 +3,16 @@
 //! silently weaken (aio=native without O_DIRECT) or that could destroy an image opened by two.
 
 mod disk;
+mod image;
 mod line;
 mod version;
 
 pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
+pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{Version, installed_version, io_uring_works};
 
-use super::image::Image;
+use super::system_image::SystemImage;
 use crate::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -112,7 +114,7 @@ pub enum Start {
     /// Somebody else's system.
     Image {
         /// Its disk.
-        image: Image,
+        image: SystemImage,
         /// See [`super::seed::build`].
         seed: PathBuf,
     },
@@ -231,7 +233,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
 /// The image, which is opened for reading only and with QEMU's locks: several guests can stand on it, and none while somebody
 /// writes it. What the guest writes goes to a temporary overlay (qcow2, in TMPDIR or /var/tmp, unlinked at once). `strict`: no
 /// disk under test is ever booted from instead.
-fn system_disks(line: &mut Line, image: &Image, seed: &Path) {
+fn system_disks(line: &mut Line, image: &SystemImage, seed: &Path) {
     let file = |value: Value, path: &Path| value.set("file.driver", "file").set("file.filename", path);
     let drive = Value::new("if", "none").set("id", "system").set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
@@ -409,6 +411,39 @@ mod tests {
         insta::assert_snapshot!(shown(&spec));
     }
 
+    #[test]
+    fn a_chain_of_images_in_the_part_of_a_device() {
+        let span = |mib: u64, bytes: u64| Span { offset: mib << 20, bytes: bytes << 20 };
+        let images = Qcow2 {
+            spans: vec![span(64, 40), span(104, 1), span(105, 23)],
+            bytes: 32 << 20,
+            cluster: USUAL_CLUSTER,
+            lazy_refcounts: true,
+            l2_cache: Some(1 << 20),
+        };
+        let chain = DiskSpec {
+            path: "/dev/loop3".into(),
+            backend: Backend::HostDevice,
+            offset: 64 << 20,
+            bytes: Some(64 << 20),
+            qcow2: Some(images.clone()),
+            ..disk()
+        };
+        let single = Qcow2 { spans: vec![span(0, 64)], lazy_refcounts: false, l2_cache: None, ..images };
+        let single = DiskSpec {
+            serial: "iotax-2".into(),
+            read_only: true,
+            share_read: true,
+            qcow2: Some(single),
+            ..disk()
+        };
+        let line = shown(&guest(vec![chain, single]));
+        let nodes: Vec<&str> = line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
+        insta::assert_snapshot!(nodes.join("\n").replace(",backing", "\n  ,backing"));
+        let room = room_node("room", Path::new("/srv/x,y.img"), Backend::File, span(64, 40));
+        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"driver=raw,node-name=room,offset=67108864,size=41943040,cache.direct=off,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads");
+    }
+
     fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
         let drive = Drive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..Drive::default() };
         match way.name() {
@@ -441,7 +476,8 @@ mod tests {
 
     #[test]
     fn an_image_with_its_own_system_boots_from_an_overlay() {
-        let image = Image { path: "/srv/odd,name.qcow2".into(), format: super::super::image::Format::Qcow2 };
+        let format = super::super::system_image::Format::Qcow2;
+        let image = SystemImage { path: "/srv/odd,name.qcow2".into(), format };
         let start = Start::Image { image, seed: "/run/iotax/vm.seed".into() };
         insta::assert_snapshot!(shown(&GuestSpec { start, ..guest(vec![disk()]) }));
     }
@@ -515,6 +551,7 @@ mod tests {
             [
                 refused(&|spec| spec.disks[0].cache = Cache::Writeback),
                 refused(&|spec| spec.disks[0].share_read = true),
+                refused(&|spec| spec.disks[0].shared_out = true),
                 refused(&|spec| spec.disks[0].bytes = Some(1000)),
                 refused(&|spec| spec.disks[0].serial = "a,b".into()),
                 refused(&|spec| spec.disks[0].serial = "x".repeat(21)),

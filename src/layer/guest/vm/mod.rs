@@ -1,6 +1,7 @@
 //! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel found or fetched
 //! and this very binary as its PID 1, or an image with a system of its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
 
+mod image;
 mod options;
 mod parts;
 mod seats;
@@ -8,13 +9,14 @@ mod seats;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
-use super::image;
 use super::qemu::{Aio, DiskSpec};
+use super::system_image;
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::HOST;
 use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, ensure};
+use image::ImageWish;
 use options::Wish;
 
 /// Bytes of the equal part that each of several guests side by side has of what is below.
@@ -43,7 +45,7 @@ impl Layer for VirtualMachine {
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
         let mut needs = vec!["qemu"];
-        if image::wanted(spec).is_none() {
+        if system_image::wanted(spec).is_none() {
             needs.push("guest-kernel");
         }
         if options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
@@ -51,6 +53,9 @@ impl Layer for VirtualMachine {
         }
         if options::wants_firmware(spec) {
             needs.push("ovmf");
+        }
+        if image::is_image(spec) {
+            needs.push("qemu-storage-daemon");
         }
         needs.extend(options::way(spec).map(|way| way.needs()).unwrap_or_default());
         needs
@@ -62,8 +67,13 @@ impl Layer for VirtualMachine {
         }
         match options::cache(spec) {
             Ok(cache) if !cache.direct() => Claim::Caches,
+            _ if image::is_image(spec) => Claim::Writes,
             _ => Claim::SharedRead,
         }
+    }
+
+    fn writes_below(&self, spec: &LayerSpec) -> bool {
+        image::is_image(spec)
     }
 
     fn caches_writes(&self, spec: &LayerSpec) -> bool {
@@ -82,17 +92,24 @@ impl Layer for VirtualMachine {
         let parts =
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
         let wish = options::wish(spec, context.own, &parts)?;
-        let disk = options::disk(spec, below, context.writable, &parts)?;
-        let bytes = part(below.bytes, spec)?;
+        let images = image::wish(spec)?;
+        let unwritten = images.as_ref().and_then(ImageWish::unwritten);
+        let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
+        let part = part(below.bytes, spec)?;
+        let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
-            let offset = u64::from(copy) * bytes;
-            let disk = DiskSpec { offset, bytes: Some(bytes), ..disk.clone() };
+            let mut disk = DiskSpec { offset: u64::from(copy) * part, bytes: Some(part), ..disk.clone() };
+            if let Some(images) = &images {
+                let made = images.plan(&disk, below.path(spec)?, spec, context)?;
+                bytes = made.bytes;
+                disk.qcow2 = Some(made);
+            }
             Ok(seats::seat(context, parts.clone(), Wish { copy, ..wish.clone() }, disk, below.path(spec)?))
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;
         let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
-        Ok(Exposed { writable: context.writable, ..shown })
+        Ok(Exposed { writable: context.writable, unwritten, ..shown })
     }
 }
 

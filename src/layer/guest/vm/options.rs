@@ -5,11 +5,11 @@ use super::parts::Parts;
 use crate::exit::Failed;
 use crate::host::pci::Drive;
 use crate::layer::guest::attach::{self, Way};
-use crate::layer::guest::image::{self, Image};
 use crate::layer::guest::pin::{self, Wanted};
 use crate::layer::guest::qemu::{
     Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Version,
 };
+use crate::layer::guest::system_image::{self, SystemImage};
 use crate::layer::{Exposed, flag, number, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
@@ -29,7 +29,7 @@ pub struct Wish {
     /// UEFI, if asked for.
     pub firmware: Option<Firmware>,
     /// The image that it boots from, if its system is not ours.
-    pub image: Option<Image>,
+    pub image: Option<SystemImage>,
     /// On which processors of the host, if that was asked for.
     pub cpus: Option<Wanted>,
     /// The stack that wants a guest of its own.
@@ -55,14 +55,14 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         memory,
         machine: word_of(spec, "machine", Machine::ALL)?,
         firmware,
-        image: image::wanted(spec).map(|path| known_image(path, parts)).transpose()?,
+        image: system_image::wanted(spec).map(|path| known_image(path, parts)).transpose()?,
         own,
         cpus: spec.option("cpus").map(|word| cpus(spec, word)).transpose()?,
         copy: 0,
     })
 }
 
-fn known_image(path: &Path, parts: &Parts) -> Result<Image> {
+fn known_image(path: &Path, parts: &Parts) -> Result<SystemImage> {
     parts.images.get(path).cloned().with_context(|| format!("nobody looked at the image {}", path.display()))
 }
 
@@ -96,6 +96,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         backend: if below.block { Backend::HostDevice } else { Backend::File },
         offset: 0,
         bytes: Some(below.bytes),
+        qcow2: None,
         cache: cache(spec)?,
         aio: aio(spec)?,
         discard: word(spec, "discard")? == "unmap",
@@ -107,6 +108,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
+        shared_out: spec.copies > 1,
         server: if way.takes_drive() {
             Server::Drive(Box::new(drive(spec, below, parts)?))
         } else {
@@ -255,6 +257,7 @@ mod tests {
                 copies: Vec::new(),
                 hold: Default::default(),
                 writable: false,
+                unwritten: None,
                 engine: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })

@@ -1,10 +1,10 @@
 //! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
 
 use super::super::boot::{self, BootError, Requested};
-use super::super::image::{self, Images};
 use super::super::kernel::{self, Kernel, Source};
 use super::super::qemu::{self, Accel, Firmware, Version};
 use super::super::room::Room;
+use super::super::system_image::{self, Images};
 use super::super::{initramfs, ovmf, seed as seed_disk};
 use super::VirtualMachine;
 use crate::exit::Failed;
@@ -49,7 +49,7 @@ impl Parts {
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
     pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<Parts> {
-        let images = image::of(scenario)?;
+        let images = system_image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
         let image = kernel::bootable(&kernel, accel);
@@ -80,7 +80,7 @@ impl Parts {
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
     pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<Parts> {
-        let images = image::of(scenario)?;
+        let images = system_image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(Source::Ready(kernel)) => kernel,
@@ -180,7 +180,7 @@ fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
 
 /// Whether a guest has no kernel of its own.
 fn wants_kernel(scenario: &Scenario) -> bool {
-    guests_of(scenario).any(|spec| image::wanted(spec).is_none())
+    guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
 }
 
 fn wanted_accel(spec: &LayerSpec) -> Requested {

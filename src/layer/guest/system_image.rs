@@ -32,7 +32,7 @@ impl Format {
 
 /// An image that a guest can boot from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct SystemImage {
     /// Absolute path.
     pub path: PathBuf,
     /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a guest could
@@ -41,7 +41,7 @@ pub struct Image {
 }
 
 /// The images of a scenario, by path.
-pub type Images = BTreeMap<PathBuf, Image>;
+pub type Images = BTreeMap<PathBuf, SystemImage>;
 
 /// The image that a guest is to be booted from, if it is somebody else's.
 pub fn wanted(spec: &LayerSpec) -> Option<&Path> {
@@ -76,7 +76,7 @@ const MAGICS: &[(&[u8], &str)] =
 const SECTOR: usize = 512;
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
-fn look(path: &Path) -> Result<Image, String> {
+fn look(path: &Path) -> Result<SystemImage, String> {
     let is = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !is.is_file() {
         let what = if is.is_dir() { "a directory" } else { "no file" };
@@ -85,7 +85,7 @@ fn look(path: &Path) -> Result<Image, String> {
     let mut first = Vec::with_capacity(SECTOR);
     let read = File::open(path).and_then(|file| file.take(SECTOR as u64).read_to_end(&mut first));
     read.map_err(|error| format!("cannot read it: {error}"))?;
-    Ok(Image { path: path.to_owned(), format: format_of(&first)? })
+    Ok(SystemImage { path: path.to_owned(), format: format_of(&first)? })
 }
 
 fn format_of(first: &[u8]) -> Result<Format, String> {

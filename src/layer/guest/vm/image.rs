@@ -1,0 +1,167 @@
+//! From the words of `vm(format=...)` to images within what is below, and the steps that make them. Refuses words that say
+//! nothing of a raw disk, and preallocation where a chain decides it.
+
+use crate::layer::guest::qemu::{
+    Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out,
+};
+use crate::layer::{FirstWrites, PlanContext, flag, number, word};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{MakeImage, Op};
+use crate::units::{self, show_bytes};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+/// Words that are about a qcow2 image.
+const OF_IMAGES: &[&str] =
+    &["preallocation", "cluster-size", "backing", "lazy-refcounts", "l2-cache-size", "first-writes"];
+
+/// Images under the top one at most.
+const MOST_BACKING: usize = 8;
+
+/// The qcow2 image, or the chain of them, that a stack asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageWish {
+    cluster: u64,
+    /// Every cluster of the image with the data has its place from the start.
+    mapped: bool,
+    backing: usize,
+    lazy_refcounts: bool,
+    l2_cache: Option<u64>,
+    unwritten: Option<FirstWrites>,
+}
+
+/// Whether the disk of a stack is an image; of a word that is not known: no.
+pub fn is_image(spec: &LayerSpec) -> bool {
+    spec.option("format") == Some("qcow2")
+}
+
+/// The images of a stack; `None`: its disk is raw.
+///
+/// # Errors
+/// A word without sense beside the others, or a value that QEMU would refuse.
+pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
+    if !is_image(spec) {
+        return match OF_IMAGES.iter().find(|word| spec.option(word).is_some()) {
+            Some(word) => {
+                bail!("{}: {word} is of images, and the disk is raw; hint: add format=qcow2", spec.origin)
+            }
+            None => Ok(None),
+        };
+    }
+    let backing = spec.option("backing").map_or(Ok(0), |_| number(spec, "backing"))?;
+    ensure!(
+        backing <= MOST_BACKING,
+        "{}: backing={backing} is more than {MOST_BACKING} images under the top one",
+        spec.origin
+    );
+    let (mapped, unwritten) = contents(spec, backing)?;
+    Ok(Some(ImageWish {
+        cluster: cluster(spec)?,
+        mapped,
+        backing,
+        lazy_refcounts: flag(spec, "lazy-refcounts"),
+        l2_cache: size(spec, "l2-cache-size")?,
+        unwritten,
+    }))
+}
+
+/// Whether clusters have their places from the start, and what must be written before anything is there to read. What lies
+/// below an image is allocated in full, so that `falloc` has nothing to add to `metadata`; `full` writes it too.
+fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
+    let order = match spec.option("first-writes") {
+        None | Some("sequential") => FirstWrites::InOrder,
+        Some(_) => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },
+    };
+    let said = ["preallocation", "first-writes"].into_iter().find(|word| spec.option(word).is_some());
+    if let (1.., Some(said)) = (backing, said) {
+        bail!(
+            "{}: {said} beside backing={backing}: the base of a chain has all of its clusters in order, and what lies on \
+             it is empty; hint: leave {said} out",
+            spec.origin
+        );
+    }
+    let preallocation = spec.option("preallocation").unwrap_or("off");
+    ensure!(
+        preallocation == "off" || spec.option("first-writes").is_none(),
+        "{}: first-writes beside preallocation={preallocation}: its clusters have their places before they are written; \
+         hint: leave one of them out",
+        spec.origin
+    );
+    Ok(match (backing, preallocation) {
+        (1.., _) | (_, "metadata" | "falloc") => (true, None),
+        (_, "full") => (true, Some(FirstWrites::InOrder)),
+        _ => (false, Some(order)),
+    })
+}
+
+fn cluster(spec: &LayerSpec) -> Result<u64> {
+    let bytes = size(spec, "cluster-size")?.unwrap_or(USUAL_CLUSTER);
+    ensure!(
+        bytes.is_power_of_two() && (SMALLEST_CLUSTER..=LARGEST_CLUSTER).contains(&bytes),
+        "{}: cluster-size={} is not a power of two from 512 bytes to 2 MiB",
+        spec.origin,
+        word(spec, "cluster-size")?
+    );
+    Ok(bytes)
+}
+
+fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
+}
+
+impl ImageWish {
+    /// What the disk shows that was never written.
+    pub fn unwritten(&self) -> Option<FirstWrites> {
+        self.unwritten
+    }
+
+    /// The images of a disk within its part of what is below, with the steps that make them.
+    ///
+    /// # Errors
+    /// The part is too small for a disk of 1 MiB.
+    pub fn plan(
+        &self,
+        disk: &DiskSpec,
+        below: &PathRef,
+        spec: &LayerSpec,
+        context: &mut PlanContext,
+    ) -> Result<Qcow2> {
+        let part = Span { offset: disk.offset, bytes: disk.bytes.unwrap_or(0) };
+        let laid = lay_out(part, self.cluster, self.backing, context.writable);
+        let (spans, bytes) = laid.with_context(|| {
+            format!(
+                "{}: {} are not enough for a disk of 1 MiB in {} of qcow2 with clusters of {}; hint: a larger file, or smaller clusters",
+                spec.origin,
+                show_bytes(part.bytes),
+                if self.backing == 0 { "an image".to_owned() } else { format!("{} images", self.backing + 1) },
+                show_bytes(self.cluster)
+            )
+        })?;
+        for (at, span) in spans.iter().enumerate() {
+            let why = match (at, self.backing) {
+                (_, 0) => "make the image of the guest's disk",
+                (0, _) => "make the base of the chain of images",
+                _ => "make an empty image on the one before",
+            };
+            let make = MakeImage {
+                on: below.clone(),
+                block: disk.backend == Backend::HostDevice,
+                offset: span.offset,
+                room: span.bytes,
+                bytes,
+                cluster: self.cluster,
+                mapped: self.mapped && at == 0,
+                lazy_refcounts: self.lazy_refcounts,
+            };
+            context.add(why, Op::MakeImage(make));
+        }
+        Ok(Qcow2 {
+            spans,
+            bytes,
+            cluster: self.cluster,
+            lazy_refcounts: self.lazy_refcounts,
+            l2_cache: self.l2_cache,
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! What was never written is written once before anything is measured: a read of it would reach no disk and measure
+//! nothing. It is written through the stack, by a worker where the load runs, and is part of no figure.
+
+use super::bench::{Member, PREPARE_LIMIT, Ready};
+use super::places::Places;
+use super::wire::peer::slice_limit;
+use crate::exit::Failed;
+use crate::layer::{Exposed, FirstWrites};
+use crate::store::record::LaidOut;
+use crate::units::MIB;
+use anyhow::{Result, ensure};
+use iotax_load::{Bound, Job, Rw, SliceSpec, TargetSpec};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is written at once where the order is that of the bytes.
+const BLOCK: u64 = MIB;
+/// Between two looks whether the user wants to stop.
+const STRETCH: u64 = 64 * MIB;
+/// I/Os in flight where the order is left to chance; in order it is one, or they would overtake each other.
+const AT_RANDOM_DEPTH: u32 = 16;
+
+/// A stack of a set that has something to be written first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwritten {
+    /// Its place among the set's targets.
+    pub target: usize,
+    /// In which order.
+    pub order: FirstWrites,
+    /// Bytes that are written once in each of its places.
+    pub bytes: u64,
+    /// In how many places.
+    pub parts: u64,
+}
+
+impl Unwritten {
+    /// Bytes of all places and passes.
+    pub fn written(&self) -> u64 {
+        self.bytes * self.parts * self.order.passes()
+    }
+}
+
+/// What of a set must be written first, so that the region of all stacks is; stacks that stand on one thing name it once.
+pub fn of_set(targets: &[(usize, Exposed)], region: u64) -> Vec<Unwritten> {
+    let is_first = |at: &usize| {
+        let same = |other: &Exposed, one: &Exposed| (&other.place, &other.paths) == (&one.place, &one.paths);
+        !targets[..*at].iter().any(|(_, other)| same(other, &targets[*at].1))
+    };
+    let of = |at: usize| {
+        let exposed = &targets[at].1;
+        let part = (region / exposed.parts()).next_multiple_of(BLOCK).min(exposed.bytes);
+        Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: exposed.parts() })
+    };
+    (0..targets.len()).filter(is_first).filter_map(of).collect()
+}
+
+/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it.
+///
+/// # Errors
+/// A write failed, the place is lost, or `stop` is set.
+pub fn write(
+    places: &mut Places,
+    ready: &Ready,
+    member: &Member,
+    what: &Unwritten,
+    stop: &AtomicBool,
+) -> Result<LaidOut> {
+    let mut done = LaidOut {
+        stack: ready.stack.clone(),
+        place: member.place.clone(),
+        bytes: what.bytes,
+        ..LaidOut::default()
+    };
+    for job in jobs(what) {
+        let writes = pass(places, member, what.bytes, job, stop)?;
+        done.written += writes.bytes;
+        done.took_ns += writes.took_ns;
+        done.flush_ns += writes.flush_ns;
+    }
+    Ok(done)
+}
+
+/// A job a pass.
+fn jobs(what: &Unwritten) -> Vec<Job> {
+    let in_order = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
+    match what.order {
+        FirstWrites::InOrder => vec![in_order],
+        FirstWrites::AtRandom { block } => {
+            let at_random =
+                Job { rw: Rw::RandWrite, bs: block, iodepth: AT_RANDOM_DEPTH, ..in_order.clone() };
+            vec![at_random, in_order]
+        }
+    }
+}
+
+#[derive(Default)]
+struct Writes {
+    bytes: u64,
+    took_ns: u64,
+    flush_ns: u64,
+}
+
+fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &AtomicBool) -> Result<Writes> {
+    const WORKER: u32 = 0;
+    let writable = |target: &TargetSpec| TargetSpec {
+        bytes: Some(bytes),
+        writable: true,
+        hold: Default::default(),
+        ..target.clone()
+    };
+    let targets: Vec<TargetSpec> = member.targets.iter().map(writable).collect();
+    let peer = &mut places.get(&member.place)?.peer;
+    peer.prepare(WORKER, &targets, &[job], None, PREPARE_LIMIT).map_err(Failed::from)?;
+    let mut done = Writes::default();
+    while done.bytes < bytes {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::measurement("interrupted while writing for the first time").into());
+        }
+        let bound = Bound::Bytes { bytes: STRETCH.min(bytes - done.bytes) };
+        let result =
+            peer.slice(WORKER, &SliceSpec::now(bound, 0, true), slice_limit(bound)).map_err(Failed::from)?;
+        let first = result.first_error.unwrap_or_else(|| "no words".into());
+        ensure!(
+            result.errors == 0 && result.write.bytes > 0,
+            Failed::measurement(format!(
+                "{} first writes on {} failed: {first}",
+                result.errors, member.place
+            ))
+        );
+        done.bytes += result.write.bytes;
+        done.took_ns += result.window_ns;
+        done.flush_ns += result.flush_ns.unwrap_or(0);
+    }
+    peer.end(WORKER).map_err(Failed::from)?;
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::marker;
+    use crate::step::HOST;
+    use std::path::Path;
+
+    fn all_of(path: &Path, order: FirstWrites) -> (LaidOut, Vec<u8>) {
+        let bytes = 3 * MIB;
+        marker::create(path, bytes + MIB, "r").unwrap();
+        let mut places = Places::default();
+        places.reach_host("r").unwrap();
+        let target =
+            TargetSpec { path: path.to_owned(), bytes: None, writable: false, hold: Default::default() };
+        let member = Member { place: HOST.into(), targets: vec![target] };
+        let ready = Ready {
+            index: 0,
+            stack: "s".into(),
+            members: vec![member.clone()],
+            engine: None,
+            owed: Vec::new(),
+        };
+        let what = Unwritten { target: 0, order, bytes, parts: 1 };
+        let done = write(&mut places, &ready, &member, &what, &AtomicBool::new(false)).unwrap();
+        let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true));
+        assert!(stopped.unwrap_err().to_string().contains("interrupted"));
+        (done, std::fs::read(path).unwrap())
+    }
+
+    #[test]
+    fn every_block_is_written_and_none_behind_the_end() {
+        let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
+        for (name, order) in [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })] {
+            let (done, content) = all_of(&folder.path().join(name), order);
+            assert_eq!((done.bytes, done.written), (3 * MIB, 3 * MIB * order.passes()));
+            assert!(done.took_ns > 0 && done.stack == "s" && done.place == HOST);
+            let (data, behind) = content.split_at(3 << 20);
+            assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+            assert!(behind[..1 << 20].iter().all(|byte| *byte == 0));
+        }
+    }
+}
