@@ -53,6 +53,7 @@ fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() 
 }
 
 #[test]
+#[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
     let _alone = crate::rig::alone();
     if !can_boot() || !can("qemu-storage-daemon", has("qemu-storage-daemon")) {
@@ -97,6 +98,7 @@ fn strike(run: &Child, signal: Signal) {
 }
 
 #[test]
+#[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn ctrl_c_and_kill_9_in_the_midst_of_a_trial_leave_nothing_that_clean_does_not_find() {
     let _alone = crate::rig::alone();
     if !can_boot() {

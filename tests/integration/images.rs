@@ -95,6 +95,7 @@ fn what_is_read_of_an_image_was_written_before() {
 }
 
 #[test]
+#[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn several_guests_write_their_parts_of_one_file() {
     let _alone = crate::rig::alone();
     if !can_boot() {
