@@ -1,7 +1,7 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
 //! taken down first; what it measured counts.
 
-use super::run::{finish, guest_parts, session};
+use super::run::{WAITS, finish, guest_parts, session};
 use super::{report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
@@ -44,8 +44,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let cleaned = clean(&dir, &id, &mut RealSystem::default())?;
     report_left(&cleaned.left)?;
     let scenario = data.start.scenario.clone();
-    // A run that was never begun (it waited for a reboot) has nothing to make up for.
-    if let Some(why) = not_resumable(&scenario).filter(|_| !data.slices.is_empty()) {
+    // A run that was never begun has nothing to make up for.
+    let waited = data.outcome.as_deref() == Some(WAITS);
+    if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
     let past = Past::of(&data, &dir)?;

@@ -23,6 +23,9 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// How a run ended that lacked only what a reboot supplies, and that nothing was made for yet.
+pub const WAITS: &str = "waits for a reboot";
+
 /// Arguments of `run`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -101,7 +104,7 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         write_caches: survey.write_caches.clone(),
     }))?;
     if let Some(lacking) = waits {
-        store.append(&Record::End { at: now(), outcome: "waits for a reboot".into() })?;
+        store.append(&Record::End { at: now(), outcome: WAITS.into() })?;
         let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
