@@ -15,6 +15,7 @@ pub mod observer;
 pub mod past;
 pub mod places;
 pub mod plan;
+mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;

@@ -148,6 +148,17 @@ fn a_drive_is_taken_by_guests_in_turn_and_given_back() {
     insta::assert_snapshot!(with_guests(&scenario, Some(parts_of(&machine)), show));
 }
 
+#[test]
+fn the_kernel_serves_what_only_a_step_will_know() {
+    let scenario = scenario(&["file:/srv/x.img,size=1GiB | loop | vm(attach=vhost-scsi)"], "randread");
+    let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+    let export = shown.lines().find(|line| line.contains("LIO")).unwrap();
+    let expected =
+        "  export <what step 1 gives> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
+    assert!(export.starts_with(expected), "{shown}");
+    assert!(shown.contains("vhost-scsi-pci,id=disk0-device,wwpn=naa.5001405"), "{shown}");
+}
+
 /// The scenario as it ships, on a machine of two L3 groups whose drive has the name in it.
 #[test]
 fn the_passthrough_of_a_drive_as_it_ships() {

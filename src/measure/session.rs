@@ -14,21 +14,19 @@ use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::survey::{self, Survey};
-use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::host::facts::Facts;
 use crate::layer::guest;
-use crate::layer::medium::Found;
-use crate::scenario::{Medium, Regime, Scenario, Stack};
+use crate::scenario::{Medium, Regime, Scenario};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
-use crate::step::op::{Op, RemoteAgent};
-use crate::step::{HOST, PathRef, Step, StepId, ssh_place};
+use crate::step::op::Op;
+use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
 use crate::store::record::{GuestDisk, LaidOut, PlaceFacts, Record, Warning};
 use crate::units::show_bytes;
@@ -542,45 +540,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
-    /// needed, and what fails there fails early.
-    fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
-        let run_id = self.run_id();
-        for (index, stack) in self.scenario.stacks.iter().enumerate() {
-            for (member, medium) in stack.medium.members().iter().enumerate() {
-                let Medium::Remote { host, path, size } = medium else { continue };
-                let name = ssh_place(host);
-                if !places.has(&name) {
-                    self.reach_remote(places, host, index, &run_id)?;
-                }
-                let (found, warnings) = survey::remote(places.get(&name)?, path, self.scenario, stack)?;
-                self.survey.found[index][member] = limited(found, *size, stack)?;
-                for text in warnings {
-                    self.warn("target", &name, text)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
-        let name = ssh_place(host);
-        self.observer.tell(Event::Reaching { place: name.clone() });
-        let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned() });
-        // Numbers of plans begin at 0; this one is no plan's.
-        let id = StepId::MAX - index as StepId;
-        self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
-        if let Err(error) = places.reach_ssh(host, run_id) {
-            if is_unreachable(&error) {
-                // Nothing was copied to a host that never answered: nothing is to be undone there.
-                self.executor.forget_last()?;
-            }
-            return Err(error);
-        }
-        self.record_place(places, &name)
-    }
-
-    fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
+    pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
         let devices = self.devices_in(name);
         let facts = places.get(name)?.facts(&devices)?;
         self.store_place(places, name, facts, Vec::new(), Vec::new())
@@ -701,25 +661,6 @@ impl Session<'_> {
 
     pub(super) fn run_id(&self) -> String {
         self.executor.tag().run_id.clone()
-    }
-}
-
-fn is_unreachable(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
-}
-
-/// `size=` of something on another host: so much of it is used.
-fn limited(found: Found, size: Option<u64>, stack: &Stack) -> Result<Found> {
-    match size {
-        Some(size) if size > found.bytes => Err(Failed::input(format!(
-            "{}: size={} is more than it has, {}",
-            stack.text,
-            crate::units::show_bytes(size),
-            crate::units::show_bytes(found.bytes)
-        ))
-        .into()),
-        Some(size) => Ok(Found { bytes: size, ..found }),
-        None => Ok(found),
     }
 }
 

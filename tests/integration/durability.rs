@@ -2,14 +2,14 @@
 //! of a trial leaves nothing behind.
 
 use crate::crash::killed_everywhere;
-use crate::rig::{Rig, can, has, traces, words};
+use crate::rig::{Rig, can_run, traces, words};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
 fn can_boot() -> bool {
-    can("qemu-system-x86_64", has("qemu-system-x86_64"))
+    can_run(&["qemu-system-x86_64"])
 }
 
 /// The rows of the report, after a run that ended with that code.
@@ -56,7 +56,7 @@ fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() 
 #[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
     let _alone = crate::rig::alone();
-    if !can_boot() || !can("qemu-storage-daemon", has("qemu-storage-daemon")) {
+    if !can_boot() || !can_run(&["qemu-storage-daemon"]) {
         return;
     }
     let rig = Rig::new();

@@ -1,6 +1,6 @@
 //! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
 
-use crate::rig::{Rig, can, has, traces};
+use crate::rig::{Rig, can_run, traces};
 use serde_json::Value;
 
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
@@ -16,8 +16,7 @@ fn disks(report: &Value) -> Vec<Value> {
 }
 
 fn can_boot() -> bool {
-    can("qemu-system-x86_64", has("qemu-system-x86_64"))
-        && can("qemu-storage-daemon", has("qemu-storage-daemon"))
+    can_run(&["qemu-system-x86_64", "qemu-storage-daemon"])
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Disks of guests that are qcow2 images: what is read was written before, chains are as deep as asked for, and parts of one
 //! file are written by several guests at once.
 
-use crate::rig::{Rig, can, has, is_root, traces};
+use crate::rig::{Rig, can_run, is_root, traces};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -11,9 +11,7 @@ const GUEST: &str = "memory=256MiB,vcpus=1";
 const MIB: u64 = 1 << 20;
 
 fn can_boot() -> bool {
-    can("qemu-system-x86_64", has("qemu-system-x86_64"))
-        && can("qemu-storage-daemon", has("qemu-storage-daemon"))
-        && can("qemu-img", has("qemu-img"))
+    can_run(&["qemu-system-x86_64", "qemu-storage-daemon", "qemu-img"])
 }
 
 fn report(rig: &Rig, stacks: &[&str], rw: &str) -> Value {

@@ -113,6 +113,11 @@ pub fn has(program: &str) -> bool {
     folders.split(':').any(|folder| Path::new(folder).join(program).exists())
 }
 
+/// Says which of these programs is missing and gives false, or gives true.
+pub fn can_run(programs: &[&str]) -> bool {
+    programs.iter().all(|program| can(program, has(program)))
+}
+
 /// Says what is missing and gives false, or gives true.
 pub fn can(what: &str, available: bool) -> bool {
     if !available {

@@ -162,18 +162,7 @@ pub fn connect(
     limits: Limits,
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
-    let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
-    let outcome = boot.control().and_then(|mut qmp| {
-        let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
-        boot.until_open(&mut qmp)?;
-        // An image may be started anew before it is there, and from here on ends as a guest of ours does.
-        end_at_reboot(&mut qmp)?;
-        Ok((qmp, port))
-    });
-    match outcome {
-        Ok((qmp, port)) => Ok(BootedGuest { qmp, port }),
-        Err(failure) => Err(boot.give_up(failure, accel)),
-    }
+    open(None, files, process, accel, limits, stop)
 }
 
 /// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it has begun anew: QEMU, its
@@ -201,7 +190,19 @@ pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
 /// # Errors
 /// As [`connect`].
 pub fn reconnect(
-    mut qmp: Qmp,
+    qmp: Qmp,
+    files: &GuestFiles,
+    process: &ProcessId,
+    accel: Accel,
+    limits: Limits,
+    stop: &AtomicBool,
+) -> Result<BootedGuest, BootError> {
+    open(Some(qmp), files, process, accel, limits, stop)
+}
+
+/// Through QEMU's control socket, connected or not yet, to the open port.
+fn open(
+    qmp: Option<Qmp>,
     files: &GuestFiles,
     process: &ProcessId,
     accel: Accel,
@@ -209,15 +210,16 @@ pub fn reconnect(
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
     let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
-    let outcome = UnixStream::connect(&files.port).map_err(BootFailure::Port).and_then(|port| {
+    let control = qmp.map_or_else(|| boot.control(), Ok);
+    let outcome = control.and_then(|mut qmp| {
+        let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;
-        // From here on a panic ends QEMU again; before, the firmware may reset once more itself (SeaBIOS does, when it
-        // finds that it has run already).
+        // From here on a panic ends QEMU. Before, an image may be started anew, and the firmware may reset once more itself
+        // (SeaBIOS does, when it finds that it has run already).
         end_at_reboot(&mut qmp)?;
-        Ok(port)
+        Ok(BootedGuest { qmp, port })
     });
-    let port = outcome.map_err(|failure| boot.give_up(failure, accel))?;
-    Ok(BootedGuest { qmp, port })
+    outcome.map_err(|failure| boot.give_up(failure, accel))
 }
 
 /// For devices to finish what was under way.

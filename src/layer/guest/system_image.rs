@@ -77,10 +77,11 @@ const SECTOR: usize = 512;
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
 fn look(path: &Path) -> Result<SystemImage, String> {
-    let is = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    const HINT: &str = "hint: name the file of a disk, raw or qcow2";
+    let is = std::fs::metadata(path).map_err(|error| format!("{error}; {HINT}"))?;
     if !is.is_file() {
         let what = if is.is_dir() { "a directory" } else { "no file" };
-        return Err(format!("it is {what}; hint: name the file of a disk, raw or qcow2"));
+        return Err(format!("it is {what}; {HINT}"));
     }
     let mut first = Vec::with_capacity(SECTOR);
     let read = File::open(path).and_then(|file| file.take(SECTOR as u64).read_to_end(&mut first));

@@ -265,15 +265,12 @@ impl Draft {
 
     /// A disk that QEMU is given at once, or after a step of its way.
     fn own_disk(&self, seat: &Seat, belows: &mut Belows, context: &mut PlanContext) -> DiskSpec {
-        match seat.disk.way.beforehand(&seat.disk, &seat.below, &context.tag) {
-            Some(Beforehand { why, op, server }) => {
-                context.add(why, op);
-                // What QEMU opens is not what is below: that the step has.
-                let path = seat.below.path().map(Path::to_owned).unwrap_or_default();
-                DiskSpec { path, server, ..seat.disk.clone() }
-            }
-            None => DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() },
+        let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
+        if let Some(Beforehand { why, op, server }) = disk.way.beforehand(&disk, &seat.below, &context.tag) {
+            context.add(why, op);
+            disk.server = server;
         }
+        disk
     }
 
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
@@ -310,9 +307,7 @@ impl Draft {
             directory: context.tag.run_dir.clone(),
         }
     }
-}
 
-impl Draft {
     fn start(&self, directory: &Path) -> Start {
         let file = |ending: &str| directory.join(format!("{}.{ending}", self.name));
         if let Some(image) = &self.wish.image {

@@ -1,0 +1,72 @@
+//! Hosts over SSH of a run: reached once, their ends of stacks looked at, what was found kept with the survey.
+
+use super::observer::Event;
+use super::places::Places;
+use super::session::Session;
+use super::survey;
+use super::wire::{WireError, WireFault};
+use crate::exit::Failed;
+use crate::layer::medium::Found;
+use crate::scenario::{Medium, Stack};
+use crate::step::op::{Op, RemoteAgent};
+use crate::step::{HOST, Step, StepId, ssh_place};
+use anyhow::Result;
+
+impl Session<'_> {
+    /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
+    /// needed, and what fails there fails early.
+    pub(super) fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
+        let run_id = self.run_id();
+        for (index, stack) in self.scenario.stacks.iter().enumerate() {
+            for (member, medium) in stack.medium.members().iter().enumerate() {
+                let Medium::Remote { host, path, size } = medium else { continue };
+                let name = ssh_place(host);
+                if !places.has(&name) {
+                    self.reach_remote(places, host, index, &run_id)?;
+                }
+                let (found, warnings) = survey::remote(places.get(&name)?, path, self.scenario, stack)?;
+                self.survey.found[index][member] = limited(found, *size, stack)?;
+                for text in warnings {
+                    self.warn("target", &name, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
+        let name = ssh_place(host);
+        self.observer.tell(Event::Reaching { place: name.clone() });
+        let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned() });
+        // Numbers of plans begin at 0; this one is no plan's.
+        let id = StepId::MAX - index as StepId;
+        self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
+        if let Err(error) = places.reach_ssh(host, run_id) {
+            if is_unreachable(&error) {
+                // Nothing was copied to a host that never answered: nothing is to be undone there.
+                self.executor.forget_last()?;
+            }
+            return Err(error);
+        }
+        self.record_place(places, &name)
+    }
+}
+
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
+}
+
+/// `size=` of something on another host: so much of it is used.
+fn limited(found: Found, size: Option<u64>, stack: &Stack) -> Result<Found> {
+    match size {
+        Some(size) if size > found.bytes => Err(Failed::input(format!(
+            "{}: size={} is more than it has, {}",
+            stack.text,
+            crate::units::show_bytes(size),
+            crate::units::show_bytes(found.bytes)
+        ))
+        .into()),
+        Some(size) => Ok(Found { bytes: size, ..found }),
+        None => Ok(found),
+    }
+}

@@ -1,0 +1,262 @@
+//! Peers that answer as they should, and peers that do not.
+
+use super::super::fake::{FakeHandler, spec, target};
+use super::super::frame::{NOISE_LIMIT, PREAMBLE};
+use super::*;
+use iotax_load::{EngineName, Rw};
+use std::sync::atomic::Ordering;
+
+const SHORT: Duration = Duration::from_millis(300);
+
+fn step(payload: serde_json::Value) -> Request {
+    Request::Step { payload }
+}
+
+fn fake_peer() -> Peer {
+    let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
+    peer.hello("r1", QUICK_LIMIT).unwrap();
+    peer
+}
+
+/// A peer whose far end is in the hands of the test.
+fn by_hand() -> (Peer, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let words: LastWords = Box::new(|| "[  1.2] Kernel panic - not syncing".into());
+    (Peer::new("guest1", Link::of_socket(ours).unwrap(), words), theirs)
+}
+
+fn answer(id: u64, kind: Kind, body: &impl serde::Serialize) -> Vec<u8> {
+    frame::encode(&Frame { kind, json: enclose(id, body).unwrap(), blob: Vec::new() }).unwrap()
+}
+
+#[test]
+fn a_whole_conversation() {
+    let handler = FakeHandler::default();
+    let alive = handler.alive.clone();
+    let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
+    assert_eq!(peer.hello("r1", QUICK_LIMIT).unwrap().pid, std::process::id());
+    for worker in [1, 2, 70] {
+        let prepared = peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
+        assert_eq!(prepared.engine, "fake");
+    }
+    assert_eq!(alive.load(Ordering::SeqCst), 3);
+    let result = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
+    assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
+    peer.end(2).unwrap();
+    assert_eq!(alive.load(Ordering::SeqCst), 2);
+    let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
+    assert!(again.to_string().contains("there is no worker 2"), "{again}");
+    let doubled = peer
+        .prepare(1, &[target(false)], &[], Some(Engine::Native(EngineName::Sync)), QUICK_LIMIT)
+        .unwrap_err();
+    assert!(doubled.to_string().contains("worker 1 exists already"), "{doubled}");
+    peer.bye().unwrap();
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn the_end_of_the_stream_ends_workers() {
+    let handler = FakeHandler::default();
+    let alive = handler.alive.clone();
+    let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
+    peer.prepare(1, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
+    drop(peer);
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while alive.load(Ordering::SeqCst) > 0 {
+        assert!(Instant::now() < deadline, "the worker still lives");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_writing_job_is_permitted_first() {
+    let mut peer = fake_peer();
+    let jobs = [Job { rw: Rw::Write, ..Job::default() }];
+    let refused = peer.prepare(1, &[target(false)], &jobs, None, QUICK_LIMIT).unwrap_err();
+    assert_eq!((refused.code, refused.to_string().as_str()), (2, "here: no consent for it"));
+    peer.prepare(1, &[target(true)], &jobs, None, QUICK_LIMIT).unwrap();
+}
+
+#[test]
+fn one_member_without_consent_refuses_all_before_a_worker_is_made() {
+    let handler = FakeHandler::default();
+    let (alive, permitted) = (handler.alive.clone(), handler.permitted.clone());
+    let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
+    let jobs = [Job { rw: Rw::Write, ..Job::default() }];
+    let asked = |peer: &mut Peer, writable: [bool; 3]| {
+        peer.prepare(1, &writable.map(target), &jobs, None, QUICK_LIMIT).map(drop)
+    };
+    let refused = asked(&mut peer, [true, true, false]).unwrap_err();
+    assert_eq!((refused.code, refused.to_string().as_str()), (2, "here: no consent for it"));
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+    permitted.store(0, Ordering::SeqCst);
+    asked(&mut peer, [true; 3]).unwrap();
+    assert_eq!((permitted.load(Ordering::SeqCst), alive.load(Ordering::SeqCst)), (3, 1));
+}
+
+#[test]
+fn panics_failures_and_unknown_requests_are_answers() {
+    let mut peer = fake_peer();
+    let panicked = peer.call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT).unwrap_err();
+    assert!(panicked.to_string().contains("panicked in \"step\": index 7"), "{panicked}");
+    let failed = peer.call(step(serde_json::json!({"fail": "lacks mdadm"})), QUICK_LIMIT).unwrap_err();
+    assert_eq!((failed.code, crate::exit::Failed::from(failed).code), (3, 3));
+    let large = peer.call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT).unwrap_err();
+    assert!(large.to_string().contains("cannot be sent"), "{large}");
+    assert!(peer.call(Request::CpuTimes, QUICK_LIMIT).is_ok());
+}
+
+#[test]
+fn an_unknown_request_is_answered_under_its_number() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut asked = ours.try_clone().unwrap();
+    let agent =
+        thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
+    asked.write_all(&answer(9, Kind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
+    asked
+        .write_all(
+            &frame::encode(&Frame { kind: Kind::Request, json: b"}{".to_vec(), blob: vec![] }).unwrap(),
+        )
+        .unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    let mut from_agent = ours;
+    frame::skip_to_preamble(&mut from_agent).unwrap();
+    for (id, words) in [(9, "make_coffee"), (0, "cannot parse")] {
+        let frame = frame::read(&mut from_agent).unwrap();
+        let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();
+        assert_eq!(envelope.id, id);
+        assert!(envelope.body.get().contains(words), "{}", envelope.body);
+    }
+    agent.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_garbled_request_ends_the_agent_with_an_error() {
+    let bytes = b"GET / HTTP/1.0\r\n\r\n";
+    let error = serve(&bytes[..], Vec::new(), &mut FakeHandler::default()).unwrap_err();
+    assert!(format!("{error:#}").contains("GET / HTTP"), "{error:#}");
+}
+
+#[test]
+fn progress_keeps_a_slow_request_alive() {
+    let mut peer = fake_peer().with_silence_limit(Duration::from_millis(1500));
+    peer.call(step(serde_json::json!({"sleep_ms": 2500})), Duration::from_secs(10)).unwrap();
+}
+
+#[test]
+fn a_trial_is_watched_and_read_back() {
+    use crate::measure::durability::TrialSpec;
+    let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    file.as_file().set_len(8 << 20).unwrap();
+    let spec = TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };
+    let target = |writable| TargetSpec { path: file.path().into(), ..target(writable) };
+    let request = |writable| Request::DurableWrite { target: target(writable), spec: spec.clone() };
+    let mut peer = fake_peer();
+    let refused = peer.watch(request(false), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert_eq!(refused.to_string(), "here: no consent for it");
+    let mut told = Vec::new();
+    let answer = peer.watch(request(true), &mut |acknowledged| {
+        told.extend(acknowledged);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(answer.unwrap(), Some(Response::DurableWritten { acknowledged: 80 }));
+    assert_eq!(told, (1..=10).map(|batch| batch * 8).collect::<Vec<u64>>());
+    let verify = Request::DurableVerify { target: target(false), spec: spec.clone(), acknowledged: 80 };
+    let Response::DurableVerified { found } = peer.call(verify, QUICK_LIMIT).unwrap() else {
+        panic!("another answer")
+    };
+    assert!(found.broken() == 0 && found.kept == found.blocks && found.blocks >= 60, "{found:?}");
+    // Whoever watches may stop; what is still on its way counts.
+    let answer = peer.watch(request(true), &mut |_| ControlFlow::Break(()));
+    assert_eq!(answer.unwrap(), None);
+    assert_eq!(peer.drained(QUICK_LIMIT.min(Duration::from_secs(1))), Some(80));
+}
+
+#[test]
+fn a_slow_request_times_out_and_poisons() {
+    let mut peer = fake_peer();
+    let start = Instant::now();
+    let late = peer.call(step(serde_json::json!({"sleep_ms": 3000})), SHORT).unwrap_err();
+    assert!(matches!(late.fault, WireFault::Timeout { request: "step", .. }), "{late}");
+    let next = peer.call(Request::Clock, Duration::from_secs(9)).unwrap_err();
+    assert!(
+        matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")),
+        "{next}"
+    );
+    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(!peer.is_usable());
+}
+
+#[test]
+fn a_silent_peer_is_dead_and_its_last_words_are_shown() {
+    let (peer, mut theirs) = by_hand();
+    theirs.write_all(PREAMBLE).unwrap();
+    let mut peer = peer.with_silence_limit(SHORT);
+    let dead = peer.call(Request::Clock, Duration::from_secs(60)).unwrap_err();
+    assert!(matches!(dead.fault, WireFault::Silent(..)));
+    assert_eq!(
+        dead.to_string(),
+        "guest1: silent for 300ms while it should answer \"clock\"; its last words:\n[  1.2] Kernel panic - not syncing"
+    );
+}
+
+#[test]
+fn a_peer_that_does_not_even_read_times_out() {
+    let (mut peer, theirs) = by_hand();
+    let payload = serde_json::Value::String("x".repeat(3 << 20));
+    let stuck = peer.call(step(payload), SHORT).unwrap_err();
+    assert!(matches!(stuck.fault, WireFault::Timeout { .. }), "{stuck}");
+    drop(theirs);
+}
+
+#[test]
+fn foreign_peers_are_named() {
+    let said = |bytes: &[u8]| {
+        let (mut peer, mut theirs) = by_hand();
+        theirs.write_all(bytes).unwrap();
+        theirs.shutdown(Shutdown::Write).unwrap();
+        peer.hello("r1", QUICK_LIMIT).unwrap_err()
+    };
+    let after_preamble = |bytes: &[u8]| said(&[&PREAMBLE[..], bytes].concat());
+    assert!(matches!(said(b"").fault, WireFault::Frame(FrameError::Eof)));
+    assert!(said(b"login: ").to_string().contains("not an iotax agent: it wrote \"login: \""));
+    assert!(matches!(
+        said(&[b'y'; NOISE_LIMIT + 100]).fault,
+        WireFault::Frame(FrameError::NoPreamble { .. })
+    ));
+    let garbage = after_preamble(b"[ 2.0] usb 1-1: new device");
+    assert!(
+        garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"),
+        "{garbage}"
+    );
+    let mut other = answer(1, Kind::Response, &Response::Bye);
+    other[4] = 7;
+    let version = after_preamble(&other);
+    let words = format!("speaks wire protocol 7, this iotax speaks {PROTOCOL}");
+    assert!(version.to_string().contains(&words), "{version}");
+    let wrong_number = after_preamble(&answer(5, Kind::Response, &Response::Bye));
+    assert!(wrong_number.to_string().contains("bears number 5, expected was 1"), "{wrong_number}");
+    let wrong_kind = after_preamble(&answer(1, Kind::Response, &Response::Bye));
+    assert!(wrong_kind.to_string().contains("unexpected \"Bye\""), "{wrong_kind}");
+    let asks = after_preamble(&answer(1, Kind::Request, &Request::Bye));
+    assert!(asks.to_string().contains("asks instead of answering"), "{asks}");
+}
+
+#[test]
+fn a_peer_of_another_protocol_is_refused_by_the_agent() {
+    let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
+    let hello = Request::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
+    let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains(&format!("(iotax 9.9) speaks wire protocol {}, this agent {PROTOCOL}", PROTOCOL + 1)),
+        "{refused}"
+    );
+}
+
+#[test]
+fn one_clock_has_no_offset() {
+    let offset = fake_peer().clock_offset().unwrap();
+    assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
+}
