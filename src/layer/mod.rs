@@ -120,7 +120,7 @@ pub trait Layer: Sync {
         Claim::SharedRead
     }
 
-    /// Whether it writes to what is below even when the load only reads.
+    /// Whether it writes to what is below even when the load only reads, or may.
     fn writes_below(&self, _spec: &LayerSpec) -> bool {
         false
     }

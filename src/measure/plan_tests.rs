@@ -7,7 +7,7 @@ use crate::host::pci;
 use crate::layer::Layer;
 use crate::layer::guest::pin;
 use crate::layer::volume::Loop;
-use crate::measure::sets::layout;
+use crate::measure::{sets::layout, survey};
 use crate::scenario::check::{Request, from_arguments, from_path};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -207,14 +207,46 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
 
 #[test]
 fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
-    use crate::layer::guest::system_image::{Format, SystemImage};
     let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
     let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
+    let parts = with_image(guest::Parts::made_up());
+    with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+}
+
+/// Parts of a machine with that image.
+fn with_image(parts: guest::Parts) -> guest::Parts {
+    use crate::layer::guest::system_image::{Format, SystemImage};
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
     let image = SystemImage { path: path.clone(), format: Format::Qcow2 };
-    let parts = guest::Parts { images: [(path, image)].into(), ..guest::Parts::made_up() };
-    with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+    guest::Parts { images: [(path, image)].into(), ..parts }
+}
+
+/// Whatever the load does, the system in an image may mount, assemble or repair what it finds.
+#[test]
+fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
+    use crate::guard::judge::Intent;
+    let intent = |stack: &str| {
+        let scenario = scenario(&[stack], "randread");
+        survey::intent(&scenario, &scenario.stacks[0])
+    };
+    assert_eq!(intent("/dev/nvme0n1 | vm(attach=vfio)"), Intent::Take);
+    assert_eq!(intent("/dev/nvme0n1 | vm(attach=vfio,image=/srv/debian.qcow2)"), Intent::Write);
+    assert_eq!(intent("/dev/nvme0n1 | vm(image=/srv/debian.qcow2)"), Intent::Read);
+    let plan = |stack: &str, rw: &str| {
+        let parts = with_image(parts_of(&server()));
+        with_guests(&scenario(&[stack], rw), Some(parts), |ground| {
+            ground.bounds().map(drop).map_err(|error| error.to_string())
+        })
+    };
+    let served = "vm(attach=vhost-scsi,image=/srv/debian.qcow2)";
+    let refused = plan(&format!("file:/srv/x.img,size=1GiB | {served}"), "randread").unwrap_err();
+    assert!(refused.contains("attach=vhost-scsi cannot serve a file read-only"), "{refused}");
+    assert!(refused.contains("hint: a loop device between"), "{refused}");
+    assert_eq!(plan(&format!("file:/srv/x.img,size=1GiB | {served}"), "randwrite"), Ok(()));
+    assert_eq!(plan(&format!("file:/srv/x.img,size=1GiB | loop | {served}"), "randread"), Ok(()));
+    assert_eq!(plan("file:/srv/x.img,size=1GiB | vm(attach=vhost-scsi)", "randread"), Ok(()));
+    assert_eq!(plan("/dev/nvme0n1 | vm(attach=vfio,image=/srv/debian.qcow2)", "randread"), Ok(()));
 }
 
 /// The steps, without the command lines of the guests.

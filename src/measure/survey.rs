@@ -323,8 +323,16 @@ pub fn admitted(
     stack: &Stack,
 ) -> Result<(Inspection, Permit)> {
     let admission = admit(path, intent, &scenario.consent)
-        .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+        .map_err(|error| Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack))))?;
     Ok((admission.inspection, admission.permit))
+}
+
+/// Nobody expects a load that reads to need a consent.
+fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
+    match !scenario.writes() && stack.layers.iter().any(guest::gives_drive_to_stranger) {
+        true => "; the load only reads, but the system in the image gets the drive itself and may write to it",
+        false => "",
+    }
 }
 
 /// What a stack does to its medium: the load, or a layer, writes to it, takes it from this host, or only reads.

@@ -8,7 +8,7 @@ mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{DiskSpec, Line, OLDEST, Server, Version};
+use super::qemu::{Backend, DiskSpec, Line, OLDEST, Server, Version};
 use crate::step::op::Op;
 use crate::step::{PathRef, RunTag};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,11 @@ pub trait Way: Sync {
     /// Whether it takes the drive itself, which nobody else on this host can use meanwhile.
     fn takes_drive(&self) -> bool {
         false
+    }
+
+    /// Whether a disk that is read-only to its guest cannot be written by it, whatever runs there.
+    fn keeps_writes_out(&self, _backend: Backend) -> bool {
+        !self.takes_drive()
     }
 
     /// The step that must be done before QEMU can have the disk, with what serves it then.

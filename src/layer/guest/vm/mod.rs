@@ -6,6 +6,7 @@ mod options;
 mod parts;
 mod seats;
 
+pub use options::gives_drive_to_stranger;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
@@ -73,7 +74,7 @@ impl Layer for VirtualMachine {
     }
 
     fn writes_below(&self, spec: &LayerSpec) -> bool {
-        image::is_image(spec)
+        image::is_image(spec) || options::gives_drive_to_stranger(spec)
     }
 
     fn caches_writes(&self, spec: &LayerSpec) -> bool {

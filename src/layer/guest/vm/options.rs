@@ -115,6 +115,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
             Server::Qemu
         },
     };
+    keeps_stranger_out(spec, &disk)?;
     if let Some(qemu) = parts.qemu {
         not_too_old(&disk, qemu).map_err(|why| Failed::input(format!("{}: {why}", spec.origin)))?;
     }
@@ -195,6 +196,26 @@ fn iothreads(spec: &LayerSpec, way: &dyn Way) -> Result<u16> {
 /// Whether UEFI stands before the kernel.
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
+}
+
+/// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
+pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
+    system_image::wanted(spec).is_some() && way(spec).is_ok_and(|way| way.takes_drive())
+}
+
+/// A system that is not ours may start to use a disk that it finds, also where the load only reads.
+fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
+    let open = disk.read_only && !disk.way.takes_drive() && !disk.way.keeps_writes_out(disk.backend);
+    if system_image::wanted(spec).is_none() || !open {
+        return Ok(());
+    }
+    Err(Failed::input(format!(
+        "{}: attach={} cannot serve a file read-only, and the system in the image may write to it though the load only \
+         reads; hint: a loop device between, as in | loop | vm(...)",
+        spec.origin,
+        disk.way.name()
+    ))
+    .into())
 }
 
 /// Whether writes go to a temporary overlay.
