@@ -67,7 +67,8 @@ pub struct Drive {
     pub numa_node: Option<u64>,
 }
 
-fn folder(address: &str) -> PathBuf {
+/// Where sysfs tells of a function.
+pub fn folder(address: &str) -> PathBuf {
     Path::new("/sys/bus/pci/devices").join(address)
 }
 

@@ -4,10 +4,10 @@
 
 use super::lio::Lun;
 use super::op::MakeImage;
-use super::system::{LoopRequest, System};
-use super::vfio::Function;
+use super::system::{LoopRequest, NothingMade, System};
+use super::vfio::TakenDrive;
 use super::{ProcessId, Yield};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -203,8 +203,10 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        ensure!(self.taken.insert(function.address.to_owned()), "{} is taken", function.address);
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        if !self.taken.insert(drive.address.to_owned()) {
+            return Err(anyhow!("{} is taken", drive.address).context(NothingMade));
+        }
         self.changed()?;
         Ok("/dev/vfio/14".into())
     }
@@ -213,9 +215,9 @@ impl System for SimulatedSystem {
         Ok(self.taken.contains(address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        ensure!(self.processes.len() < 2, "a guest has {}", function.address);
-        self.taken.remove(function.address);
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        ensure!(self.processes.len() < 2, "a guest has {}", drive.address);
+        self.taken.remove(drive.address);
         Ok(())
     }
 

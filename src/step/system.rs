@@ -5,10 +5,11 @@
 
 use super::lio::{self, Lun};
 use super::op::MakeImage;
-use super::vfio::{self, Function};
+use super::vfio::{self, TakenDrive};
 use super::{ProcessId, Yield, image};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
+use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +36,11 @@ pub struct LoopRequest<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotOurs(pub String);
+
+/// The context of a failure before anything was changed: nothing is taken back, as what would be found is somebody else's.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was changed")]
+pub struct NothingMade;
 
 /// What an operation may do. Errors say what could not be done and why.
 pub trait System {
@@ -84,11 +90,11 @@ pub trait System {
     /// Removes a plain file of the run directory; one that is gone is fine.
     fn remove_plain(&mut self, path: &Path) -> Result<()>;
     /// Gives a PCI function to vfio-pci and tells the file of its IOMMU group.
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf>;
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
     /// Whether vfio-pci has a function, or is meant to have it.
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
-    fn give_back(&mut self, function: &Function) -> Result<()>;
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()>;
     /// Exports a LUN of the kernel's SCSI target to vhost.
     fn export_lun(&mut self, lun: &Lun) -> Result<()>;
     /// Whether any part of such an export is there.
@@ -324,16 +330,16 @@ impl System for RealSystem {
         gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        vfio::take(function)
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        vfio::take(&here(), drive)
     }
 
     fn is_taken(&self, address: &str) -> Result<bool> {
-        Ok(vfio::is_taken(address))
+        Ok(vfio::is_taken(&here(), address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        vfio::give_back(function)
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        vfio::give_back(&here(), drive)
     }
 
     fn export_lun(&mut self, lun: &Lun) -> Result<()> {
@@ -360,6 +366,10 @@ impl RealSystem {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         runs(process)
     }
+}
+
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
 }
 
 /// The kernel's random id of this boot.

@@ -11,7 +11,7 @@ use super::op::{
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
-use super::vfio::Function;
+use super::vfio::TakenDrive;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
 use crate::guard::rig;
 use anyhow::Result;
@@ -72,8 +72,8 @@ impl System for Shared {
         end_process(&mut self, process: &ProcessId) -> Result<()>;
         write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
         remove_plain(&mut self, path: &Path) -> Result<()>;
-        take_function(&mut self, function: &Function) -> Result<PathBuf>;
-        give_back(&mut self, function: &Function) -> Result<()>;
+        take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
+        give_back(&mut self, drive: &TakenDrive) -> Result<()>;
         export_lun(&mut self, lun: &Lun) -> Result<()>;
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
     }
@@ -260,6 +260,22 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     machine.0.lock().unwrap().mounts.clear();
     assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
+}
+
+#[test]
+fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    machine.0.lock().unwrap().taken.insert("0000:01:00.0".into());
+    let before = state(&machine);
+    let journal = Journal::open(folder.path()).unwrap();
+    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
+    let error = executor.perform(&step).unwrap_err();
+    assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: 0000:01:00.0 is taken");
+    executor.undo_to(0).unwrap();
+    assert_eq!(state(&machine), before, "it is still somebody else's");
+    // Nothing is left for `clean` either, which would find it taken.
+    assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
 }
 
 /// A file and two loop devices on it, as stacks that share nothing have.
