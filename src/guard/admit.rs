@@ -1,7 +1,7 @@
 //! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
 //! what the judge refuses.
 
-use super::inspect::{Depth, Inspection, Kind, inspect_as};
+use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
 use super::judge::{Intent, Permit, judge};
 use crate::exit::Failed;
 use crate::host::block::Identity;
@@ -44,7 +44,7 @@ impl Admitted {
         if known.peek().is_none() {
             return Ok(false);
         }
-        let identity = inspect_as(path, Depth::Quick)?.identity;
+        let identity = identity_of(path)?;
         Ok(known.any(|(_, known)| known.is_same_device(&identity)))
     }
 }

@@ -135,6 +135,20 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     })
 }
 
+/// Disks that hang on a function.
+pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
+    all_disks(probe).into_iter().filter(|(at, _)| at == address).map(|(_, name)| name).collect()
+}
+
+/// Every disk that hangs on a function, with its address.
+fn all_disks(probe: &Probe) -> Vec<(String, String)> {
+    let names = probe.names("/sys/block").into_iter();
+    names
+        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
+        .filter_map(|name| Some((of_disk(probe, &name)?, name)))
+        .collect()
+}
+
 /// `nvme0`, not `nvme0n1`.
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("nvme")
@@ -157,12 +171,7 @@ fn is_address(part: &str) -> bool {
 
 /// Drives of this machine that are a PCI function of their own.
 pub fn drives(probe: &Probe) -> Vec<Drive> {
-    let disks: Vec<(String, String)> = probe
-        .names("/sys/block")
-        .into_iter()
-        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
-        .filter_map(|name| Some((of_disk(probe, &name)?, name)))
-        .collect();
+    let disks = all_disks(probe);
     let links = links(probe);
     disks.iter().filter_map(|(address, name)| drive(probe, address, name, &disks, &links)).collect()
 }

@@ -9,11 +9,12 @@ use crate::exit::Failed;
 use crate::guard::marker;
 use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, guest};
-use crate::scenario::{LayerSpec, Scenario, Stack};
+use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::Op;
 use crate::step::{RunTag, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What is known of the run when it is planned.
 pub struct Ground<'a> {
@@ -101,6 +102,7 @@ impl Ground<'_> {
         let media = self.media()?;
         check_room(&media)?;
         self.check_guests()?;
+        self.check_names()?;
         let left_to_write = self.left_to_write(&media, region)?;
         if let Some(spec) = &self.scenario.durability {
             durability::check_room(spec, self, region, left_to_write)?;
@@ -115,6 +117,44 @@ impl Ground<'_> {
             parts.room.check(&self.set(set, 0)?.guests)?;
         }
         Ok(())
+    }
+
+    /// Drives that come back from guests get the lowest names that are free, in whatever order they come: of several that are
+    /// away at once a kernel's name may then be another's.
+    fn check_names(&self) -> Result<()> {
+        for set in &self.layout.sets {
+            let steps = self.set(set, 0)?.steps;
+            let taken = steps.iter().filter(|step| matches!(step.op, Op::PassThrough(_))).count();
+            if taken > 1 {
+                self.scenario.stacks.iter().try_for_each(|stack| self.check_names_of(stack, taken))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_names_of(&self, stack: &Stack, taken: usize) -> Result<()> {
+        let dealt_out = |path: &Path| path.to_str().is_some_and(|path| path.starts_with("/dev/nvme"));
+        for member in stack.medium.members() {
+            let Medium::Device { path } = member else { continue };
+            if dealt_out(path) {
+                return Err(Failed::input(format!(
+                    "{}: guests have {taken} drives at one time, and when they come back the kernel may give {} to another; \
+                     hint: {}",
+                    stack.text,
+                    path.display(),
+                    self.name_that_stays(path)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn name_that_stays(&self, path: &Path) -> String {
+        let mut drives = self.guest_parts.iter().flat_map(|parts| &parts.drives);
+        let drive = drives.find(|drive| drive.paths.iter().any(|known| known == path));
+        let known = drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
+        known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
     }
 
     /// What is worth a word of the guests of each set.

@@ -214,6 +214,39 @@ fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
     with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
 }
 
+#[test]
+fn drives_that_are_away_together_are_named_by_names_that_stay() {
+    let machine = server();
+    let port = "/sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0";
+    machine.put(&[
+        (&format!("{port}/class"), "0x010802"),
+        ("/sys/kernel/iommu_groups/15/devices/0000:02:00.0/class", "0x010802"),
+    ]);
+    machine.link(&format!("{port}/driver"), "/sys/bus/pci/drivers/nvme");
+    machine.link(&format!("{port}/iommu_group"), "/sys/kernel/iommu_groups/15");
+    machine.link("/sys/bus/pci/devices/0000:02:00.0", port);
+    machine.block(&format!("{port}/nvme/nvme1/nvme1n1"), "259:9", &[("device/serial", "S5")]);
+    machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
+    machine.link("/dev/disk/by-id/nvme-Made-up_S5", "/dev/nvme1n1");
+    let planned = |stacks: &[&str]| {
+        with_guests(&scenario(stacks, "randread"), Some(parts_of(&machine)), |ground| {
+            ground.bounds().map(drop).map_err(|error| error.to_string())
+        })
+    };
+    let refused = planned(&[
+        "/dev/disk/by-id/nvme-Made-up_S4EVNF0M | vm(attach=vfio)",
+        "/dev/nvme1n1 | vm(attach=vfio)",
+    ]);
+    assert_eq!(
+        refused.unwrap_err(),
+        "/dev/nvme1n1 | vm(attach=vfio): guests have 2 drives at one time, and when they come back the kernel may give \
+         /dev/nvme1n1 to another; hint: /dev/disk/by-id/nvme-Made-up_S5"
+    );
+    let named = ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
+    assert_eq!(planned(&named.each_ref().map(String::as_str)), Ok(()));
+    assert_eq!(planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]), Ok(()), "one alone gets its name back");
+}
+
 /// Parts of a machine with that image.
 fn with_image(parts: guest::Parts) -> guest::Parts {
     use crate::layer::guest::system_image::{Format, SystemImage};

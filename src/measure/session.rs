@@ -105,7 +105,7 @@ impl Session<'_> {
         let layout = if self.past.apart { layout.apart() } else { layout };
         let result = self.carry_out(&layout);
         self.observer.tell(Event::TakingDown);
-        let taken_down = self.executor.undo_to(0);
+        let taken_down = self.take_down(0);
         let result = self.not_a_failure(result);
         let outcome = match (&result, &taken_down) {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
@@ -278,8 +278,17 @@ impl Session<'_> {
         for name in places.names() {
             places.get(&name)?.allow(&Allowed::default())?;
         }
-        self.executor.undo_to(mark)?;
+        self.take_down(mark)?;
         Ok(outcome)
+    }
+
+    /// Undoes what is up above a mark, and says what is worth a word of it.
+    fn take_down(&mut self, mark: usize) -> Result<()> {
+        let taken_down = self.executor.undo_to(mark);
+        for note in self.executor.notes() {
+            self.warn("target", "", note)?;
+        }
+        taken_down
     }
 
     fn measure(
@@ -439,13 +448,15 @@ impl Session<'_> {
     }
 
     /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
-    /// lie between it and the first look. Later visits find what the run itself left there.
+    /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
+    /// was looked at, too: a drive that was with a guest may have come back under another's name.
     fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);
             for member in stack.medium.members() {
                 let Medium::Device { path } = member else { continue };
+                self.survey.recognise(path)?;
                 if intent == Intent::Write && !self.admitted.knows(path)? {
                     let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
                     self.admitted.add(path, inspection.identity);

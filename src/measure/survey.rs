@@ -8,7 +8,7 @@ use super::{caches, engine};
 use crate::exit::Failed;
 use crate::guard::admit::admit;
 use crate::guard::fill;
-use crate::guard::inspect::{Inspection, Kind};
+use crate::guard::inspect::{Inspection, Kind, identity_of};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
 use crate::host::block::Identity;
@@ -38,7 +38,7 @@ pub struct Survey {
     /// Files that are made, looked at once though several stacks have them in turn.
     made: BTreeMap<PathBuf, Found>,
     /// Who the local devices and files at the bottom are.
-    identities: Vec<Identity>,
+    identities: Vec<(PathBuf, Identity)>,
 }
 
 /// Refuses a scenario with unmet needs.
@@ -182,13 +182,35 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
 }
 
 impl Survey {
+    /// Refuses another device under the name of one that was looked at.
+    ///
+    /// # Errors
+    /// Which it is now.
+    pub fn recognise(&self, path: &Path) -> Result<()> {
+        let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else { return Ok(()) };
+        let now = identity_of(path)?;
+        if known.is_same_device(&now) {
+            return Ok(());
+        }
+        let word = |identity: &Identity| {
+            judge::consent_word(identity).or(identity.name.as_deref()).unwrap_or("?").to_owned()
+        };
+        Err(Failed::measurement(format!(
+            "{} was {} when the run began and is {} now; hint: name it by /dev/disk/by-id/...",
+            path.display(),
+            word(known),
+            word(&now)
+        ))
+        .into())
+    }
+
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
             return; // The devices over there are not known yet.
         }
         let names_none = |consent: &&Consent| {
-            !self.identities.iter().any(|identity| judge::names_device(identity, &consent.serial))
+            !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
         };
         let idle: Vec<String> = scenario
             .consent
@@ -282,7 +304,7 @@ fn existing(
     if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
         survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
     }
-    survey.identities.push(found.identity.clone());
+    survey.identities.push((path.to_owned(), found.identity.clone()));
     Ok(found_of(&found))
 }
 

@@ -115,6 +115,11 @@ impl Executor {
         report_left(&left)
     }
 
+    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.system.notes()
+    }
+
     fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
         let nothing = cause.is::<NothingMade>();
         let cause = cause.context(format!("cannot {why}"));

@@ -95,6 +95,10 @@ pub trait System {
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
     fn give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     /// Exports a LUN of the kernel's SCSI target to vhost.
     fn export_lun(&mut self, lun: &Lun) -> Result<()>;
     /// Whether any part of such an export is there.
@@ -114,6 +118,8 @@ pub struct RealSystem {
     held: BTreeMap<PathBuf, fs::File>,
     /// Called while a file is filled, with the bytes done; `Break` stops with an error.
     on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+    /// Not told yet.
+    notes: Vec<String>,
 }
 
 impl System for RealSystem {
@@ -339,7 +345,12 @@ impl System for RealSystem {
     }
 
     fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
-        vfio::give_back(&here(), drive)
+        self.notes.extend(vfio::give_back(&here(), drive)?);
+        Ok(())
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     fn export_lun(&mut self, lun: &Lun) -> Result<()> {

@@ -24,6 +24,9 @@ const COMES_BACK: Duration = Duration::from_secs(30);
 /// A guest's memory is unpinned before its QEMU lets go of the group.
 const LETS_GO: Duration = Duration::from_secs(10);
 
+/// udev names a disk within a second after the kernel has; it may have more to do.
+const LINK_FOLLOWS: Duration = Duration::from_secs(5);
+
 /// A drive that a guest is given, and what it goes back to on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenDrive<'a> {
@@ -40,11 +43,22 @@ impl TakenDrive<'_> {
         pci::driver(probe, self.address).as_deref() == Some(driver)
     }
 
-    /// Whether the disk is there, on this very function.
+    /// Whether the disk is there under its name, on this very function.
     fn is_back(&self, probe: &Probe) -> bool {
         let real = probe.at(self.disk).canonicalize();
         let name = real.ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
         name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(self.address))
+    }
+
+    /// What is to be said where the disk came back under another name. A link of udev's takes a moment.
+    fn other_name(&self, probe: &Probe) -> Option<String> {
+        wait_until(LINK_FOLLOWS, || self.is_back(probe)).err()?;
+        Some(format!(
+            "the drive at {} came back as {}: {} is not it any more",
+            self.address,
+            pci::disks_at(probe, self.address).join(", "),
+            self.disk.display()
+        ))
     }
 
     fn rebind(&self, probe: &Probe, driver: &str) -> Result<()> {
@@ -133,12 +147,13 @@ pub fn is_taken(probe: &Probe, address: &str) -> bool {
         || pci::driver(probe, address).as_deref() == Some(DRIVER)
 }
 
-/// Gives a function back to the driver that it had, and waits until its disk is there again.
+/// Gives a function back to the driver that it had, and waits until its disk is there again. A name that has become another's
+/// is no failure, as the kernel deals its names out anew: it is said.
 ///
 /// # Errors
-/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does not take it, or the disk does
-/// not come back.
-pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<()> {
+/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does not take it, or no disk comes
+/// back.
+pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
     let driver = pci::driver(probe, drive.address);
     if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, drive.driver].contains(driver)) {
         let words = format!("{} is bound to {other} now: left alone", drive.address);
@@ -156,7 +171,7 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<()> {
     if driver.as_deref() != Some(drive.driver) {
         drive.rebind(probe, drive.driver)?;
     }
-    if wait_until(COMES_BACK, || drive.is_back(probe)).is_err() {
+    if wait_until(COMES_BACK, || !pci::disks_at(probe, drive.address).is_empty()).is_err() {
         bail!(
             "{} has {} back, but {} is not there after {} s; hint: ls -l /sys/bus/pci/devices/{}/nvme",
             drive.driver,
@@ -166,7 +181,7 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<()> {
             drive.address
         );
     }
-    Ok(())
+    Ok(drive.other_name(probe))
 }
 
 #[cfg(test)]
@@ -217,6 +232,20 @@ mod tests {
         let text = refused(&machine);
         assert!(text.contains("/dev/vfio/14 is open in process 4711 (qemu-system-x86)"), "{text}");
         assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nothing was written");
+    }
+
+    #[test]
+    fn a_drive_that_comes_back_under_another_name_is_back() {
+        let machine = server();
+        wish(&machine, "vfio-pci\n");
+        machine.put(&[("/dev/nvme0n1", ""), ("/dev/nvme7n1", "")]);
+        assert_eq!(give_back(&machine.probe, &drive()).unwrap(), None);
+        assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nobody is asked for any more");
+        let renamed = TakenDrive { disk: Path::new("/dev/nvme7n1"), ..drive() };
+        assert_eq!(
+            give_back(&machine.probe, &renamed).unwrap().unwrap(),
+            "the drive at 0000:01:00.0 came back as nvme0n1: /dev/nvme7n1 is not it any more"
+        );
     }
 
     #[test]
