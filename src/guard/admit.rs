@@ -2,7 +2,7 @@
 //! what the judge refuses.
 
 use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
-use super::judge::{Intent, Permit, judge};
+use super::judge::{Intent, Permit, judge, judge_free};
 use crate::exit::Failed;
 use crate::host::block::Identity;
 use crate::scenario::Consent;
@@ -70,6 +70,16 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     let is_device = matches!(inspection.kind, Kind::Disk | Kind::Partition(_));
     let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
     Ok(Admission { inspection, permit, hold })
+}
+
+/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be taken at all was judged when the run
+/// was planned.
+///
+/// # Errors
+/// Exit code 2 with every reason, when it is refused or not there.
+pub fn claim_free(path: &Path) -> Result<Hold> {
+    judge_free(&inspect_as(path, Depth::Quick)?).map_err(Failed::from)?;
+    claim(path)
 }
 
 /// Claims a block device.

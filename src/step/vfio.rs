@@ -3,8 +3,7 @@
 //! else keeps for a guest, or that a guest has at this moment, is neither taken nor given back.
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use crate::guard::admit::admit;
-use crate::guard::judge::Intent;
+use crate::guard::admit::{Hold, claim_free};
 use crate::guard::openers::{self, Target};
 use crate::host::pci;
 use crate::host::probe::Probe;
@@ -61,11 +60,16 @@ impl TakenDrive<'_> {
         ))
     }
 
-    fn rebind(&self, probe: &Probe, driver: &str) -> Result<()> {
+    fn unbind(&self, probe: &Probe) -> Result<()> {
         let bound = probe.at(pci::folder(self.address).join("driver"));
-        if bound.exists() {
-            write(&bound.join("unbind"), self.address)?;
+        if !bound.exists() {
+            return Ok(());
         }
+        write(&bound.join("unbind"), self.address)
+    }
+
+    /// Has the kernel find its driver.
+    fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
         write(&probe.at("/sys/bus/pci/drivers_probe"), self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
@@ -75,8 +79,9 @@ impl TakenDrive<'_> {
         Ok(())
     }
 
-    /// Whatever is refused here is refused before anything was changed.
-    fn check(&self, probe: &Probe) -> Result<()> {
+    /// Whatever is refused here is refused before anything was changed. From here on nobody can mount the disk, or use it for
+    /// RAID, LVM or swap.
+    fn claim(&self, probe: &Probe) -> Result<Hold> {
         if let Some(other) = wanted_driver(probe, self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
         }
@@ -91,14 +96,14 @@ impl TakenDrive<'_> {
         let obstacles = pci::obstacles(probe, self.address);
         ensure!(obstacles.is_empty(), "cannot take {}: {}", self.address, obstacles.join("; "));
         // Between the plan and now somebody may have mounted it.
-        admit(self.disk, Intent::Take, &[])?;
+        let hold = claim_free(self.disk)?;
         ensure!(
             self.is_back(probe),
             "{} is not the disk at {}: the kernel has named its disks anew; hint: name it by /dev/disk/by-id/...",
             self.disk.display(),
             self.address
         );
-        Ok(())
+        Ok(hold)
     }
 }
 
@@ -127,12 +132,16 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
 /// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver has the function. When
 /// vfio-pci does not take it.
 pub fn take(probe: &Probe, drive: &TakenDrive) -> Result<PathBuf> {
-    drive.check(probe).context(NothingMade)?;
+    // What takes long comes before the last look.
     if !probe.at("/sys/bus/pci/drivers").join(DRIVER).exists() {
         run(Command::new("modprobe").arg(DRIVER)).context(NothingMade)?;
     }
+    let hold = drive.claim(probe).context(NothingMade)?;
     write(&probe.at(pci::folder(drive.address).join("driver_override")), DRIVER)?;
-    drive.rebind(probe, DRIVER)?;
+    drive.unbind(probe)?;
+    // Of a disk that is gone.
+    drop(hold);
+    drive.bind(probe, DRIVER)?;
     let group = pci::group(probe, drive.address)
         .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
     let file = Path::new("/dev/vfio").join(group);
@@ -169,7 +178,8 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
     // A lone end of line empties it.
     write(&probe.at(pci::folder(drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(drive.driver) {
-        drive.rebind(probe, drive.driver)?;
+        drive.unbind(probe)?;
+        drive.bind(probe, drive.driver)?;
     }
     if wait_until(COMES_BACK, || !pci::disks_at(probe, drive.address).is_empty()).is_err() {
         bail!(
@@ -187,6 +197,8 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::admit::claim;
+    use crate::guard::rig::{Loop, run as try_run, skip};
     use crate::host::made_up::{Machine, server};
 
     const ADDRESS: &str = "0000:01:00.0";
@@ -232,6 +244,36 @@ mod tests {
         let text = refused(&machine);
         assert!(text.contains("/dev/vfio/14 is open in process 4711 (qemu-system-x86)"), "{text}");
         assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nothing was written");
+    }
+
+    /// The kernel's end of `unbind` is a pipe here, at which the taking stands still.
+    #[test]
+    fn nobody_can_mount_a_drive_between_the_last_look_and_the_unbind() {
+        let (machine, Some(device)) = (server(), Loop::of(1 << 20)) else { return };
+        if let Err(error) = claim_free(&device.path) {
+            return skip(&format!("a view of all open files: {error:#}"));
+        }
+        let name = device.path.file_name().unwrap().to_str().unwrap();
+        let port = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0";
+        machine.block(&format!("{port}/nvme/nvme0/{name}"), "7:99", &[]);
+        machine.put(&[(device.name(), ""), ("/sys/bus/pci/drivers/nvme/bind", "")]);
+        let pipe = machine.probe.at("/sys/bus/pci/drivers/nvme/unbind");
+        if try_run(&["mkfifo", pipe.to_str().unwrap()]).is_none() {
+            return;
+        }
+        let path = device.path.clone();
+        let kernel = std::thread::spawn(move || {
+            let mut pipe = fs::File::open(pipe).unwrap();
+            let meanwhile = claim(&path).map(drop).map_err(|error| error.to_string());
+            std::io::read_to_string(&mut pipe).unwrap();
+            meanwhile
+        });
+        let error = take(&machine.probe, &TakenDrive { disk: &device.path, ..drive() }).unwrap_err();
+        assert!(error.to_string().contains("was not taken by vfio-pci"), "{error:#}");
+        assert!(!error.is::<NothingMade>(), "{error:#}");
+        let meanwhile = kernel.join().unwrap().unwrap_err();
+        assert!(meanwhile.contains("busy"), "{meanwhile}");
+        assert!(claim(&device.path).is_ok(), "it is let go of");
     }
 
     #[test]
