@@ -3,6 +3,7 @@
 
 use super::engine;
 use super::places::{Place, Places, ssh_host};
+use super::stopped;
 use super::together::{self, Together};
 use super::wire::message::{Request, Response};
 use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
@@ -259,7 +260,12 @@ impl Bench<'_> {
         let read_before = self.device_reads(worker)?;
         let host_before = host(self.places)?;
         let before = self.cpu_times(worker)?;
-        let (result, together) = self.run(worker, bound, writes, attempt)?;
+        let ran = self.run(worker, bound, writes, attempt);
+        let (result, together) = ran.map_err(|error| {
+            let names: Vec<&str> =
+                self.ready[worker].members.iter().map(|member| member.place.as_str()).collect();
+            stopped::blame(self.places, &names, error)
+        })?;
         let cpu = cpu_between(before, self.cpu_times(worker)?);
         let host_cpu = cpu_between(host_before, host(self.places)?);
         let device_read =

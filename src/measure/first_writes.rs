@@ -3,6 +3,7 @@
 
 use super::bench::{Member, PREPARE_LIMIT, Ready};
 use super::places::Places;
+use super::stopped;
 use super::wire::peer::slice_limit;
 use crate::exit::Failed;
 use crate::layer::{Exposed, FirstWrites};
@@ -71,7 +72,8 @@ pub fn write(
         ..LaidOut::default()
     };
     for job in jobs(what) {
-        let writes = pass(places, member, what.bytes, job, stop)?;
+        let writes = pass(places, member, what.bytes, job, stop)
+            .map_err(|error| stopped::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
         done.flush_ns += writes.flush_ns;

@@ -19,6 +19,7 @@ mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;
+mod stopped;
 pub mod survey;
 mod together;
 pub mod wire;

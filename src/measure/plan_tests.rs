@@ -25,10 +25,18 @@ fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
 
 /// The same on a machine that has that for guests.
 fn with_guests<T>(scenario: &Scenario, guests: Option<guest::Parts>, then: impl FnOnce(&Ground) -> T) -> T {
-    use crate::scenario::Medium;
+    with_devices_of(1 << 40, scenario, guests, then)
+}
+
+fn with_devices_of<T>(
+    bytes: u64,
+    scenario: &Scenario,
+    guests: Option<guest::Parts>,
+    then: impl FnOnce(&Ground) -> T,
+) -> T {
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
-        _ => Found { bytes: 1 << 40, block: true, exists: true },
+        _ => Found { bytes, block: true, exists: true },
     };
     let found: Vec<Vec<Found>> =
         scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
@@ -245,6 +253,26 @@ fn drives_that_are_away_together_are_named_by_names_that_stay() {
     let named = ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
     assert_eq!(planned(&named.each_ref().map(String::as_str)), Ok(()));
     assert_eq!(planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]), Ok(()), "one alone gets its name back");
+}
+
+/// A disk of 1 EiB, of which no machine has room for a copy.
+#[test]
+fn overlays_that_have_no_room_are_refused() {
+    let planned = |stack: &str, rw: &str, size: Option<u64>| {
+        let mut scenario = scenario(&[stack], rw);
+        scenario.workloads[0].jobs[0].size = size;
+        with_devices_of(1 << 60, &scenario, Some(guest::Parts::made_up()), |ground| {
+            ground.bounds().map(drop).map_err(|error| format!("{error:#}"))
+        })
+    };
+    for stack in ["/dev/sda | vm(snapshot=on)", "/dev/sda | vm(snapshot=on) x2"] {
+        let refused = planned(stack, "randwrite", None).unwrap_err();
+        assert!(refused.contains("for the overlays of snapshot=on; hint: TMPDIR="), "{refused}");
+        assert!(refused.contains("10 % stay free"), "{refused}");
+        assert_eq!(planned(stack, "randread", None), Ok(()), "nothing is written");
+        assert_eq!(planned(stack, "randwrite", Some(1 << 20)), Ok(()), "no more than that is written");
+    }
+    assert_eq!(planned("/dev/sda | vm", "randwrite", None), Ok(()), "no overlay");
 }
 
 /// Parts of a machine with that image.

@@ -5,8 +5,9 @@ use super::super::attach::Way;
 use super::image::Qcow2;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
+use super::version::Version;
 use crate::host::pci::Drive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// QEMU's cache modes. What each means, in QEMU's own settings:
 ///
@@ -320,12 +321,32 @@ impl DiskSpec {
     }
 }
 
+/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp, which is memory in many a place.
+pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
+    let usual = || PathBuf::from("/var/tmp");
+    match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if folder == Path::new("/tmp") && qemu >= Some(Version::new(8, 0)) => usual(),
+        folder => folder.unwrap_or_else(usual),
+    }
+}
+
 /// VIRTIO_BLK_ID_BYTES.
 const LONGEST_SERIAL: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn overlays_lie_where_that_qemu_makes_them() {
+        let folder = |tmpdir: Option<&str>, qemu| overlay_folder(tmpdir.map(PathBuf::from), qemu);
+        let (old, new) = (Some(Version::new(7, 2)), Some(Version::new(8, 0)));
+        assert_eq!(folder(None, old), Path::new("/var/tmp"));
+        assert_eq!(folder(Some(""), new), Path::new("/var/tmp"));
+        assert_eq!(folder(Some("/srv/tmp"), new), Path::new("/srv/tmp"));
+        assert_eq!((folder(Some("/tmp"), old), folder(Some("/tmp"), None)), ("/tmp".into(), "/tmp".into()));
+        assert_eq!(folder(Some("/tmp"), new), Path::new("/var/tmp"));
+    }
 
     #[test]
     fn an_overlay_is_made_by_a_drive_with_the_same_settings() {

@@ -7,7 +7,7 @@ mod image;
 mod line;
 mod version;
 
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, overlay_folder};
 pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{Version, installed_version, io_uring_works};
