@@ -259,6 +259,7 @@ impl Session<'_> {
         }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
+        self.record_drives(places, &up)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
         self.write_first(places, planned, &up, &ready, region)?;
@@ -480,6 +481,15 @@ impl Session<'_> {
             places.reach_guest(guest, &run_id, self.stop)?;
         }
         Ok(())
+    }
+
+    /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
+    fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
+        let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
+        match !away && self.scenario.stacks.iter().any(survey::takes_drive) {
+            true => self.record_place(places, HOST),
+            false => Ok(()),
+        }
     }
 
     /// Facts of the guests of a set, with their disks as they really are.

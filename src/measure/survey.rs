@@ -362,10 +362,15 @@ pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes();
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
-    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
     match load || layers {
         true => Intent::Write,
-        false if stack.layers.iter().any(takes) => Intent::Take,
+        false if takes_drive(stack) => Intent::Take,
         false => Intent::Read,
     }
+}
+
+/// Whether its drive is away from this host while it is up.
+pub fn takes_drive(stack: &Stack) -> bool {
+    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    stack.layers.iter().any(takes)
 }

@@ -4,6 +4,7 @@
 
 use super::lio::Lun;
 use super::op::MakeImage;
+use super::queue::Settings;
 use super::system::{LoopRequest, NothingMade, System};
 use super::vfio::TakenDrive;
 use super::{ProcessId, Yield};
@@ -26,6 +27,8 @@ pub struct SimulatedSystem {
     pub processes: BTreeMap<u32, String>,
     /// PCI functions that vfio-pci has.
     pub taken: BTreeSet<String>,
+    /// Settings of the queues of drives, which are the driver's own after a while with vfio-pci.
+    pub queue: Settings,
     /// LUNs of the kernel's target: name and what is below.
     pub luns: BTreeMap<String, PathBuf>,
     /// This boot.
@@ -77,7 +80,7 @@ impl System for SimulatedSystem {
             self.files.insert(path.to_owned(), Some(run_id.to_owned()));
         }
         self.changed()?;
-        Ok(Yield { path: Some(path.to_owned()), inode: Some(1), bytes: Some(bytes), reused, process: None })
+        Ok(Yield { path: Some(path.to_owned()), inode: Some(1), bytes: Some(bytes), reused, ..Yield::default() })
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
@@ -207,8 +210,17 @@ impl System for SimulatedSystem {
         if !self.taken.insert(drive.address.to_owned()) {
             return Err(anyhow!("{} is taken", drive.address).context(NothingMade));
         }
+        self.queue.clear();
         self.changed()?;
         Ok("/dev/vfio/14".into())
+    }
+
+    fn queue_settings(&self, _: &Path) -> Settings {
+        self.queue.clone()
+    }
+
+    fn restore_queue(&mut self, _: &str, was: &Settings) {
+        self.queue.extend(was.clone());
     }
 
     fn is_taken(&self, address: &str) -> Result<bool> {

@@ -5,10 +5,12 @@
 
 use super::lio::{self, Lun};
 use super::op::MakeImage;
+use super::queue::{self, Settings};
 use super::vfio::{self, TakenDrive};
 use super::{ProcessId, Yield, image};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
+use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -95,6 +97,10 @@ pub trait System {
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
     fn give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+    /// Settings of the queue of a disk that a person could have made.
+    fn queue_settings(&self, disk: &Path) -> Settings;
+    /// Writes them back to the disks at that address of a PCI function; what cannot be is a note.
+    fn restore_queue(&mut self, address: &str, was: &Settings);
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
@@ -347,6 +353,17 @@ impl System for RealSystem {
     fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
         self.notes.extend(vfio::give_back(&here(), drive)?);
         Ok(())
+    }
+
+    fn queue_settings(&self, disk: &Path) -> Settings {
+        let real = disk.canonicalize().ok();
+        let name = real.as_ref().and_then(|disk| disk.file_name()?.to_str());
+        name.map(|name| queue::settings(&here(), name)).unwrap_or_default()
+    }
+
+    fn restore_queue(&mut self, address: &str, was: &Settings) {
+        let disks = pci::disks_at(&here(), address);
+        self.notes.extend(disks.iter().flat_map(|disk| queue::restore(&here(), disk, was)));
     }
 
     fn notes(&mut self) -> Vec<String> {

@@ -9,6 +9,7 @@ use super::op::{
     AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
     Mount, Op, PassThrough, RemoteAgent, Spawn,
 };
+use super::queue::Settings;
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
 use super::vfio::TakenDrive;
@@ -33,6 +34,9 @@ macro_rules! forward {
 impl System for Shared {
     fn boot_id(&self) -> Result<String> {
         self.0.lock().unwrap().boot_id()
+    }
+    fn queue_settings(&self, disk: &Path) -> Settings {
+        self.0.lock().unwrap().queue_settings(disk)
     }
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_file(path, run_id)
@@ -74,6 +78,7 @@ impl System for Shared {
         remove_plain(&mut self, path: &Path) -> Result<()>;
         take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
         give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+        restore_queue(&mut self, address: &str, was: &Settings) -> ();
         export_lun(&mut self, lun: &Lun) -> Result<()>;
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
     }
@@ -260,6 +265,22 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     machine.0.lock().unwrap().mounts.clear();
     assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
+}
+
+#[test]
+fn a_drive_gets_the_settings_of_its_queue_back() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    machine.0.lock().unwrap().queue.insert("scheduler".into(), "mq-deadline".into());
+    let before = state(&machine);
+    let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
+    let journal = Journal::open(folder.path()).unwrap();
+    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    executor.perform(&take()[0]).unwrap();
+    assert_ne!(state(&machine), before);
+    // Of a killed run the journal knows them.
+    drop(executor);
+    assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
+    assert_eq!(state(&machine), before);
 }
 
 #[test]

@@ -126,6 +126,14 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     found.into_iter().map(|finding| finding.text).collect()
 }
 
+/// Its rules may set the disk up, and would do so after us.
+fn let_udev_finish(probe: &Probe) {
+    if probe.at("/run/udev/control").exists() {
+        // Where it does not within 10 s, or is not there, the disk is there all the same.
+        let _ = run(Command::new("udevadm").args(["settle", "--timeout=10"]));
+    }
+}
+
 /// Gives a function to vfio-pci and tells the file of its group, by which a guest's QEMU opens it.
 ///
 /// # Errors
@@ -191,6 +199,7 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
             drive.address
         );
     }
+    let_udev_finish(probe);
     Ok(drive.other_name(probe))
 }
 

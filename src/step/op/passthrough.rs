@@ -1,5 +1,5 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
-//! back and its disk is there again under the name that the stack knows.
+//! back and its disk is there again, its queue set as it was.
 
 use super::{Operation, RunTag, System, Yield};
 use crate::step::vfio::{self, TakenDrive};
@@ -30,8 +30,9 @@ impl Operation for PassThrough {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        let queue = system.queue_settings(&self.disk);
         let group = system.take_drive(&self.drive())?;
-        Ok(Yield { path: Some(group), ..Yield::default() })
+        Ok(Yield { path: Some(group), queue, ..Yield::default() })
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
@@ -40,8 +41,10 @@ impl Operation for PassThrough {
         Ok(system.is_taken(&self.address)?.then(Yield::default))
     }
 
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.give_back(&self.drive())
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        system.give_back(&self.drive())?;
+        system.restore_queue(&self.address, &made.queue);
+        Ok(())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
