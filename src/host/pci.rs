@@ -93,9 +93,12 @@ pub fn group(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("iommu_group"))
 }
 
-/// Why the group of this function cannot be given to a guest with it: members that are in use here.
+/// Why the group of this function cannot be given to a guest with it: members that are in use here; or that there is none, though
+/// this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
-    let Some(group) = group(probe, address) else { return Vec::new() };
+    let Some(group) = group(probe, address) else {
+        return has_iommu(probe).then(|| format!("{address} is in no IOMMU group")).into_iter().collect();
+    };
     let members = probe.names(Path::new(GROUPS).join(&group).join("devices"));
     let others = members.iter().filter(|member| *member != address);
     let others = others.filter_map(|member| function(probe, member));
@@ -257,6 +260,14 @@ mod tests {
             obstacles(&machine.probe, "0000:01:00.0"),
             ["IOMMU group 14 also holds 0000:02:00.0, a network card bound to ixgbe"]
         );
+    }
+
+    #[test]
+    fn no_group_is_an_obstacle_where_there_is_an_iommu() {
+        let machine = server();
+        assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), ["0000:09:00.0 is in no IOMMU group"]);
+        std::fs::remove_dir_all(machine.probe.at(GROUPS)).unwrap();
+        assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), Vec::<String>::new(), "a need that is named elsewhere");
     }
 
     #[test]

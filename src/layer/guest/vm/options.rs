@@ -156,7 +156,7 @@ fn drive(spec: &LayerSpec, below: &Exposed, parts: &Parts) -> Result<Drive> {
     }
     if !drive.obstacles.is_empty() {
         return refuse(format!(
-            "{} cannot be taken: {}; hint: another slot, or unbind them",
+            "{} cannot be taken: {}; hint: another slot, or unbind what is in its way",
             path.display(),
             drive.obstacles.join("; ")
         ));
