@@ -20,9 +20,10 @@ pub struct Function {
 }
 
 impl Function {
-    /// Bridges carry others and are never given to a guest; vfio leaves them to their driver.
+    /// Bridges from PCI to PCI carry others and are never given to a guest; vfio leaves them to their driver. What else is of
+    /// the class of bridges (ISA, host) is a device like any other.
     pub fn is_bridge(&self) -> bool {
-        self.class >> 16 == 0x06
+        self.class >> 8 == 0x0604
     }
 
     /// What it is, in a word or two.
@@ -32,6 +33,7 @@ impl Function {
             (0x01, _) => "a storage controller",
             (0x02, _) => "a network card",
             (0x03, _) => "a graphics card",
+            (0x06, _) => "a bridge",
             (0x0c, 0x03) => "a USB controller",
             _ => "a device",
         }
@@ -255,6 +257,12 @@ mod tests {
         neighbour("0000:01:00.1", "0x010802", None);
         neighbour("0000:01:00.2", "0x020000", Some("vfio-pci"));
         assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), Vec::<String>::new());
+        neighbour("0000:00:1f.0", "0x060100", None);
+        assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), Vec::<String>::new());
+        neighbour("0000:00:1f.1", "0x060100", Some("lpc_ich"));
+        let bridge = "IOMMU group 14 also holds 0000:00:1f.1, a bridge bound to lpc_ich";
+        assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), [bridge]);
+        std::fs::remove_file(machine.probe.at("/sys/bus/pci/devices/0000:00:1f.1/driver")).unwrap();
         neighbour("0000:02:00.0", "0x020000", Some("ixgbe"));
         assert_eq!(
             obstacles(&machine.probe, "0000:01:00.0"),
