@@ -1,7 +1,7 @@
 //! The kernel's SCSI target (LIO) through configfs, as far as vhost needs it. Files are served with asynchronous direct I/O and a
 //! cache that the guest's flushes empty: what QEMU calls cache=none. Devices are served as they are.
 
-use super::system::run;
+use super::system::{run, tell_kernel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::ErrorKind;
@@ -56,9 +56,9 @@ pub fn export(lun: &Lun) -> Result<()> {
     let store = backstore(lun.block, lun.name);
     make(&adapter(lun.block))?;
     fs::create_dir(&store).with_context(|| format!("cannot make {}", store.display()))?;
-    write(&store.join("control"), &control(lun)?)?;
-    write(&store.join("wwn/vpd_unit_serial"), lun.serial)?;
-    write(&store.join("enable"), "1").with_context(|| {
+    tell_kernel(&store.join("control"), &control(lun)?)?;
+    tell_kernel(&store.join("wwn/vpd_unit_serial"), lun.serial)?;
+    tell_kernel(&store.join("enable"), "1").with_context(|| {
         format!("LIO does not serve {}: the kernel's log (dmesg) tells why", lun.backing.display())
     })?;
     let group = port(lun.wwn).join("tpgt_1");
@@ -67,7 +67,7 @@ pub fn export(lun: &Lun) -> Result<()> {
         fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     // The other end of the one connection that there is; any name that no other has will do.
-    write(&group.join("nexus"), &nexus(lun.wwn))?;
+    tell_kernel(&group.join("nexus"), &nexus(lun.wwn))?;
     let link = group.join("lun/lun_0").join(LINK);
     symlink(&store, &link).with_context(|| format!("cannot make {}", link.display()))
 }
@@ -135,10 +135,6 @@ fn make(folder: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         other => other.with_context(|| format!("cannot make {}", folder.display())),
     }
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write \"{text}\" to {}", file.display()))
 }
 
 #[cfg(test)]

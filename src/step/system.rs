@@ -558,6 +558,14 @@ pub(super) fn run(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Writes a word to a file of the kernel's.
+///
+/// # Errors
+/// When it does not take it.
+pub(super) fn tell_kernel(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
+}
+
 fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     match result {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -2,7 +2,7 @@
 //! `driver_override` names the driver that may have it, so that no other device of its kind changes hands. One that somebody
 //! else keeps for a guest, or that a guest has at this moment, is neither taken nor given back.
 
-use super::system::{NotOurs, NothingMade, run, wait_until};
+use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use crate::guard::admit::{Hold, claim_free};
 use crate::guard::openers::{self, Target};
 use crate::host::pci;
@@ -65,12 +65,12 @@ impl TakenDrive<'_> {
         if !bound.exists() {
             return Ok(());
         }
-        write(&bound.join("unbind"), self.address)
+        tell_kernel(&bound.join("unbind"), self.address)
     }
 
     /// Has the kernel find its driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
-        write(&probe.at("/sys/bus/pci/drivers_probe"), self.address)?;
+        tell_kernel(&probe.at("/sys/bus/pci/drivers_probe"), self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
             "{} was not taken by {driver}: the kernel's log (dmesg) tells why",
@@ -107,10 +107,6 @@ impl TakenDrive<'_> {
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
-}
-
 /// The only driver that may have a function, if anybody said so.
 fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
     probe.read(pci::folder(address).join("driver_override")).filter(|driver| driver != "(null)")
@@ -145,7 +141,7 @@ pub fn take(probe: &Probe, drive: &TakenDrive) -> Result<PathBuf> {
         run(Command::new("modprobe").arg(DRIVER)).context(NothingMade)?;
     }
     let hold = drive.claim(probe).context(NothingMade)?;
-    write(&probe.at(pci::folder(drive.address).join("driver_override")), DRIVER)?;
+    tell_kernel(&probe.at(pci::folder(drive.address).join("driver_override")), DRIVER)?;
     drive.unbind(probe)?;
     // Of a disk that is gone.
     drop(hold);
@@ -184,7 +180,7 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties it.
-    write(&probe.at(pci::folder(drive.address).join("driver_override")), "\n")?;
+    tell_kernel(&probe.at(pci::folder(drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(drive.driver) {
         drive.unbind(probe)?;
         drive.bind(probe, drive.driver)?;
