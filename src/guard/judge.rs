@@ -223,11 +223,7 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
         reasons.extend(carried(found, &names));
         return conclude(reasons, hint, found);
     };
-    let unnamed: BTreeSet<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| !gives_up(given, name))
-        .collect();
+    let unnamed: BTreeSet<&str> = names.iter().copied().filter(|name| !gives_up(given, name)).collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
     conclude(reasons, hint, found)
 }

@@ -275,7 +275,11 @@ mod tests {
         let machine = server();
         assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), ["0000:09:00.0 is in no IOMMU group"]);
         std::fs::remove_dir_all(machine.probe.at(GROUPS)).unwrap();
-        assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), Vec::<String>::new(), "a need that is named elsewhere");
+        assert_eq!(
+            obstacles(&machine.probe, "0000:09:00.0"),
+            Vec::<String>::new(),
+            "a need that is named elsewhere"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::first_writes;
 use super::sets::{Layout, Set};
 use crate::exit::Failed;
 use crate::guard::marker;
-use crate::layer::medium::{self, Found};
 use crate::layer::guest::qemu::overlay_folder;
+use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, guest};
 use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::Op;
@@ -179,7 +179,8 @@ impl Ground<'_> {
     fn name_that_stays(&self, path: &Path) -> String {
         let mut drives = self.guest_parts.iter().flat_map(|parts| &parts.drives);
         let drive = drives.find(|drive| drive.paths.iter().any(|known| known == path));
-        let known = drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
+        let known =
+            drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
         known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
     }
 

@@ -250,9 +250,14 @@ fn drives_that_are_away_together_are_named_by_names_that_stay() {
         "/dev/nvme1n1 | vm(attach=vfio): guests have 2 drives at one time, and when they come back the kernel may give \
          /dev/nvme1n1 to another; hint: /dev/disk/by-id/nvme-Made-up_S5"
     );
-    let named = ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
+    let named =
+        ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
     assert_eq!(planned(&named.each_ref().map(String::as_str)), Ok(()));
-    assert_eq!(planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]), Ok(()), "one alone gets its name back");
+    assert_eq!(
+        planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]),
+        Ok(()),
+        "one alone gets its name back"
+    );
 }
 
 /// A disk of 1 EiB, of which no machine has room for a copy.

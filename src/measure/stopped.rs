@@ -57,7 +57,8 @@ mod tests {
     /// A QEMU that answers so, one answer a command after the greeting.
     fn says(answers: &[&str]) -> Option<String> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let answers: Vec<String> = std::iter::once("{}").chain(answers.iter().copied()).map(str::to_owned).collect();
+        let answers: Vec<String> =
+            std::iter::once("{}").chain(answers.iter().copied()).map(str::to_owned).collect();
         let qemu = std::thread::spawn(move || {
             writeln!(theirs, "{{\"QMP\": {{}}}}").unwrap();
             let mut heard = BufReader::new(theirs.try_clone().unwrap()).lines();
@@ -82,8 +83,16 @@ mod tests {
             .replace('\n', "")
         };
         let full = says(&[stopped, &block("nospace")]).unwrap();
-        assert!(full.starts_with("no space is left on this host for what it writes to disk0-device, disk1; hint: "), "{full}");
-        assert_eq!(says(&[stopped, &block("failed")]).unwrap(), "an I/O of disk0-device, disk1 failed on this host");
+        assert!(
+            full.starts_with(
+                "no space is left on this host for what it writes to disk0-device, disk1; hint: "
+            ),
+            "{full}"
+        );
+        assert_eq!(
+            says(&[stopped, &block("failed")]).unwrap(),
+            "an I/O of disk0-device, disk1 failed on this host"
+        );
         assert_eq!(says(&[stopped, "[]"]).unwrap(), "an I/O failed on this host");
         assert_eq!(says(&[r#"{"status": "running", "running": true}"#]), None);
         assert_eq!(says(&[r#"{"status": "paused", "running": false}"#]), None);

@@ -198,7 +198,9 @@ impl<'a> Named<'a> {
     fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<Named<'a>> {
         let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
-            Some(node) => (Path::new("/dev").join(node.name), node.parent.map(|disk| Path::new("/dev").join(disk))),
+            Some(node) => {
+                (Path::new("/dev").join(node.name), node.parent.map(|disk| Path::new("/dev").join(disk)))
+            }
             // It may be made later, in a folder with two names.
             None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
         };
@@ -213,7 +215,9 @@ impl<'a> Named<'a> {
         let (one, two) = (self.path.display(), other.path.display());
         if self.real == other.real {
             let real = self.real.display();
-            return Some(format!("{one} and {two} are the same, {real}; hint: give it one name in all stacks"));
+            return Some(format!(
+                "{one} and {two} are the same, {real}; hint: give it one name in all stacks"
+            ));
         }
         let is_part = |a: &Named, b: &Named| a.disk.as_ref() == Some(&b.real);
         let only_read = [self, other].iter().all(|named| named.intent == Intent::Read);
@@ -413,15 +417,18 @@ pub fn admitted(
     scenario: &Scenario,
     stack: &Stack,
 ) -> Result<(Inspection, Permit)> {
-    let admission = admit(path, intent, &scenario.consent)
-        .map_err(|error| Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack))))?;
+    let admission = admit(path, intent, &scenario.consent).map_err(|error| {
+        Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack)))
+    })?;
     Ok((admission.inspection, admission.permit))
 }
 
 /// Nobody expects a load that reads to need a consent.
 fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     match !scenario.writes() && stack.layers.iter().any(guest::gives_drive_to_stranger) {
-        true => "; the load only reads, but the system in the image gets the drive itself and may write to it",
+        true => {
+            "; the load only reads, but the system in the image gets the drive itself and may write to it"
+        }
         false => "",
     }
 }

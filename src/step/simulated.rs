@@ -80,7 +80,13 @@ impl System for SimulatedSystem {
             self.files.insert(path.to_owned(), Some(run_id.to_owned()));
         }
         self.changed()?;
-        Ok(Yield { path: Some(path.to_owned()), inode: Some(1), bytes: Some(bytes), reused, ..Yield::default() })
+        Ok(Yield {
+            path: Some(path.to_owned()),
+            inode: Some(1),
+            bytes: Some(bytes),
+            reused,
+            ..Yield::default()
+        })
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {

@@ -68,6 +68,14 @@ impl TakenDrive<'_> {
         tell_kernel(&bound.join("unbind"), self.address)
     }
 
+    /// From this host's driver to vfio-pci; the hold is on a disk that is gone with the unbind.
+    fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
+        tell_kernel(&probe.at(pci::folder(self.address).join("driver_override")), DRIVER)?;
+        self.unbind(probe)?;
+        drop(hold);
+        self.bind(probe, DRIVER)
+    }
+
     /// Has the kernel find its driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
         tell_kernel(&probe.at("/sys/bus/pci/drivers_probe"), self.address)?;
@@ -92,7 +100,12 @@ impl TakenDrive<'_> {
             self.driver
         );
         let users = users(probe, self.address);
-        ensure!(users.is_empty(), "another guest has the IOMMU group of {}: {}", self.address, users.join("; "));
+        ensure!(
+            users.is_empty(),
+            "another guest has the IOMMU group of {}: {}",
+            self.address,
+            users.join("; ")
+        );
         let obstacles = pci::obstacles(probe, self.address);
         ensure!(obstacles.is_empty(), "cannot take {}: {}", self.address, obstacles.join("; "));
         // Between the plan and now somebody may have mounted it.
@@ -117,7 +130,8 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
     let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
     let files = group.into_iter().chain(own.map(|name| Path::new("/dev/vfio/devices").join(name)));
-    let number = |file: PathBuf| Some((fs::metadata(probe.at(&file)).ok()?.rdev(), file.display().to_string()));
+    let number =
+        |file: PathBuf| Some((fs::metadata(probe.at(&file)).ok()?.rdev(), file.display().to_string()));
     let (found, _) = openers::find(probe, &Target::Character(files.filter_map(number).collect()));
     found.into_iter().map(|finding| finding.text).collect()
 }
@@ -141,11 +155,7 @@ pub fn take(probe: &Probe, drive: &TakenDrive) -> Result<PathBuf> {
         run(Command::new("modprobe").arg(DRIVER)).context(NothingMade)?;
     }
     let hold = drive.claim(probe).context(NothingMade)?;
-    tell_kernel(&probe.at(pci::folder(drive.address).join("driver_override")), DRIVER)?;
-    drive.unbind(probe)?;
-    // Of a disk that is gone.
-    drop(hold);
-    drive.bind(probe, DRIVER)?;
+    drive.hand_over(probe, hold)?;
     let group = pci::group(probe, drive.address)
         .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
     let file = Path::new("/dev/vfio").join(group);
@@ -203,7 +213,7 @@ pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
 mod tests {
     use super::*;
     use crate::guard::admit::claim;
-    use crate::guard::rig::{Loop, run as try_run, skip};
+    use crate::guard::rig::{Loop, run as try_run};
     use crate::host::made_up::{Machine, server};
 
     const ADDRESS: &str = "0000:01:00.0";
@@ -251,17 +261,11 @@ mod tests {
         assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nothing was written");
     }
 
-    /// The kernel's end of `unbind` is a pipe here, at which the taking stands still.
+    /// The kernel's end of `unbind` is a pipe here, at which the handing over stands still.
     #[test]
-    fn nobody_can_mount_a_drive_between_the_last_look_and_the_unbind() {
+    fn nobody_can_mount_a_drive_until_it_is_unbound() {
         let (machine, Some(device)) = (server(), Loop::of(1 << 20)) else { return };
-        if let Err(error) = claim_free(&device.path) {
-            return skip(&format!("a view of all open files: {error:#}"));
-        }
-        let name = device.path.file_name().unwrap().to_str().unwrap();
-        let port = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0";
-        machine.block(&format!("{port}/nvme/nvme0/{name}"), "7:99", &[]);
-        machine.put(&[(device.name(), ""), ("/sys/bus/pci/drivers/nvme/bind", "")]);
+        machine.put(&[("/sys/bus/pci/drivers/nvme/bind", "")]);
         let pipe = machine.probe.at("/sys/bus/pci/drivers/nvme/unbind");
         if try_run(&["mkfifo", pipe.to_str().unwrap()]).is_none() {
             return;
@@ -273,9 +277,8 @@ mod tests {
             std::io::read_to_string(&mut pipe).unwrap();
             meanwhile
         });
-        let error = take(&machine.probe, &TakenDrive { disk: &device.path, ..drive() }).unwrap_err();
+        let error = drive().hand_over(&machine.probe, claim(&device.path).unwrap()).unwrap_err();
         assert!(error.to_string().contains("was not taken by vfio-pci"), "{error:#}");
-        assert!(!error.is::<NothingMade>(), "{error:#}");
         let meanwhile = kernel.join().unwrap().unwrap_err();
         assert!(meanwhile.contains("busy"), "{meanwhile}");
         assert!(claim(&device.path).is_ok(), "it is let go of");
