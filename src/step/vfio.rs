@@ -270,16 +270,18 @@ mod tests {
         if try_run(&["mkfifo", pipe.to_str().unwrap()]).is_none() {
             return;
         }
-        let path = device.path.clone();
+        let (path, probe) = (device.path.clone(), machine.probe.clone());
         let kernel = std::thread::spawn(move || {
-            let mut pipe = fs::File::open(pipe).unwrap();
+            // The first change is made; the next waits for a reader of the pipe.
+            let begun = wait_until(LETS_GO, || wanted_driver(&probe, ADDRESS).is_some());
+            std::thread::sleep(Duration::from_millis(100));
             let meanwhile = claim(&path).map(drop).map_err(|error| error.to_string());
-            std::io::read_to_string(&mut pipe).unwrap();
-            meanwhile
+            fs::read_to_string(pipe).unwrap();
+            begun.map(|()| meanwhile)
         });
         let error = drive().hand_over(&machine.probe, claim(&device.path).unwrap()).unwrap_err();
         assert!(error.to_string().contains("was not taken by vfio-pci"), "{error:#}");
-        let meanwhile = kernel.join().unwrap().unwrap_err();
+        let meanwhile = kernel.join().unwrap().unwrap().unwrap_err();
         assert!(meanwhile.contains("busy"), "{meanwhile}");
         assert!(claim(&device.path).is_ok(), "it is let go of");
     }

@@ -96,8 +96,14 @@ function=$(readlink -f /sys/block/nvme0n1/device/device)
 mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && modprobe ext4 && mount /dev/nvme0n1 /mnt/fs
 {run} >/mnt/out 2>&1; fact mounted: exit $?, $(tr '\n' ' ' </mnt/out)
 umount /mnt/fs
+# Kept by somebody else for a guest of theirs: not taken, and not given back.
+echo vfio-pci >$function/driver_override
+{run} >/mnt/out 2>&1; fact kept: exit $?, for $(cat $function/driver_override), $(tr '\n' ' ' </mnt/out)
+echo >$function/driver_override
 {killed}
+echo 64 >/sys/block/nvme0n1/queue/read_ahead_kb
 {run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
+fact read ahead $(cat /sys/block/nvme0n1/queue/read_ahead_kb)
 $iotax report last --format json >/mnt/json || fail no report
 fact attach $(grep -c '"attach": "vfio"' /mnt/json)
 grep -q 'on this host and' /mnt/out && fail "another drive: $(cat /mnt/out)"
@@ -108,7 +114,8 @@ fact given back
     let Some(facts) = lab(&script, "intel_iommu=on iommu=pt", &drives) else { return };
     eprintln!("{}", facts.join("\n"));
     assert!(facts[0].starts_with("mounted: exit 2, ") && facts[0].contains("/mnt/fs (ext4)"), "{facts:?}");
-    for fact in ["killed everywhere", "attach 1", "given back"] {
+    assert!(facts[1].contains("for vfio-pci, ") && facts[1].contains("somebody else keeps"), "{facts:?}");
+    for fact in ["killed everywhere", "read ahead 64", "attach 1", "given back"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
 }
