@@ -4,6 +4,7 @@
 use super::kill::{Victims, kills_of};
 use super::schedule::TrialSpec;
 use super::stamp::BLOCK;
+use super::verifier::{MOST_UNREADABLE, Verified};
 use crate::exit::Failed;
 use crate::layer::guest::GuestPlan;
 use crate::measure::observer::Event;
@@ -14,10 +15,11 @@ use crate::measure::sets::Layout;
 use crate::measure::wire::message::{Request, Response};
 use crate::scenario::{DurabilitySpec, Kill};
 use crate::store::record::Record;
-use crate::store::record::trial::{Found, Trial};
+use crate::store::record::trial::Trial;
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::{Random, TargetSpec};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -97,12 +99,14 @@ impl Session<'_> {
     ) -> Result<Outcome> {
         let trials = number_of_trials(spec, &self.ground(layout))?;
         let most_batches = most_batches(spec, self.allowance, trials);
+        let mut unreadable = BTreeSet::new();
         for set in 0..layout.sets.len() {
             let mark = self.executor.mark();
             let up = self.bring_up(layout, places, Planned { number: 0, set })?;
-            let mut stand = Stand { spec, up, region, most_batches, below: mark, set };
+            let mut stand = Stand { spec, up, region, most_batches, below: mark, set, unreadable };
             stand.below += stand.up.below_guests;
-            let outcome = self.trials_of(&stand, places)?;
+            let outcome = self.trials_of(&mut stand, places)?;
+            unreadable = stand.unreadable;
             // In order where the guest can still be spoken to.
             stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
             self.executor.undo_to(mark)?;
@@ -113,7 +117,7 @@ impl Session<'_> {
         Ok(Outcome::Complete)
     }
 
-    fn trials_of(&mut self, stand: &Stand, places: &mut Places) -> Result<Outcome> {
+    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<Outcome> {
         let guest = stand.guest()?;
         let kills = kills_of(stand.spec, guest);
         let ready = self.ready(places, &stand.up, stand.region)?;
@@ -137,7 +141,7 @@ impl Session<'_> {
     /// One of them, from the first write to what was read back; `None`: interrupted.
     fn trial(
         &mut self,
-        stand: &Stand,
+        stand: &mut Stand,
         places: &mut Places,
         stack: &str,
         number: u32,
@@ -164,7 +168,10 @@ impl Session<'_> {
             None => self.start_again(stand, places)?,
         }
         let target = self.target(stand, places)?;
-        let found = read_back(places, guest, target, &trial, acknowledged)?;
+        let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
+        let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
+        let Verified { found, unreadable } = read_back(places, guest, request)?;
+        stand.unreadable.extend(unreadable);
         Ok(Some(Trial {
             stack: stack.to_owned(),
             trial: number,
@@ -219,6 +226,8 @@ struct Stand<'a> {
     /// The executor's mark above what the guest stands on.
     below: usize,
     set: usize,
+    /// Blocks that trials before could not read, of any stack: all are on the same file. No later one is blamed for them.
+    unreadable: BTreeSet<u64>,
 }
 
 impl Stand<'_> {
@@ -271,17 +280,10 @@ fn load(
     }
 }
 
-fn read_back(
-    places: &mut Places,
-    guest: &GuestPlan,
-    target: TargetSpec,
-    trial: &TrialSpec,
-    acknowledged: u64,
-) -> Result<Found> {
+fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result<Verified> {
     let place = places.get(&guest.place)?;
-    let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged };
     match place.ask(request, VERIFY_LIMIT)? {
-        Response::DurableVerified { found } => Ok(found),
+        Response::DurableVerified { found, unreadable } => Ok(Verified { found, unreadable }),
         other => Err(Failed::from(place.peer.unexpected("durable_verify", &other)).into()),
     }
 }

@@ -39,7 +39,7 @@ pub struct Found {
     pub later: u64,
     /// A sector has something older.
     pub lost: u64,
-    /// A sector is neither old nor new: its checksum is wrong.
+    /// A sector is neither old nor new: it has part of what was written, and its checksum is wrong.
     pub torn: u64,
     /// They could not be read.
     pub unreadable: u64,
@@ -47,7 +47,7 @@ pub struct Found {
     pub under_way: u64,
     /// Of these, blocks with a sector of that write.
     pub under_way_new: u64,
-    /// Of these, blocks with a torn sector, or that could not be read.
+    /// Of these, blocks with a torn sector or one that belongs elsewhere, or that could not be read and could before.
     pub under_way_torn: u64,
     /// Some of the blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +71,7 @@ impl Found {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }
 
-    /// Two parts of one trial.
+    /// Two parts of one trial, or two trials.
     #[must_use]
     pub fn and(mut self, other: Found) -> Found {
         self.blocks += other.blocks;
