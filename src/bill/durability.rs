@@ -39,6 +39,8 @@ pub struct DurabilityRow {
     pub found: Found,
     /// Shortest and longest load before a kill, seconds.
     pub load_s: (f64, f64),
+    /// Kills that struck when the writer had written all that it might: nothing was under way.
+    pub idle: u64,
     /// In words.
     pub sentence: String,
     /// Some of the blocks that were not kept, in words.
@@ -83,12 +85,13 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
         share: share_of(lossy, kills),
         acknowledged: trials.iter().map(|trial| trial.acknowledged).sum(),
         found: Found { examples: Vec::new(), ..found },
+        idle: trials.iter().filter(|trial| trial.writing == Some(false)).count() as u64,
         load_s: (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max)),
         sentence: String::new(),
         examples: examples(&trials),
         emulated: emulated(run, stack),
     };
-    row.sentence = said(&row, kill) + caution(run, &row);
+    row.sentence = said(&row, kill) + &idle(&row) + caution(run, &row);
     Some(row)
 }
 
@@ -158,6 +161,17 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
     )
 }
 
+/// A kill that found nothing under way tried only what had been flushed.
+fn idle(row: &DurabilityRow) -> String {
+    match row.idle {
+        0 => String::new(),
+        kills => format!(
+            "; in {} of these kills nothing was under way any more (max_written)",
+            grouped(kills as f64)
+        ),
+    }
+}
+
 /// What was kept only because no kill is a power cut must not be read without that.
 fn caution(run: &RunData, row: &DurabilityRow) -> &'static str {
     let disk = run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
@@ -207,11 +221,22 @@ pub fn not_shown(run: &RunData, found: &Durability) -> Vec<String> {
         }
     }
     lines.extend(of_drives(run));
+    lines.extend(found.rows.iter().filter(|row| row.idle > 0).map(unloaded));
     lines.push(
         "in-flight atomicity: a block that was under way may be old or new sector by sector (512 bytes); only a torn sector counts"
             .into(),
     );
     lines
+}
+
+fn unloaded(row: &DurabilityRow) -> String {
+    format!(
+        "{} ({} killed): what was under way in {} of {} kills: the writer had written its share of max_written before",
+        row.stack,
+        row.kill,
+        grouped(row.idle as f64),
+        grouped(row.kills as f64)
+    )
 }
 
 const POWER_CUT: &str = "a power cut or a crash of this host: a kill leaves this host's kernel, its page cache and the drives as they \
@@ -299,6 +324,25 @@ mod tests {
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
+    }
+
+    #[test]
+    fn a_kill_that_found_nothing_under_way_is_told() {
+        let mut run = twin::durability();
+        assert!(!format!("{:?}", findings(&run)).contains("under way any more"));
+        run.trials.iter_mut().filter(|trial| trial.trial < 6).for_each(|trial| trial.writing = Some(false));
+        // Records from before it do not say.
+        run.trials.iter_mut().filter(|trial| trial.trial > 30).for_each(|trial| trial.writing = None);
+        let found = findings(&run);
+        let row = &found.durability.as_ref().unwrap().rows[0];
+        assert_eq!(row.idle, 3);
+        assert!(
+            row.sentence.contains("; in 3 of these kills nothing was under way any more (max_written)"),
+            "{}",
+            row.sentence
+        );
+        let said = found.not_excluded.join("\n");
+        assert!(said.contains("vm (guest killed): what was under way in 3 of 20 kills: "), "{said}");
     }
 
     #[test]

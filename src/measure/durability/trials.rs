@@ -79,8 +79,9 @@ fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) 
 
 /// How the load of a trial ended.
 enum Loaded {
-    /// By the kill's time: from the first acknowledgement on, nanoseconds; the last acknowledgement.
-    Struck { load_ns: u64, acknowledged: u64 },
+    /// When the kill was due, or the writer had written all that it may: from the first acknowledgement on, nanoseconds;
+    /// the last acknowledgement.
+    Due { load_ns: u64, acknowledged: u64 },
     /// By Ctrl-C.
     Interrupted,
 }
@@ -151,9 +152,9 @@ impl Session<'_> {
         let target = self.target(stand, places)?;
         let trial = self.trial_spec(stand, number);
         let victims = Victims::of(guest)?;
-        let after = load_time(stand.spec, trial.seed);
+        let due = Due::of(stand.spec, &trial);
         let request = Request::DurableWrite { target, spec: trial.clone() };
-        let Loaded::Struck { load_ns, acknowledged } = load(places, guest, request, after, self.stop)? else {
+        let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
             // Nobody can speak with an agent that is writing.
             places.take(&guest.place).map(drop)?;
             return Ok(None);
@@ -180,6 +181,7 @@ impl Session<'_> {
             batch: stand.spec.batch,
             in_flight: stand.spec.in_flight,
             acknowledged,
+            writing: Some(acknowledged < trial.last()),
             found,
         }))
     }
@@ -236,19 +238,37 @@ impl Stand<'_> {
     }
 }
 
-/// When the kill strikes, after the first acknowledgement.
-fn load_time(spec: &DurabilitySpec, seed: u64) -> Duration {
-    let spread = spec.most_ns.saturating_sub(spec.least_ns);
-    Duration::from_nanos(spec.least_ns + Random::new(seed, u64::MAX).below(spread.saturating_add(1)))
+/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write, whichever comes first. A
+/// writer that may not write for so long would be idle by then, and nothing under way.
+#[derive(Debug, PartialEq, Eq)]
+struct Due {
+    after: Duration,
+    acknowledged: u64,
 }
 
-/// Lets the writer write until the kill's time has come. It is counted from the first acknowledgement: a kill before it
-/// would try nothing.
+impl Due {
+    fn of(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
+        let mut random = Random::new(trial.seed, u64::MAX);
+        let spread = spec.most_ns.saturating_sub(spec.least_ns);
+        let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
+        // The last quarter is what the writer does until the kill has reached it.
+        let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
+        let batch = (least + random.below(most - least + 1)).max(1);
+        Due { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
+    }
+
+    fn has_come(&self, since: Duration, acknowledged: u64) -> bool {
+        since >= self.after || acknowledged >= self.acknowledged
+    }
+}
+
+/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement: a kill before it would
+/// try nothing.
 fn load(
     places: &mut Places,
     guest: &GuestPlan,
     request: Request,
-    after: Duration,
+    due: &Due,
     stop: &AtomicBool,
 ) -> Result<Loaded> {
     let (asked, mut first, mut last) = (Instant::now(), None, 0);
@@ -259,19 +279,15 @@ fn load(
             last = acknowledged;
         }
         interrupted = stop.load(Ordering::Relaxed);
-        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| first.elapsed() >= after);
+        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| due.has_come(first.elapsed(), last));
         if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let peer = &mut places.get(&guest.place)?.peer;
-    if peer.watch(request, &mut watch).map_err(Failed::from)?.is_some() {
-        // All that it may write is written: it is as idle when the kill comes.
-        while watch(None).is_continue() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    // It answers when all that it may write is written: to wait would only make what was written older.
+    peer.watch(request, &mut watch).map_err(Failed::from)?;
     match first {
         _ if interrupted => Ok(Loaded::Interrupted),
-        Some(first) => Ok(Loaded::Struck { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
+        Some(first) => Ok(Loaded::Due { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
         None => Err(Failed::measurement(format!(
             "guest {}: no flush returned within {FIRST_LIMIT:?}",
             guest.place
@@ -306,6 +322,10 @@ fn told(trial: &Trial, all: u32) -> String {
 mod tests {
     use super::*;
 
+    fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> Due {
+        Due::of(spec, &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches })
+    }
+
     #[test]
     fn what_may_be_written_is_shared_out_among_the_trials() {
         let spec = DurabilitySpec::default();
@@ -317,12 +337,30 @@ mod tests {
     #[test]
     fn kills_strike_all_over_the_time_and_again_at_the_same_time() {
         let spec = DurabilitySpec::default();
-        let times: Vec<Duration> = (0..200).map(|seed| load_time(&spec, seed)).collect();
+        let time = |spec: &DurabilitySpec, seed| due(spec, seed, u64::MAX).after;
+        let times: Vec<Duration> = (0..200).map(|seed| time(&spec, seed)).collect();
         let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
         assert!(*least >= Duration::from_millis(500) && *least < Duration::from_millis(600));
         assert!(*most <= Duration::from_millis(2500) && *most > Duration::from_millis(2400));
-        assert_eq!(times[7], load_time(&spec, 7));
+        assert_eq!(times[7], time(&spec, 7));
         let fixed = DurabilitySpec { most_ns: spec.least_ns, ..spec };
-        assert_eq!(load_time(&fixed, 3), Duration::from_millis(500));
+        assert_eq!(time(&fixed, 3), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_writer_that_may_not_write_for_so_long_is_killed_while_it_still_writes() {
+        let spec = DurabilitySpec::default();
+        let due = |seed, most_batches| due(&spec, seed, most_batches);
+        let at: Vec<u64> = (0..500).map(|seed| due(seed, 400).acknowledged / 16).collect();
+        assert!(at.iter().all(|batch| (100..=300).contains(batch)), "{at:?}");
+        assert!(at.iter().any(|batch| *batch < 120) && at.iter().any(|batch| *batch > 280));
+        assert_eq!(due(1, 1).acknowledged, 16, "one batch at least");
+        let one = due(7, 400);
+        assert!(
+            !one.has_come(Duration::ZERO, one.acknowledged - 1)
+                && one.has_come(Duration::ZERO, one.acknowledged)
+        );
+        assert!(one.has_come(one.after, 16));
+        assert!(due(7, u64::MAX).acknowledged > u64::MAX / 8, "without a bound the time alone counts");
     }
 }

@@ -15,7 +15,7 @@ pub struct Trial {
     pub trial: u32,
     /// What was killed.
     pub kill: Kill,
-    /// From the first acknowledgement to the kill, nanoseconds.
+    /// From the first acknowledgement to the kill, or until the writer had written all that it may, nanoseconds.
     pub load_ns: u64,
     /// Writes between two flushes.
     pub batch: u32,
@@ -23,6 +23,10 @@ pub struct Trial {
     pub in_flight: u32,
     /// Writes of 4 KiB whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
+    /// Whether it was still writing when it was killed: `false` where it had written its share of `max_written` before.
+    /// Records from before it do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writing: Option<bool>,
     /// What was read back.
     pub found: Found,
 }
