@@ -104,6 +104,22 @@ fn share_of(lossy: u64, kills: u64) -> Figure {
     Figure::Known { value, unit: "1", n: kills, of: "kills", interval, caution: None }
 }
 
+/// The ends of a share's interval in %, both rounded outwards: nothing is printed surer than it is.
+pub fn percents(share: &Figure) -> Option<(String, String)> {
+    let (low, high) = share.bounds()?;
+    Some((percent(low, f64::floor), percent(high, f64::ceil)))
+}
+
+/// With a decimal, and with two digits where it is small.
+fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
+    let value = 100.0 * share;
+    let decimals = if value > 0.0 { (1.0 - value.log10().floor()).max(1.0) as usize } else { 1 };
+    let scale = 10f64.powi(decimals as i32);
+    // What a float is beside its decimal digits is no reason to go one further.
+    let digits = (value * scale * 1e6).round() / 1e6;
+    format!("{:.decimals$}", outwards(digits) / scale)
+}
+
 /// The first of the first kills that lost something.
 fn examples(trials: &[&Trial]) -> Vec<String> {
     let of_trial = |trial: &&Trial| {
@@ -132,12 +148,12 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
     let times =
         if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
     let count = |blocks: u64| grouped(blocks as f64);
-    let Some((low, high)) = row.share.bounds().map(|(low, high)| (100.0 * low, 100.0 * high)) else {
+    let Some((low, high)) = percents(&row.share) else {
         return format!("{stack}: nothing was tried");
     };
     if !row.is_broken() {
         return format!(
-            "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high:.1} % of such \
+            "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high} % of such \
              kills lose anything",
             count(row.found.blocks)
         );
@@ -154,7 +170,7 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
         .map(|(blocks, word)| format!("{} {word}", count(blocks)))
         .collect();
     format!(
-        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low:.1} to {high:.1} %)",
+        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low} to {high} %)",
         count(row.found.blocks),
         bad.join(", "),
         count(row.lossy)
@@ -303,6 +319,7 @@ fn drive(device: &Device) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::{percent, percents, share_of};
     use crate::bill::{findings, twin};
 
     #[test]
@@ -318,12 +335,30 @@ mod tests {
             ("vm snapshot=on", "qemu", true),
         ];
         assert_eq!(told, expected);
-        assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 13.9 % of such kills lose anything"), "{}", rows[1].sentence);
-        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.1 to 100.0 %)"), "{}", rows[3].sentence);
+        assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 14.0 % of such kills lose anything"), "{}", rows[1].sentence);
+        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.0 to 100.0 %)"), "{}", rows[3].sentence);
         assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
+    }
+
+    #[test]
+    fn no_bound_is_printed_surer_than_it_is() {
+        let of = |hits, kills| percents(&share_of(hits, kills)).unwrap();
+        let told = |low: &str, high: &str| (low.to_owned(), high.to_owned());
+        assert_eq!(of(0, 20), told("0.0", "14.0"), "13.91 %");
+        assert_eq!(of(0, 10_000), told("0.0", "0.030"), "0.02995 %");
+        assert_eq!(of(0, 1_000_000), told("0.0", "0.00030"));
+        assert_eq!(of(1, 10), told("0.25", "44.6"), "0.2529 and 44.502 %");
+        assert_eq!(of(20, 20), told("86.0", "100.0"), "86.09 %");
+        assert_eq!([percent(0.5, f64::ceil), percent(0.07, f64::floor)], ["50.0", "7.0"], "floats beside it");
+        for kills in 1..3000 {
+            let (low, high) = share_of(kills / 7, kills).bounds().unwrap();
+            let (said_low, said_high) = of(kills / 7, kills);
+            let number = |text: &str| text.parse::<f64>().unwrap() / 100.0;
+            assert!(number(&said_low) <= low + 1e-9 && number(&said_high) >= high - 1e-9, "{kills}");
+        }
     }
 
     #[test]
