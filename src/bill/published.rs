@@ -423,6 +423,28 @@ mod tests {
     }
 
     #[test]
+    fn latencies_of_visits_are_held_against_what_visits_tell() {
+        let mut run = twin::visits();
+        let workload = run.start.scenario.workloads[0].name.clone();
+        let row = |stack: &str, printed: &str| {
+            PublishedFigure::read(&workload, "read p50".to_owned().try_into().unwrap(), stack, printed)
+                .unwrap()
+        };
+        let published = twin::published().start.scenario.published.unwrap();
+        let figures = vec![row("mdraid(level=5)", "200us"), row("lvm", "150us")];
+        let baseline = "mdraid(level=5)".to_owned();
+        run.start.scenario.published = Some(Published { baseline, figures, ..published });
+        let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
+        assert!(matches!(p50(&run).measured, Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&run));
+        run.slices.retain(|slice| slice.visit < 3);
+        let few = p50(&run);
+        assert!(
+            matches!(&few.agreement, Agreement::Unresolved { reason } if reason.contains("visits")),
+            "{few:?}"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_held_against_anything_says_why() {
         let found = found();
         assert_eq!(
