@@ -100,10 +100,12 @@ impl Agreement {
     }
 
     /// A measured ratio with its bounds held against a printed one. An interval that is so wide that the run itself
-    /// concludes nothing from it would agree with almost anything.
+    /// concludes nothing from it, or that leaves open by how much, would agree with almost anything.
     fn of((ratio, low, high): (f64, f64, f64), printed: [f64; 2], zone: f64) -> Agreement {
         let [least, most] = printed;
         let is_bound = least == 0.0;
+        let half_width = (ratio / low).ln().max((high / ratio).ln());
+        let wide = half_width > zone.max(WIDE * ratio.ln().abs());
         match Verdict::of_interval(ratio, low, high, zone).reason() {
             _ if high < least || low > most => Agreement::Differs,
             _ if is_bound && high <= most => Agreement::Agrees,
@@ -112,10 +114,18 @@ impl Agreement {
                 "the measured interval takes in no difference as well, and reaches beyond {} %",
                 100.0 * zone
             )),
+            None if wide => Agreement::unresolved(format!(
+                "the measured interval reaches further than {} % and a tenth of the logarithm of its ratio",
+                100.0 * zone
+            )),
             None => Agreement::Agrees,
         }
     }
 }
+
+/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ; a run whose precision was not
+/// reached otherwise stops there too.
+const WIDE: f64 = 0.1;
 
 /// All of them; `None` where the scenario has none.
 pub fn published(
@@ -373,6 +383,19 @@ mod tests {
             assert_eq!(word((0.22, 0.2, high), [0.0, 0.25]), expected);
         }
         assert_eq!(word((0.3, 0.28, 0.32), [0.0, 0.25]), "differs");
+    }
+
+    #[test]
+    fn an_interval_that_takes_in_almost_anything_agrees_with_nothing() {
+        assert_eq!(word((30.0, 5.0, 55.0), [6.0, 6.1]), "unresolved");
+        assert_eq!(word((30.0, 5.0, 55.0), [60.0, 61.0]), "differs");
+        // A tenth of ln 30 is 0.34: 21.4 to 42.2.
+        assert_eq!(word((30.0, 22.0, 40.0), [25.0, 25.1]), "agrees");
+        assert_eq!(word((30.0, 22.0, 43.0), [25.0, 25.1]), "unresolved");
+        assert_eq!(word((0.7, 0.6, 0.8), [0.7, 0.71]), "unresolved");
+        assert_eq!(word((0.7, 0.68, 0.72), [0.7, 0.71]), "agrees");
+        assert_eq!(word((0.7, 0.0, 0.72), [0.7, 0.71]), "unresolved");
+        assert_eq!(word((0.1, 0.02, 0.2), [0.0, 0.25]), "agrees", "below a bound is below it, wide or not");
     }
 
     fn found() -> PublishedFindings {
