@@ -267,6 +267,15 @@ impl Beside<'_> {
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
         let metric = self.figure.metric;
         match (metric, comparison) {
+            (Metric::Rate { bytes, .. }, Some(_))
+                if bytes != self.reading.basis().by_bytes && self.mixes_blocks() =>
+            {
+                let counts = if bytes { ["I/Os", "bytes"] } else { ["bytes", "I/Os"] };
+                Figure::missing(format!(
+                    "the run compares {}, and with jobs of unlike bs the ratio of {} is another",
+                    counts[0], counts[1]
+                ))
+            }
             (Metric::Rate { .. }, Some(one)) => one.ratio.clone(),
             (Metric::Latency { way, .. }, Some(_)) => {
                 let writes = way == Some(Way::Write);
@@ -274,6 +283,11 @@ impl Beside<'_> {
             }
             (_, None) => Figure::missing("it was not compared"),
         }
+    }
+
+    /// Whether I/Os and bytes a second are two ratios.
+    fn mixes_blocks(&self) -> bool {
+        self.reading.workload.jobs.windows(2).any(|pair| pair[0].bs != pair[1].bs)
     }
 
     /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many, is said of the comparison
@@ -364,6 +378,7 @@ fn named(about: &[&PublishedFinding], all: usize) -> String {
 mod tests {
     use super::*;
     use crate::bill::{findings, twin};
+    use iotax_load::{Job, Rw};
 
     fn word(ours: (f64, f64, f64), printed: [f64; 2]) -> &'static str {
         Agreement::of(ours, printed, 0.02).word()
@@ -443,6 +458,40 @@ mod tests {
             matches!(&thin.agreement, Agreement::Unresolved { reason } if reason.contains("fewer than 10")),
             "{thin:?}"
         );
+    }
+
+    #[test]
+    fn a_ratio_of_bytes_is_not_that_of_ios_where_blocks_are_unlike() {
+        let with = |metric: &str, blocks: &[u64], rw: Rw| {
+            let mut run = twin::published();
+            let workload = run.start.scenario.workloads[0].name.clone();
+            let jobs = blocks.iter().map(|bs| Job { bs: *bs, rw, ..Job::default() });
+            run.start.scenario.workloads[0].jobs = jobs.collect();
+            let unit = if metric == "iops" { "" } else { "MB/s" };
+            let published = run.start.scenario.published.as_mut().unwrap();
+            let row = |(stack, printed): (&str, &str)| {
+                let metric = metric.to_owned().try_into().unwrap();
+                PublishedFigure::read(&workload, metric, stack, &format!("{printed}{unit}")).unwrap()
+            };
+            published.figures = [("file", "195"), ("loop", "188")].map(row).to_vec();
+            ratio(&findings(&run).published.unwrap(), "loop", metric).clone()
+        };
+        let says = |one: &RatioBeside, words: &str| match &one.agreement {
+            Agreement::Unresolved { reason } => reason.contains(words),
+            _ => false,
+        };
+        assert!(says(
+            &with("throughput", &[4096, 65536], Rw::RandRead),
+            "compares I/Os, and with jobs of unlike bs"
+        ));
+        assert!(says(
+            &with("iops", &[4096, 65536], Rw::RandWrite),
+            "compares bytes, and with jobs of unlike bs"
+        ));
+        assert!(with("iops", &[4096, 65536], Rw::RandRead).measured.value().is_some());
+        for blocks in [&[4096][..], &[4096, 4096]] {
+            assert!(with("throughput", blocks, Rw::RandRead).measured.value().is_some());
+        }
     }
 
     #[test]
