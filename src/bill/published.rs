@@ -74,7 +74,8 @@ pub struct RatioBeside {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "agreement", rename_all = "snake_case")]
 pub enum Agreement {
-    /// The published ratio lies within the measured interval, as far as its printed digits tell.
+    /// The published ratio lies within the measured interval, as far as its printed digits tell; of a bound: the whole interval
+    /// lies below it.
     Agrees,
     /// It lies outside.
     Differs,
