@@ -314,6 +314,11 @@ impl Side {
         }
     }
 
+    /// Whole rounds of a visit.
+    pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
+        self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
+    }
+
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
     pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], writes: bool) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();

@@ -8,7 +8,8 @@ use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
 use crate::measure::durability::disk::DirectDisk;
-use crate::measure::durability::{TrialSpec, verifier, writer};
+use crate::measure::durability::verifier::{self, Verified};
+use crate::measure::durability::{TrialSpec, writer};
 use crate::measure::engine::{self, LoadEngine};
 use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
@@ -223,9 +224,11 @@ impl Agent<'_> {
                 Response::Ended
             }
             Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
-            Request::DurableVerify { target, spec, acknowledged } => {
+            Request::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;
-                Response::DurableVerified { found: verifier::verify(&disk, &spec, acknowledged) }
+                let Verified { found, unreadable } =
+                    verifier::verify(&disk, &spec, acknowledged, &unreadable);
+                Response::DurableVerified { found, unreadable }
             }
             Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
             Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },

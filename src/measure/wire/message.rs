@@ -69,6 +69,9 @@ pub enum Request {
         spec: TrialSpec,
         /// The last write that was acknowledged.
         acknowledged: u64,
+        /// Blocks that could not be read before the trial.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unreadable: Vec<u64>,
     },
     /// A step (or its undo), as the handler understands it.
     Step {
@@ -169,6 +172,9 @@ pub enum Response {
     DurableVerified {
         /// What was read.
         found: Found,
+        /// Blocks that could not be read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unreadable: Vec<u64>,
     },
     /// To `step`.
     Step {

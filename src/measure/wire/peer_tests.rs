@@ -163,8 +163,13 @@ fn a_trial_is_watched_and_read_back() {
     });
     assert_eq!(answer.unwrap(), Some(Response::DurableWritten { acknowledged: 80 }));
     assert_eq!(told, (1..=10).map(|batch| batch * 8).collect::<Vec<u64>>());
-    let verify = Request::DurableVerify { target: target(false), spec: spec.clone(), acknowledged: 80 };
-    let Response::DurableVerified { found } = peer.call(verify, QUICK_LIMIT).unwrap() else {
+    let verify = Request::DurableVerify {
+        target: target(false),
+        spec: spec.clone(),
+        acknowledged: 80,
+        unreadable: vec![7],
+    };
+    let Response::DurableVerified { found, .. } = peer.call(verify, QUICK_LIMIT).unwrap() else {
         panic!("another answer")
     };
     assert!(found.broken() == 0 && found.kept == found.blocks && found.blocks >= 60, "{found:?}");
