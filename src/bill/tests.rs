@@ -495,6 +495,20 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
 }
 
 #[test]
+fn latencies_of_stacks_that_are_visited_have_the_visit_as_their_unit() {
+    let p50 = |found: &Findings| found.workloads[0].comparisons[0].latency_ratios[0].2.clone();
+    let visited = findings(&twin::visits());
+    assert!(matches!(p50(&visited), Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&visited));
+    assert!(covers(&p50(&visited), 0.75), "{:?}", p50(&visited));
+    let attached = findings(&twin::attaches());
+    assert!(matches!(p50(&attached), Figure::Known { n: 3, of: "attaches", .. }), "{:?}", p50(&attached));
+    let mut few = twin::visits();
+    few.slices.retain(|slice| slice.visit < 3);
+    let few = p50(&findings(&few));
+    assert!(matches!(&few, Figure::Missing { reason } if reason.contains("visits")), "{few:?}");
+}
+
+#[test]
 fn a_disturbed_baseline_is_measured_apart_and_says_so() {
     let found = findings(&twin::disturbed());
     let workload = &found.workloads[0];

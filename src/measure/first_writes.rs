@@ -118,8 +118,9 @@ fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &Atomi
             return Err(Failed::measurement("interrupted while writing for the first time").into());
         }
         let bound = Bound::Bytes { bytes: STRETCH.min(bytes - done.bytes) };
-        let result =
+        let ran =
             peer.slice(WORKER, &SliceSpec::now(bound, 0, true), slice_limit(bound)).map_err(Failed::from)?;
+        let result = ran.result;
         let first = result.first_error.unwrap_or_else(|| "no words".into());
         ensure!(
             result.errors == 0 && result.write.bytes > 0,

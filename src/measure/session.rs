@@ -19,7 +19,7 @@ use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::host::facts::Facts;
 use crate::layer::guest;
-use crate::scenario::{Medium, Regime, Scenario};
+use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
@@ -28,7 +28,7 @@ use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
-use crate::store::record::{GuestDisk, LaidOut, PlaceFacts, Record, Warning};
+use crate::store::record::{GuestDisk, LaidOut, LayingOut, PlaceFacts, Record, Warning};
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
@@ -317,6 +317,8 @@ impl Session<'_> {
                 known_cache: largest.map(|cache| cache.bytes as f64),
                 reaches: self.scenario.reaches(),
             });
+        let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
+        let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
         let mut visit = Visit {
             steady,
             bench: Bench {
@@ -329,9 +331,10 @@ impl Session<'_> {
                 store: &mut self.store,
                 spent_s: 0.0,
                 drains_ns: BTreeMap::new(),
+                clocks: BTreeMap::new(),
             },
             baseline: self.scenario.baseline,
-            stacks: self.scenario.stacks.len(),
+            members: &members,
             workload,
             measure: &self.scenario.measure,
             stream,
@@ -534,6 +537,15 @@ impl Session<'_> {
                 what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
             });
             for member in &ready.members {
+                let begun = LayingOut {
+                    visit: planned.number,
+                    set: planned.set as u32,
+                    stack: ready.stack.clone(),
+                    place: member.place.clone(),
+                    bytes: what.written() / what.parts,
+                };
+                self.store.append(&Record::LayingOut(begun))?;
+                self.store.sync()?;
                 let done = first_writes::write(places, ready, member, what, self.stop)?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&Record::LaidOut(done))?;

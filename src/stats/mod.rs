@@ -5,6 +5,7 @@ pub mod alone;
 pub mod carry;
 pub mod charge;
 pub mod conclusion;
+pub mod fairness;
 pub mod family;
 pub mod gate;
 pub mod judge;

@@ -393,6 +393,7 @@ fn trial(stack: &str, number: u32) -> Trial {
         batch: 16,
         in_flight: 4,
         acknowledged: 1200,
+        writing: Some(true),
         found,
     }
 }
