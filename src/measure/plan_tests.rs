@@ -275,6 +275,9 @@ fn images_that_make_no_sense_are_refused() {
         refused("format=qcow2,backing=1,first-writes=random", "1GiB"),
         refused("format=qcow2,preallocation=falloc,first-writes=random", "1GiB"),
         refused("format=qcow2,backing=3", "4MiB"),
+        // LIO would serve the container as if it were the disk.
+        refused("attach=vhost-scsi,format=qcow2", "1GiB"),
+        refused("attach=vhost-scsi,format=qcow2,backing=1", "1GiB"),
         vfio,
     ];
     insta::assert_snapshot!(all.join("\n"));

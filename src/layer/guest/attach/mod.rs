@@ -119,14 +119,14 @@ pub struct Beforehand {
     pub server: Server,
 }
 
-/// Options that QEMU's own block layer has, and nothing that goes past it.
-const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
+/// Options of a disk that something in QEMU answers for, those of its queues first: a drive has none of them.
+const OF_QEMU: &[&str] = &[
+    "num-queues",
+    "queue-size",
     "cache",
     "aio",
     "iothread",
     "iothreads",
-    "num-queues",
-    "queue-size",
     "discard",
     "detect-zeroes",
     "snapshot",
@@ -138,6 +138,9 @@ const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
     "lazy-refcounts",
     "l2-cache-size",
 ];
+
+/// Those that only QEMU's own block layer has, and nothing that goes past it.
+const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
 pub struct Property {

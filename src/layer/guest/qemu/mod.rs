@@ -491,6 +491,11 @@ mod tests {
         insta::assert_snapshot!(shown(&spec));
     }
 
+    fn thin() -> Qcow2 {
+        let spans = vec![Span { offset: 0, bytes: 8 << 20 }];
+        Qcow2 { spans, bytes: 4 << 20, cluster: USUAL_CLUSTER, lazy_refcounts: false, l2_cache: None }
+    }
+
     #[test]
     fn what_a_way_does_not_take_is_refused() {
         let refused = |way: &str, change: &dyn Fn(&mut DiskSpec)| {
@@ -508,6 +513,13 @@ mod tests {
                 refused("vhost-scsi", &|_| {}),
                 refused("vhost-scsi", &|disk| {
                     (disk.offset, disk.server) = (1 << 20, Server::Kernel("naa.5".into()));
+                }),
+                // LIO would serve the container as if it were the disk.
+                refused("vhost-scsi", &|disk| {
+                    (disk.qcow2, disk.server) = (Some(thin()), Server::Kernel("naa.5".into()));
+                }),
+                refused("vhost-scsi", &|disk| {
+                    (disk.snapshot, disk.server) = (true, Server::Kernel("naa.5".into()));
                 }),
                 refused("vhost-user-blk", &|disk| {
                     (disk.cache, disk.server) = (Cache::Directsync, Server::Daemon("/run/x".into()));
