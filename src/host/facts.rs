@@ -120,6 +120,8 @@ pub struct Device {
     pub driver: Option<String>,
     /// Size in bytes.
     pub bytes: Option<u64>,
+    /// Whether the kernel refuses to write it.
+    pub read_only: Option<bool>,
     /// Whether it turns.
     pub rotational: Option<bool>,
     /// The scheduler in force.
@@ -438,6 +440,7 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
         driver: driver(probe, &disk_dir),
         bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        read_only: probe.number(dir.join("ro")).map(|number| number == 1),
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),

@@ -90,7 +90,7 @@ mod tests {
     use crate::guard::rig;
     use crate::host::probe::program_path;
     use crate::layer::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
-    use crate::layer::guest::settings::{Settings, differences, of_node};
+    use crate::layer::guest::settings::{of_node, of_node_differing};
     use crate::step::PathRef;
     use crate::units::MIB;
     use std::io::Write;
@@ -224,7 +224,7 @@ mod tests {
             (of("format"), of("backing"), of("cluster-size")),
             (Some("qcow2"), Some("2"), Some("16384"))
         );
-        assert_eq!(differences(&disk, 2, &told, &Settings::new()), Vec::<String>::new());
+        assert_eq!(of_node_differing(&disk, &told), Vec::<String>::new());
     }
 
     #[test]

@@ -92,6 +92,11 @@ pub trait Way: Sync {
     /// Where QEMU tells what became of options of disk number `at`: option, object, property.
     fn properties(&self, at: usize) -> Vec<Property>;
 
+    /// Where QEMU tells which of its threads serve disk number `at`: one as a link, several as a list.
+    fn threads(&self, _at: usize) -> Vec<Property> {
+        Vec::new()
+    }
+
     /// Adds disk number `at` to QEMU's command line.
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec);
 }

@@ -118,7 +118,8 @@ impl DetectZeroes {
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
-    fn word(self) -> &'static str {
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
         match self {
             DetectZeroes::Off => "off",
             DetectZeroes::On => "on",
