@@ -254,25 +254,32 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
     differ
 }
 
-/// What of a drive that the guest was given is not as this host knew it, as clauses: then both sides measured other
-/// drives, or one drive in two formats.
-pub fn other_drive(drive: &Drive, device: &Device) -> Vec<String> {
+/// What of a drive that the guest was given is not as this host knew it, or could not be read, as clauses.
+///
+/// # Errors
+/// With those that leave no doubt: its serial, size or logical block is another one in the guest, so that both sides would
+/// measure other drives, or one drive in two formats.
+pub fn other_drive(drive: &Drive, device: Option<&Device>) -> Result<Vec<String>, String> {
+    let Some(device) = device else {
+        let unread = "the guest does not tell which drive it has: whether it is the one of this host is not known";
+        return Ok(vec![unread.to_owned()]);
+    };
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     let block = device.queue.get("logical_block_size").cloned();
     let both = [
-        ("model", drive.model.clone(), device.model.clone()),
-        ("serial", drive.serial.clone(), device.serial.clone()),
-        ("firmware", drive.firmware.clone(), device.firmware.clone()),
-        ("logical block", number(drive.logical_block), block),
-        ("size", number(drive.bytes), number(device.bytes)),
+        ("model", false, drive.model.clone(), device.model.clone()),
+        ("serial", true, drive.serial.clone(), device.serial.clone()),
+        ("firmware", false, drive.firmware.clone(), device.firmware.clone()),
+        ("logical block", true, number(drive.logical_block), block),
+        ("size", true, number(drive.bytes), number(device.bytes)),
     ];
-    let differing = both.into_iter().filter(|(_, here, there)| here != there);
-    let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
-    differing
-        .map(|(what, here, there)| {
-            format!("its {what} is {} on this host and {} in the guest", told(here), told(there))
-        })
-        .collect()
+    let (mut doubts, mut another) = (Vec::new(), false);
+    for (what, decides, here, there) in both.into_iter().filter(|(_, _, here, there)| here != there) {
+        another |= decides && here.is_some() && there.is_some();
+        let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
+        doubts.push(format!("its {what} is {} on this host and {} in the guest", told(here), told(there)));
+    }
+    if another { Err(doubts.join("; ")) } else { Ok(doubts) }
 }
 
 #[cfg(test)]
@@ -444,14 +451,25 @@ mod tests {
             queue: queue("512"),
             ..Device::default()
         };
-        assert_eq!(other_drive(&drive, &same), Vec::<String>::new());
+        assert_eq!(other_drive(&drive, Some(&same)), Ok(Vec::new()));
+        let unsure = other_drive(&drive, Some(&Device { firmware: None, serial: None, ..same.clone() }));
         assert_eq!(
-            other_drive(&drive, &Device { queue: queue("4096"), firmware: None, ..same }),
+            unsure.unwrap(),
             [
-                "its firmware is F on this host and unknown in the guest",
-                "its logical block is 512 on this host and 4096 in the guest"
+                "its serial is S on this host and unknown in the guest",
+                "its firmware is F on this host and unknown in the guest"
             ]
         );
+        let unread = other_drive(&drive, None).unwrap();
+        assert!(unread.len() == 1 && unread[0].contains("does not tell which drive it has"), "{unread:?}");
+        assert_eq!(
+            other_drive(&drive, Some(&Device { queue: queue("4096"), model: None, ..same.clone() })),
+            Err("its model is M on this host and unknown in the guest; its logical block is 512 on this host and 4096 in the guest".into())
+        );
+        let other_serial = Device { serial: Some("T".into()), ..same.clone() };
+        for other in [other_serial, Device { bytes: Some(2 << 30), ..same }] {
+            assert!(other_drive(&drive, Some(&other)).is_err(), "{other:?}");
+        }
     }
 
     #[test]
