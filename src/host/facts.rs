@@ -56,6 +56,8 @@ pub struct Cpu {
     pub numa_nodes: BTreeMap<String, String>,
     /// Groups of logical CPUs that share an L3 cache.
     pub l3_groups: Vec<String>,
+    /// Logical CPUs of each core, where a core has several: `0,8`.
+    pub smt_groups: Vec<String>,
     /// Frequency governors in use.
     pub governors: Vec<String>,
     /// Whether turbo is allowed.
@@ -278,6 +280,7 @@ pub fn cpu(probe: &Probe) -> Cpu {
         threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
         numa_nodes: numa_nodes(probe),
         l3_groups: l3_groups(probe, &cpus),
+        smt_groups: smt_groups(probe, &cpus),
         governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
         turbo: turbo(probe),
         under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
@@ -309,6 +312,12 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
         }
     }
     groups
+}
+
+fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
+    let siblings = cpus.iter().filter_map(|cpu| probe.read(cpu.join("topology/thread_siblings_list")));
+    let mut seen = BTreeSet::new();
+    siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
 /// intel_pstate says it the other way round than acpi-cpufreq.

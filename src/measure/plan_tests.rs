@@ -180,6 +180,24 @@ fn the_passthrough_of_a_drive_as_it_ships() {
 }
 
 #[test]
+fn a_guests_processors_and_its_memory_are_on_one_node() {
+    let guest_of = |words: &str| {
+        let mut parts = guest::Parts::made_up();
+        parts.room.groups = pin::groups(&cpu(&server().probe));
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(vcpus=1,{words})");
+        with_guests(&scenario(&[&stack], "randread"), Some(parts), |ground| {
+            let guest = ground.set(&ground.layout.sets[0], 0).unwrap().guests.remove(0);
+            (guest.pin.unwrap().others, guest.memory.node)
+        })
+    };
+    assert_eq!(guest_of("cpus=auto"), (vec![0], Some(0)));
+    assert_eq!(guest_of("cpus=auto,numa=1"), (vec![1], Some(1)));
+    assert_eq!(guest_of("cpus=1"), (vec![1], Some(1)), "before anything in the guest touches its memory");
+    assert_eq!(guest_of("cpus=\"0,1\"").1, None, "a list over two nodes");
+    assert_eq!(guest_of("cpus=0,numa=1"), (vec![0], Some(1)), "as it was asked for");
+}
+
+#[test]
 fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     let machine = server();
     let refused = |stacks: &[&str]| {

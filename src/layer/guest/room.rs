@@ -89,7 +89,7 @@ impl Room {
     }
 
     fn check_processors(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
-        let known: BTreeSet<u32> = self.groups.iter().flat_map(|group| group.cpus.clone()).collect();
+        let known: BTreeSet<u32> = self.groups.iter().flat_map(Group::cpus).collect();
         let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
         for guest in guests {
             if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn processors_that_are_not_there_are_refused() {
-        let groups = vec![Group { cpus: vec![0, 1, 2, 3], node: None }];
+        let groups = vec![Group::single(0..4, None)];
         let room = Room { groups, ..room() };
         let mut guests = guests(1, Memory::plain(256 << 20));
         let pin = |cpus: &[u32]| Some(Pin { vcpus: vec![cpus.to_vec(); 2], others: cpus.to_vec() });

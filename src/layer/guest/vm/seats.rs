@@ -150,10 +150,10 @@ pub fn seat(
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take.
+/// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
-    let mut pins = pins(&mut drafts).into_iter();
+    let mut pins = pins(&mut drafts)?.into_iter();
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
         draft.steps(context, pin)?;
@@ -161,19 +161,21 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Processors of the guests that asked for some; memory goes to the node of those that were planned, unless it is bound.
-fn pins(drafts: &mut [Draft]) -> Vec<Pin> {
+/// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
+/// are looked for on the node that it is bound to.
+fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
-    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, draft.node_of_drive()));
+    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drive());
+    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
     let guests: Vec<pin::Guest> =
         asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
-    let planned = pin::plan(&guests, &groups);
+    let planned = pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
     for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
-    planned.into_iter().map(|(pin, _)| pin).collect()
+    Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
 /// Paths in a command line, and which of them only steps know.
