@@ -8,6 +8,7 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a stack asks of its guest's processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -250,7 +251,7 @@ pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result
         pin.vcpus.len()
     );
     for process in daemons.iter().chain([&process]) {
-        for thread in threads_of(*process)? {
+        for thread in threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process)) {
             if !vcpus.contains(&thread) {
                 put(thread, &pin.others)?;
             }
@@ -279,6 +280,20 @@ fn threads_of(process: u32) -> Result<Vec<u32>> {
     let folder = format!("/proc/{process}/task");
     let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {folder}"))?;
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// Threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are no threads of the process, and bear its
+/// number in their name. (LIO's own workers serve everybody and stay where the kernel has them.)
+fn kernel_threads_of(proc: &Path, process: u32) -> Vec<u32> {
+    let name = format!("vhost-{process}\n");
+    let is_it = |thread: &u32| {
+        let read = |file: &str| std::fs::read_to_string(proc.join(thread.to_string()).join(file));
+        // Any process can call itself so, but kthreadd's children are the kernel's.
+        read("comm").is_ok_and(|comm| comm == name)
+            && read("status").is_ok_and(|status| status.lines().any(|line| line == "PPid:\t2"))
+    };
+    let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_it).collect()
 }
 
 fn put(thread: u32, cpus: &[u32]) -> Result<()> {
@@ -408,6 +423,28 @@ mod tests {
         assert_eq!(found[1], Group { cores, node: Some(1) });
         let plain = groups(&Cpu { threads: Some(2), ..Cpu::default() });
         assert_eq!(plain, [Group::single([0, 1], None)]);
+    }
+
+    #[test]
+    fn vhosts_workers_in_the_kernel_are_known_by_their_name() {
+        let proc = tempfile::tempdir().unwrap();
+        let thread = |number: u32, comm: &str, parent: u32| {
+            let folder = proc.path().join(number.to_string());
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("comm"), format!("{comm}\n")).unwrap();
+            let status = format!("Name:\t{comm}\nPid:\t{number}\nPPid:\t{parent}\nTracerPid:\t0\n");
+            std::fs::write(folder.join("status"), status).unwrap();
+        };
+        thread(77, "vhost-4242", 2);
+        thread(78, "vhost-4242", 2);
+        thread(79, "vhost-4242", 1);
+        thread(80, "vhost-42", 2);
+        thread(4242, "qemu-system-x86", 1);
+        std::fs::write(proc.path().join("uptime"), "1").unwrap();
+        let mut found = kernel_threads_of(proc.path(), 4242);
+        found.sort_unstable();
+        assert_eq!(found, [77, 78]);
+        assert!(kernel_threads_of(Path::new("/proc"), std::process::id()).is_empty());
     }
 
     #[test]
