@@ -123,7 +123,7 @@ fn plan() -> Vec<Step> {
             wwn: "naa.5001405000000001".into(),
             serial: "iotax-vm0-1".into(),
         }),
-        Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into() }),
+        Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,

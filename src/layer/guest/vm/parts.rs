@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What guests are made of on this machine.
 #[derive(Clone, Debug)]
@@ -211,10 +212,10 @@ pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
     initramfs::build(&program, &kernel, more)
 }
 
-/// The seed of a guest with a system of its own.
+/// The seed of a guest with a system of its own, for which its agent waits that long.
 ///
 /// # Errors
 /// When this binary cannot be read.
-pub fn seed() -> Result<Vec<u8>> {
-    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?)
+pub fn seed(patience: Duration) -> Result<Vec<u8>> {
+    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?, patience)
 }

@@ -253,7 +253,9 @@ impl Draft {
     fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
         let initrd = match &guest.start {
             Start::Image { seed, .. } => {
-                return ("write the guest's seed", Op::BuildSeed(BuildSeed { path: seed.clone() }));
+                let patience_s = limits(self.parts.accel, true).for_the_system().as_secs();
+                let build = BuildSeed { path: seed.clone(), patience_s };
+                return ("write the guest's seed", Op::BuildSeed(build));
             }
             Start::Kernel { initrd, .. } => initrd,
         };
@@ -376,7 +378,8 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
@@ -388,13 +391,14 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
 pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = started_process(&plan.tag)?
         .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
 
-fn limits(plan: &GuestPlan) -> Limits {
-    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))), plan.image.is_some())
+fn limits(accel: Accel, own_system: bool) -> Limits {
+    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.
