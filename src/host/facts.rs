@@ -77,6 +77,8 @@ pub struct HugePages {
     pub total: Option<u64>,
     /// Of these free.
     pub free: Option<u64>,
+    /// Of the free ones promised to somebody who has not touched them yet; no node tells its own.
+    pub reserved: Option<u64>,
 }
 
 /// A file or a device that is measured, and what lies below it.
@@ -218,9 +220,21 @@ fn os_name(probe: &Probe) -> Option<String> {
 
 /// A line of /proc/meminfo, which counts in KiB.
 pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
-    let text = probe.read("/proc/meminfo")?;
+    bytes_in(&probe.read("/proc/meminfo")?, key)
+}
+
+/// The same of a NUMA node.
+pub fn node_memory_bytes(probe: &Probe, node: u32, key: &str) -> Option<u64> {
+    bytes_in(&probe.read(node_dir(node).join("meminfo"))?, &format!("Node {node} {key}"))
+}
+
+fn bytes_in(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn node_dir(node: u32) -> PathBuf {
+    Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
 /// `always [madvise] never` says `madvise`; a lone word says itself.
@@ -232,7 +246,15 @@ fn chosen_word(text: Option<String>) -> Option<String> {
 
 /// Huge pages of every size that the kernel knows.
 pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
-    let dir = Path::new("/sys/kernel/mm/hugepages");
+    huge_pages_in(probe, Path::new("/sys/kernel/mm/hugepages"))
+}
+
+/// Those of a NUMA node.
+pub fn node_huge_pages(probe: &Probe, node: u32) -> Vec<HugePages> {
+    huge_pages_in(probe, &node_dir(node).join("hugepages"))
+}
+
+fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
     let of_size = |name: &String| {
         let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
         let count = |file| probe.number(dir.join(name).join(file));
@@ -240,6 +262,7 @@ pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
             size: kib.checked_mul(1024)?,
             total: count("nr_hugepages"),
             free: count("free_hugepages"),
+            reserved: count("resv_hugepages"),
         })
     };
     let mut pages: Vec<HugePages> = probe.names(dir).iter().filter_map(of_size).collect();
@@ -554,6 +577,23 @@ mod tests {
         let facts = gather_from(&machine.probe, &["/x".into()]);
         assert_eq!(facts.targets[0].devices, []);
         assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
+    }
+
+    #[test]
+    fn a_node_tells_its_own_memory_and_huge_pages() {
+        let machine = server();
+        let dir = "/sys/devices/system/node/node1";
+        let pages = format!("{dir}/hugepages/hugepages-2048kB");
+        machine.put(&[
+            (&format!("{dir}/meminfo"), "Node 1 MemTotal:  2048 kB\nNode 1 MemFree:  1024 kB\nNode 1 Active(file):  8 kB\n"),
+            (&format!("{pages}/nr_hugepages"), "4\n"),
+            (&format!("{pages}/free_hugepages"), "3\n"),
+        ]);
+        let bytes = |node, key| node_memory_bytes(&machine.probe, node, key);
+        assert_eq!((bytes(1, "MemFree"), bytes(1, "Active(file)")), (Some(1 << 20), Some(8 << 10)));
+        assert_eq!((bytes(0, "MemFree"), bytes(1, "MemAvailable")), (None, None));
+        let pages = HugePages { size: 2 << 20, total: Some(4), free: Some(3), reserved: None };
+        assert_eq!(node_huge_pages(&machine.probe, 1), [pages]);
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// What is worth a word of the guests of each set.
+    /// What is worth a word of the guests that a stack loads at one time.
     ///
     /// # Errors
     /// As [`Ground::set`].
@@ -125,8 +125,13 @@ impl Ground<'_> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for set in &self.layout.sets {
-            found.extend(parts.room.warning(&self.set(set, 0)?.guests));
+            let plan = self.set(set, 0)?;
+            for (_, exposed) in &plan.targets {
+                let loaded = plan.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+                found.extend(parts.room.warnings(&loaded.collect::<Vec<_>>()));
+            }
         }
+        found.sort();
         found.dedup();
         Ok(found)
     }
