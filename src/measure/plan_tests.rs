@@ -271,6 +271,28 @@ fn images_lie_within_what_is_below() {
 }
 
 #[test]
+fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
+    let planned = |way: &str, length: usize| {
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(attach={way})");
+        let scenario = scenario(&[&stack], "randread");
+        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+            let run_dir = format!("/{}", "d".repeat(length - 1)).into();
+            let tag = RunTag { run_dir, ..ground.tag.clone() };
+            let parts = ground.guest_parts.clone();
+            let ground = Ground { tag, guest_parts: parts, ..*ground };
+            ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
+        })
+    };
+    // `/vm0.port` and `/vm0-disk0.vhost` behind it, of 107 bytes that Linux takes.
+    assert_eq!(planned("virtio-blk", 98), Ok(()));
+    assert_eq!(planned("vhost-user-blk", 91), Ok(()));
+    for (way, length, name) in [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")] {
+        let refused = planned(way, length).unwrap_err();
+        assert!(refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")), "{refused}");
+    }
+}
+
+#[test]
 fn images_that_make_no_sense_are_refused() {
     let refused = |options: &str, size: &str| {
         let stack = format!("file:/srv/x.img,size={size} | vm({options})");

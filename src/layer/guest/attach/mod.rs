@@ -8,7 +8,8 @@ mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{DiskSpec, Line, OLDEST, Server, Version};
+use super::qemu::{DiskSpec, Line, OLDEST, Server, Version, can_be_sockets};
+use crate::exit::Failed;
 use crate::step::op::Op;
 use crate::step::{PathRef, RunTag};
 use std::path::{Path, PathBuf};
@@ -181,6 +182,14 @@ impl DaemonFiles {
     pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
         let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
         DaemonFiles { socket: file("vhost"), control: file("qsd"), pid: file("pid"), log: file("qsd.log") }
+    }
+
+    /// Asked where there is such a process only: these paths are longer than those of the guest.
+    ///
+    /// # Errors
+    /// Bad input: a path that no Unix socket can have.
+    pub fn check(&self) -> Result<(), Failed> {
+        can_be_sockets([&self.socket, &self.control])
     }
 }
 

@@ -174,15 +174,25 @@ impl GuestFiles {
             console: file("console.log"),
             stderr: file("qemu.log"),
         };
-        let longest = files.qmp.as_os_str().len().max(files.port.as_os_str().len());
-        if longest > LONGEST_SOCKET_PATH {
-            return Err(Failed::input(format!(
-                "the path of a guest's socket, {}, has {longest} bytes, and Linux takes {LONGEST_SOCKET_PATH}; \
-                 hint: choose a run directory with a shorter path",
-                files.port.display()
-            )));
-        }
+        can_be_sockets([&files.qmp, &files.port])?;
         Ok(files)
+    }
+}
+
+/// Whether Linux takes these as paths of sockets.
+///
+/// # Errors
+/// Bad input: one is too long.
+pub fn can_be_sockets<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failed> {
+    let bytes = |path: &&PathBuf| path.as_os_str().len();
+    match paths.into_iter().max_by_key(bytes).filter(|path| bytes(path) > LONGEST_SOCKET_PATH) {
+        None => Ok(()),
+        Some(path) => Err(Failed::input(format!(
+            "the path of a guest's socket, {}, has {} bytes, and Linux takes {LONGEST_SOCKET_PATH}; \
+             hint: choose a run directory with a shorter path",
+            path.display(),
+            bytes(&path)
+        ))),
     }
 }
 

@@ -283,6 +283,7 @@ impl Draft {
         let server = Server::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        files.check()?;
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
