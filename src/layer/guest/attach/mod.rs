@@ -1,5 +1,6 @@
 //! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way says which devices it
-//! is in QEMU's words, what it lacks on a machine, since when QEMU has it, and what of a disk's options it does not take.
+//! is in QEMU's words, what it lacks on a machine, and what of a disk's options it does not take. The oldest QEMU that is taken has
+//! all of them.
 
 mod nvme;
 mod vfio;
@@ -8,7 +9,7 @@ mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{DiskSpec, Line, OLDEST, Server, Version, can_be_sockets};
+use super::qemu::{DiskSpec, Line, Server, can_be_sockets};
 use crate::exit::Failed;
 use crate::step::op::Op;
 use crate::step::{PathRef, RunTag};
@@ -35,11 +36,6 @@ pub trait Way: Sync {
     /// Ids of `host::needs` beyond those of every guest.
     fn needs(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    /// The first QEMU that has it.
-    fn since(&self) -> Version {
-        OLDEST
     }
 
     /// Modules of the guest's kernel beyond those that it boots with.

@@ -130,13 +130,15 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
     qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
     kernel: || kernel::look().map(drop),
-    io_uring: io_uring_state,
+    storage_daemon: || qemu::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
+    io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
+    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
 };
 
-fn io_uring_state() -> Result<(), String> {
-    qemu::io_uring_works(OsStr::new(qemu::PROGRAM))
-        .map_err(|why| format!("{} does not open a file with io_uring: {why}", qemu::PROGRAM))
+fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(program), empty)
+        .map_err(|why| format!("{program} does not open a file with io_uring: {why}"))
 }
 
 fn kvm_state() -> KvmState {
