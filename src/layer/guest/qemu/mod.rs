@@ -451,7 +451,7 @@ mod tests {
         let nodes: Vec<&str> = line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
         insta::assert_snapshot!(nodes.join("\n").replace(",backing", "\n  ,backing"));
         let room = room_node("room", Path::new("/srv/x,y.img"), Backend::File, span(64, 40));
-        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"driver=raw,node-name=room,offset=67108864,size=41943040,cache.direct=off,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads");
+        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"node-name=room,driver=raw,offset=67108864,size=41943040,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads,cache.direct=off");
     }
 
     fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
