@@ -134,7 +134,8 @@ pub struct Device {
     pub write_cache: Option<String>,
     /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// Every other setting below `queue/`, as the kernel prints it.
+    /// Other settings below `queue/` that change figures, as the kernel prints them; see also [`Device::rotational`],
+    /// [`Device::scheduler`] and [`Device::write_cache`].
     pub queue: BTreeMap<String, String>,
     /// File behind a loop device.
     pub backing_file: Option<String>,
@@ -579,13 +580,44 @@ mod tests {
         assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
     }
 
+    /// What the sides of a comparison are held against each other by: each of them is in the record of both.
+    #[test]
+    fn settings_of_a_queue_that_change_figures_are_recorded() {
+        let machine = server();
+        let settings = [
+            "nr_requests",
+            "nomerges",
+            "rq_affinity",
+            "read_ahead_kb",
+            "max_sectors_kb",
+            "io_poll",
+            "wbt_lat_usec",
+        ];
+        let queue = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n1/queue";
+        for (at, name) in settings.iter().enumerate() {
+            machine.put(&[(&format!("{queue}/{name}"), &format!("{at}\n"))]);
+        }
+        machine.put(&[(&format!("{queue}/../ro"), "1\n")]);
+        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into()]);
+        let device = &facts.targets[0].devices[0];
+        let told = |name: &&str| device.queue.get(*name).map(String::as_str);
+        let expected: Vec<String> = (0..settings.len()).map(|at| at.to_string()).collect();
+        assert_eq!(settings.iter().filter_map(|name| told(name)).collect::<Vec<_>>(), expected);
+        assert_eq!((device.rotational, device.read_only), (Some(false), Some(true)));
+        assert_eq!(device.write_cache.as_deref(), Some("write back"));
+        assert_eq!(device.scheduler.as_deref(), Some("none"));
+    }
+
     #[test]
     fn a_node_tells_its_own_memory_and_huge_pages() {
         let machine = server();
         let dir = "/sys/devices/system/node/node1";
         let pages = format!("{dir}/hugepages/hugepages-2048kB");
         machine.put(&[
-            (&format!("{dir}/meminfo"), "Node 1 MemTotal:  2048 kB\nNode 1 MemFree:  1024 kB\nNode 1 Active(file):  8 kB\n"),
+            (
+                &format!("{dir}/meminfo"),
+                "Node 1 MemTotal:  2048 kB\nNode 1 MemFree:  1024 kB\nNode 1 Active(file):  8 kB\n",
+            ),
             (&format!("{pages}/nr_hugepages"), "4\n"),
             (&format!("{pages}/free_hugepages"), "3\n"),
         ]);

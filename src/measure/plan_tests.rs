@@ -288,7 +288,10 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
     assert_eq!(planned("vhost-user-blk", 91), Ok(()));
     for (way, length, name) in [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")] {
         let refused = planned(way, length).unwrap_err();
-        assert!(refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")), "{refused}");
+        assert!(
+            refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")),
+            "{refused}"
+        );
     }
 }
 

@@ -377,9 +377,12 @@ mod tests {
 
     #[test]
     fn a_guest_stops_waiting_for_its_system_before_its_host_stops_waiting_for_it() {
-        for (accel, nested, seconds) in
-            [(Accel::Kvm, false, 150), (Accel::Kvm, true, 150), (Accel::Tcg, false, 750), (Accel::Tcg, true, 4500)]
-        {
+        for (accel, nested, seconds) in [
+            (Accel::Kvm, false, 150),
+            (Accel::Kvm, true, 150),
+            (Accel::Tcg, false, 750),
+            (Accel::Tcg, true, 4500),
+        ] {
             let limits = Limits::of(accel, nested, true);
             assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
             assert!(limits.for_the_system() < limits.ready);

@@ -115,7 +115,10 @@ pub fn groups(cpu: &Cpu) -> Vec<Group> {
 fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let core = |cpu: &u32| {
         let known = of_cores.iter().find(|core| core.contains(cpu));
-        known.map_or_else(|| vec![*cpu], |core| core.iter().copied().filter(|cpu| cpus.contains(cpu)).collect())
+        known.map_or_else(
+            || vec![*cpu],
+            |core| core.iter().copied().filter(|cpu| cpus.contains(cpu)).collect(),
+        )
     };
     let mut cores: Vec<Vec<u32>> = cpus.iter().map(core).collect();
     cores.sort();
@@ -251,7 +254,8 @@ pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result
         pin.vcpus.len()
     );
     for process in daemons.iter().chain([&process]) {
-        for thread in threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process)) {
+        for thread in threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process))
+        {
             if !vcpus.contains(&thread) {
                 put(thread, &pin.others)?;
             }
@@ -385,7 +389,11 @@ mod tests {
             let cores: Vec<std::collections::BTreeSet<u32>> =
                 pins(many).iter().map(|pin| pin.cpus().map(|cpu| cpu % 4).collect()).collect();
             let shared = cores.iter().map(|own| own.len()).sum::<usize>();
-            assert_eq!(cores.iter().flatten().collect::<std::collections::BTreeSet<_>>().len(), shared, "{many}");
+            assert_eq!(
+                cores.iter().flatten().collect::<std::collections::BTreeSet<_>>().len(),
+                shared,
+                "{many}"
+            );
         }
         assert_eq!(pins(8)[1], common(&[4], 2), "a processor each");
         assert_eq!(pins(9)[8].others.len(), 8, "all for all");

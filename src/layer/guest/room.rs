@@ -5,9 +5,7 @@ use super::pin::{self, Group, Pin};
 use super::qemu::{Accel, Server};
 use super::vm::GuestPlan;
 use crate::exit::Failed;
-use crate::host::facts::{
-    HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes,
-};
+use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
 use crate::host::probe::Probe;
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,7 +186,8 @@ impl Node {
             let Some(known) = self.huge_pages.iter().find(|known| known.size == page) else { continue };
             let (free, total) = (available(known), known.total.unwrap_or(0));
             if free < pages {
-                let (node, folder) = (self.number, format!("/sys/devices/system/node/node{}/hugepages", self.number));
+                let (node, folder) =
+                    (self.number, format!("/sys/devices/system/node/node{}/hugepages", self.number));
                 let there = format!(" on NUMA node {node}");
                 return Err(lacking(&huge, page, pages, (free, total), &there, &folder));
             }
@@ -328,14 +327,19 @@ mod tests {
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
         let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(100) };
         let lacking = Room { huge_pages: vec![pages], ..room() }.check(&guests(2, huge)).unwrap_err();
-        assert!(lacking.message.contains("need 512 huge pages of 2 MiB, and 412 are free"), "{}", lacking.message);
+        assert!(
+            lacking.message.contains("need 512 huge pages of 2 MiB, and 412 are free"),
+            "{}",
+            lacking.message
+        );
         assert!(lacking.message.contains("echo 700 >"), "{}", lacking.message);
     }
 
     #[test]
     fn a_node_has_its_own_memory_and_huge_pages() {
         let pages = |free| HugePages { size: 2 << 20, total: Some(300), free: Some(free), reserved: None };
-        let node = |number, memory, free| Node { number, memory: Some(memory), huge_pages: vec![pages(free)] };
+        let node =
+            |number, memory, free| Node { number, memory: Some(memory), huge_pages: vec![pages(free)] };
         let room = Room { nodes: vec![node(0, 6 << 30, 256), node(1, 2 << 30, 256)], ..room() };
         let on = |number, memory| Memory { node: Some(number), ..memory };
         let plain = Memory::plain(1 << 30);
@@ -395,11 +399,14 @@ mod tests {
         let warned = |guests: &[GuestPlan]| room().warnings(&guests.iter().collect::<Vec<_>>());
         assert_eq!(warned(&guests), Vec::<String>::new());
         let disk = |iothreads, server| DiskSpec { iothreads, server, ..DiskSpec::made_up() };
-        guests[0].disks = vec![disk(1, Server::Qemu), disk(4, Server::Qemu), disk(0, Server::Kernel("naa.5".into()))];
+        guests[0].disks =
+            vec![disk(1, Server::Qemu), disk(4, Server::Qemu), disk(0, Server::Kernel("naa.5".into()))];
         guests[1].disks = vec![disk(0, Server::Daemon("/run/x".into()))];
         assert_eq!(
             warned(&guests),
-            ["the 2 guests vm0 to vm1: vCPUs (4) and threads that serve disks (5) are more than the processors (4), and wait for each other"]
+            [
+                "the 2 guests vm0 to vm1: vCPUs (4) and threads that serve disks (5) are more than the processors (4), and wait for each other"
+            ]
         );
         guests[1].pin = Some(Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] });
         assert_eq!(

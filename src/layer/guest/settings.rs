@@ -210,8 +210,10 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<Asked> {
 /// Of the device: of all properties that its way tells, those that were asked for.
 fn asked_of_device(disk: &DiskSpec) -> Vec<Asked> {
     let told = disk.way.properties(0);
-    let mut asked: Vec<Asked> =
-        told.iter().filter_map(|property| Some((property.option, asked_of(disk, property.option)?))).collect();
+    let mut asked: Vec<Asked> = told
+        .iter()
+        .filter_map(|property| Some((property.option, asked_of(disk, property.option)?)))
+        .collect();
     asked.extend(disk.way.takes_iothread().then(|| ("iothreads", disk.iothreads.to_string())));
     asked
 }
@@ -261,7 +263,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
 /// measure other drives, or one drive in two formats.
 pub fn other_drive(drive: &Drive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
-        let unread = "the guest does not tell which drive it has: whether it is the one of this host is not known";
+        let unread =
+            "the guest does not tell which drive it has: whether it is the one of this host is not known";
         return Ok(vec![unread.to_owned()]);
     };
     let number = |number: Option<u64>| number.map(|number| number.to_string());
