@@ -602,7 +602,7 @@ mod tests {
         let device = &facts.targets[0].devices[0];
         let told = |name: &&str| device.queue.get(*name).map(String::as_str);
         let expected: Vec<String> = (0..settings.len()).map(|at| at.to_string()).collect();
-        assert_eq!(settings.iter().filter_map(|name| told(name)).collect::<Vec<_>>(), expected);
+        assert_eq!(settings.iter().filter_map(told).collect::<Vec<_>>(), expected);
         assert_eq!((device.rotational, device.read_only), (Some(false), Some(true)));
         assert_eq!(device.write_cache.as_deref(), Some("write back"));
         assert_eq!(device.scheduler.as_deref(), Some("none"));
