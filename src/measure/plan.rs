@@ -184,7 +184,7 @@ impl Ground<'_> {
         known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
     }
 
-    /// What is worth a word of the guests of each set.
+    /// What is worth a word of the guests that a stack loads at one time.
     ///
     /// # Errors
     /// As [`Ground::set`].
@@ -192,8 +192,13 @@ impl Ground<'_> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for set in &self.layout.sets {
-            found.extend(parts.room.warning(&self.set(set, 0)?.guests));
+            let plan = self.set(set, 0)?;
+            for (_, exposed) in &plan.targets {
+                let loaded = plan.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+                found.extend(parts.room.warnings(&loaded.collect::<Vec<_>>()));
+            }
         }
+        found.sort();
         found.dedup();
         Ok(found)
     }

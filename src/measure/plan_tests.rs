@@ -188,6 +188,24 @@ fn the_passthrough_of_a_drive_as_it_ships() {
 }
 
 #[test]
+fn a_guests_processors_and_its_memory_are_on_one_node() {
+    let guest_of = |words: &str| {
+        let mut parts = guest::Parts::made_up();
+        parts.room.groups = pin::groups(&cpu(&server().probe));
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(vcpus=1,{words})");
+        with_guests(&scenario(&[&stack], "randread"), Some(parts), |ground| {
+            let guest = ground.set(&ground.layout.sets[0], 0).unwrap().guests.remove(0);
+            (guest.pin.unwrap().others, guest.memory.node)
+        })
+    };
+    assert_eq!(guest_of("cpus=auto"), (vec![0], Some(0)));
+    assert_eq!(guest_of("cpus=auto,numa=1"), (vec![1], Some(1)));
+    assert_eq!(guest_of("cpus=1"), (vec![1], Some(1)), "before anything in the guest touches its memory");
+    assert_eq!(guest_of("cpus=\"0,1\"").1, None, "a list over two nodes");
+    assert_eq!(guest_of("cpus=0,numa=1"), (vec![0], Some(1)), "as it was asked for");
+}
+
+#[test]
 fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     let machine = server();
     let refused = |stacks: &[&str]| {
@@ -351,6 +369,31 @@ fn images_lie_within_what_is_below() {
 }
 
 #[test]
+fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
+    let planned = |way: &str, length: usize| {
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(attach={way})");
+        let scenario = scenario(&[&stack], "randread");
+        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+            let run_dir = format!("/{}", "d".repeat(length - 1)).into();
+            let tag = RunTag { run_dir, ..ground.tag.clone() };
+            let parts = ground.guest_parts.clone();
+            let ground = Ground { tag, guest_parts: parts, ..*ground };
+            ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
+        })
+    };
+    // `/vm0.port` and `/vm0-disk0.vhost` behind it, of 107 bytes that Linux takes.
+    assert_eq!(planned("virtio-blk", 98), Ok(()));
+    assert_eq!(planned("vhost-user-blk", 91), Ok(()));
+    for (way, length, name) in [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")] {
+        let refused = planned(way, length).unwrap_err();
+        assert!(
+            refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn images_that_make_no_sense_are_refused() {
     let refused = |options: &str, size: &str| {
         let stack = format!("file:/srv/x.img,size={size} | vm({options})");
@@ -373,6 +416,9 @@ fn images_that_make_no_sense_are_refused() {
         refused("format=qcow2,backing=1,first-writes=random", "1GiB"),
         refused("format=qcow2,preallocation=falloc,first-writes=random", "1GiB"),
         refused("format=qcow2,backing=3", "4MiB"),
+        // LIO would serve the container as if it were the disk.
+        refused("attach=vhost-scsi,format=qcow2", "1GiB"),
+        refused("attach=vhost-scsi,format=qcow2,backing=1", "1GiB"),
         vfio,
     ];
     insta::assert_snapshot!(all.join("\n"));

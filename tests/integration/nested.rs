@@ -86,7 +86,8 @@ fn of_a_drive_that_a_guest_in_the_lab_is_given() {
                --bs 4k --rw randread --iodepth 1 --visits 1 --budget 20s";
     let bound = "[ $(basename $(readlink $function/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
                  && [ \"$(cat $function/driver_override)\" = '(null)' ]";
-    let killed = killed_at_each(0..3, run, bound);
+    // Intent and done of taking the drive, of the initramfs and of the guest, and the first undoing: with a guest that has it.
+    let killed = killed_at_each(0..7, run, bound);
     let script = format!(
         r#"
 modprobe nvme

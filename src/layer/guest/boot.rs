@@ -73,6 +73,12 @@ impl Limits {
         }
     }
 
+    /// How long the agent in somebody else's guest waits for the rest of that system: half of the patience that this host has
+    /// for the agent. The other half is for what comes before it.
+    pub fn for_the_system(&self) -> Duration {
+        self.ready / 2
+    }
+
     fn of_ours(accel: Accel, nested: bool) -> Limits {
         let seconds = |life, ready| Limits {
             life: Duration::from_secs(life),
@@ -368,6 +374,20 @@ fn tail(path: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_stops_waiting_for_its_system_before_its_host_stops_waiting_for_it() {
+        for (accel, nested, seconds) in [
+            (Accel::Kvm, false, 150),
+            (Accel::Kvm, true, 150),
+            (Accel::Tcg, false, 750),
+            (Accel::Tcg, true, 4500),
+        ] {
+            let limits = Limits::of(accel, nested, true);
+            assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
+            assert!(limits.for_the_system() < limits.ready);
+        }
+    }
 
     #[test]
     fn who_executes() {

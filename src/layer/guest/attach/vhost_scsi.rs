@@ -32,7 +32,7 @@ impl Way for VhostScsi {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        &["cache", "aio", "iothread", "iothreads", "discard", "detect-zeroes", "snapshot"]
+        super::OF_QEMUS_BLOCK_LAYER
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {

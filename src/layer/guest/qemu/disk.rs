@@ -119,7 +119,8 @@ impl DetectZeroes {
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
-    fn word(self) -> &'static str {
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
         match self {
             DetectZeroes::Off => "off",
             DetectZeroes::On => "on",
@@ -265,6 +266,13 @@ impl DiskSpec {
         if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
+    /// What of it only QEMU's block layer could do, where that is not in the way.
+    fn beyond_its_way(&self) -> Option<&'static str> {
+        let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
+        let lacks = self.way.lacks();
+        asked.into_iter().find(|(option, asked)| *asked && lacks.contains(option)).map(|(option, _)| option)
+    }
+
     /// What would mislead, destroy, or be weakened by QEMU without a word.
     ///
     /// # Errors
@@ -284,6 +292,12 @@ impl DiskSpec {
             return Err(
                 "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
             );
+        }
+        if let Some(option) = disk.beyond_its_way() {
+            return Err(format!(
+                "attach={} has no {option}: what is below is served as it is, from its first byte",
+                disk.way.name()
+            ));
         }
         if disk.snapshot && disk.qcow2.is_some() {
             return Err(

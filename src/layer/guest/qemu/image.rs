@@ -59,14 +59,8 @@ impl Qcow2 {
                 _ => value.set(&own("driver"), "qcow2"),
             };
             let locked = image == 0 && disk.is_locked();
-            value
-                .maybe(&own("l2-cache-size"), self.l2_cache)
-                .set(&own("file.driver"), "raw")
-                .set(&own("file.offset"), span.offset.to_string())
-                .set(&own("file.size"), span.bytes.to_string())
-                .set(&own("file.file.driver"), disk.backend.driver())
-                .set(&own("file.file.filename"), &disk.path)
-                .set(&own("file.file.aio"), disk.aio.word())
+            let value = value.maybe(&own("l2-cache-size"), self.l2_cache);
+            stretch(value, &own("file."), &disk.path, disk.backend, *span, disk.aio)
                 .maybe(&own("file.file.locking"), (!locked).then_some("off"))
         })
     }
@@ -75,14 +69,27 @@ impl Qcow2 {
 /// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of it. QEMU itself refuses
 /// to go beyond it.
 pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> Value {
-    Value::new("driver", "raw")
-        .set("node-name", name)
-        .set("offset", span.offset.to_string())
-        .set("size", span.bytes.to_string())
+    stretch(Value::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
-        .set("file.driver", backend.driver())
-        .set("file.filename", path)
-        .set("file.aio", Aio::Threads.word())
+}
+
+/// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with `prefix`.
+fn stretch(
+    value: Value,
+    prefix: &str,
+    path: &std::path::Path,
+    backend: Backend,
+    span: Span,
+    aio: Aio,
+) -> Value {
+    let key = |name: &str| format!("{prefix}{name}");
+    value
+        .set(&key("driver"), "raw")
+        .set(&key("offset"), span.offset.to_string())
+        .set(&key("size"), span.bytes.to_string())
+        .set(&key("file.driver"), backend.driver())
+        .set(&key("file.filename"), path)
+        .set(&key("file.aio"), aio.word())
 }
 
 /// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones, and, if there is a base

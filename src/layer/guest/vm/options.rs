@@ -172,13 +172,10 @@ const SEVERAL_IOTHREADS: Version = Version::new(9, 0);
 /// # Errors
 /// The option, and the version that has it.
 fn not_too_old(disk: &DiskSpec, qemu: Version) -> Result<(), String> {
-    let asked = [
-        (true, format!("attach={}", disk.way.name()), disk.way.since()),
-        (disk.iothreads > 1, format!("iothreads={}", disk.iothreads), SEVERAL_IOTHREADS),
-    ];
-    match asked.into_iter().find(|(asked, _, since)| *asked && qemu < *since) {
-        Some((_, option, since)) => Err(format!("{option} needs QEMU {since}, and {qemu} is installed")),
-        None => Ok(()),
+    match disk.iothreads {
+        0 | 1 => Ok(()),
+        _ if qemu >= SEVERAL_IOTHREADS => Ok(()),
+        many => Err(format!("iothreads={many} needs QEMU {SEVERAL_IOTHREADS}, and {qemu} is installed")),
     }
 }
 

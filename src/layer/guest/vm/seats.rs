@@ -150,10 +150,10 @@ pub fn seat(
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take.
+/// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
-    let mut pins = pins(&mut drafts).into_iter();
+    let mut pins = pins(&mut drafts)?.into_iter();
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
         draft.steps(context, pin)?;
@@ -161,19 +161,21 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Processors of the guests that asked for some; memory goes to the node of those that were planned, unless it is bound.
-fn pins(drafts: &mut [Draft]) -> Vec<Pin> {
+/// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
+/// are looked for on the node that it is bound to.
+fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
-    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, draft.node_of_drive()));
+    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drive());
+    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
     let guests: Vec<pin::Guest> =
         asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
-    let planned = pin::plan(&guests, &groups);
+    let planned = pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
     for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
-    planned.into_iter().map(|(pin, _)| pin).collect()
+    Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
 /// Paths in a command line, and which of them only steps know.
@@ -251,7 +253,9 @@ impl Draft {
     fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
         let initrd = match &guest.start {
             Start::Image { seed, .. } => {
-                return ("write the guest's seed", Op::BuildSeed(BuildSeed { path: seed.clone() }));
+                let patience_s = limits(self.parts.accel, true).for_the_system().as_secs();
+                let build = BuildSeed { path: seed.clone(), patience_s };
+                return ("write the guest's seed", Op::BuildSeed(build));
             }
             Start::Kernel { initrd, .. } => initrd,
         };
@@ -279,6 +283,7 @@ impl Draft {
         let server = Server::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        files.check()?;
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
@@ -374,7 +379,8 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
@@ -386,13 +392,14 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
 pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = started_process(&plan.tag)?
         .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
 
-fn limits(plan: &GuestPlan) -> Limits {
-    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))), plan.image.is_some())
+fn limits(accel: Accel, own_system: bool) -> Limits {
+    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.
