@@ -21,4 +21,5 @@ pub mod session;
 pub mod sets;
 pub mod survey;
 mod together;
+pub mod told;
 pub mod wire;
