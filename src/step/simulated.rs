@@ -2,10 +2,10 @@
 //! plan is undone from any prefix, without root. It refuses what the real one refuses: removing a
 //! device in use, unmounting what is not mounted, making what exists.
 
-use super::lio::Lun;
+use super::lio::{self, Lun};
 use super::op::MakeImage;
 use super::system::{LoopRequest, System};
-use super::vfio::Function;
+use super::vfio::TakenDrive;
 use super::{ProcessId, Yield};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,7 @@ impl SimulatedSystem {
         self.processes.clear();
         self.taken.clear();
         self.luns.clear();
+        self.directories.remove(&lio::fabric());
         self.boot += 1;
     }
 
@@ -203,8 +204,8 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        ensure!(self.taken.insert(function.address.to_owned()), "{} is taken", function.address);
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        ensure!(self.taken.insert(drive.address.to_owned()), "{} is taken", drive.address);
         self.changed()?;
         Ok("/dev/vfio/14".into())
     }
@@ -213,25 +214,30 @@ impl System for SimulatedSystem {
         Ok(self.taken.contains(address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        ensure!(self.processes.len() < 2, "a guest has {}", function.address);
-        self.taken.remove(function.address);
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        ensure!(self.processes.len() < 2, "a guest has {}", drive.address);
+        self.taken.remove(drive.address);
         Ok(())
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
         self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
-        self.changed()
+        let made = self.directories.insert(lio::fabric());
+        self.changed()?;
+        Ok(made.then(lio::fabric))
     }
 
     fn is_exported(&self, name: &str, _: &str) -> Result<bool> {
         Ok(self.luns.contains_key(name))
     }
 
-    fn unexport_lun(&mut self, _: bool, name: &str, _: &str) -> Result<()> {
+    fn unexport_lun(&mut self, _: bool, name: &str, _: &str, fabric: Option<&Path>) -> Result<()> {
         ensure!(self.processes.len() < 2, "a guest has {name}");
         self.luns.remove(name);
+        if let Some(fabric) = fabric.filter(|_| self.luns.is_empty()) {
+            self.directories.remove(fabric);
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use super::lio::{self, Lun};
 use super::op::MakeImage;
-use super::vfio::{self, Function};
+use super::vfio::{self, TakenDrive};
 use super::{ProcessId, Yield, image};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
@@ -84,17 +84,17 @@ pub trait System {
     /// Removes a plain file of the run directory; one that is gone is fine.
     fn remove_plain(&mut self, path: &Path) -> Result<()>;
     /// Gives a PCI function to vfio-pci and tells the file of its IOMMU group.
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf>;
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
     /// Whether vfio-pci has a function, or is meant to have it.
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
-    fn give_back(&mut self, function: &Function) -> Result<()>;
-    /// Exports a LUN of the kernel's SCSI target to vhost.
-    fn export_lun(&mut self, lun: &Lun) -> Result<()>;
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+    /// Exports a LUN of the kernel's SCSI target to vhost, and tells the fabric's folder if it was not there before.
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
     /// Whether any part of such an export is there.
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool>;
-    /// Takes an export away, whole or in parts.
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+    /// Takes an export away, whole or in parts, and a fabric's folder that was made for it and has no other in it.
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -324,19 +324,19 @@ impl System for RealSystem {
         gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        vfio::take(function)
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        vfio::take(drive)
     }
 
     fn is_taken(&self, address: &str) -> Result<bool> {
         Ok(vfio::is_taken(address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        vfio::give_back(function)
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        vfio::give_back(drive)
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         lio::export(lun)
     }
 
@@ -344,8 +344,8 @@ impl System for RealSystem {
         Ok(lio::is_exported(name, wwn))
     }
 
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()> {
-        lio::unexport(block, name, wwn)
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
+        lio::unexport(block, name, wwn, fabric)
     }
 }
 

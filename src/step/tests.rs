@@ -11,7 +11,7 @@ use super::op::{
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
-use super::vfio::Function;
+use super::vfio::TakenDrive;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, Yield};
 use crate::guard::rig;
 use anyhow::Result;
@@ -72,10 +72,10 @@ impl System for Shared {
         end_process(&mut self, process: &ProcessId) -> Result<()>;
         write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
         remove_plain(&mut self, path: &Path) -> Result<()>;
-        take_function(&mut self, function: &Function) -> Result<PathBuf>;
-        give_back(&mut self, function: &Function) -> Result<()>;
-        export_lun(&mut self, lun: &Lun) -> Result<()>;
-        unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+        take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
+        give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+        export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
+        unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
     }
 }
 
@@ -260,6 +260,31 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     machine.0.lock().unwrap().mounts.clear();
     assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
+}
+
+#[test]
+fn the_fabrics_folder_goes_with_the_last_lun_unless_it_was_there_before() {
+    let exported = || {
+        let export = |step: &Step| matches!(step.op, Op::ExportVhostScsi(_));
+        let Op::ExportVhostScsi(lun) = plan().into_iter().find(export).unwrap().op else { unreachable!() };
+        ["iotax-r-0", "iotax-r-1"].map(|name| {
+            let backing = PathRef::Path("/dev/loop0".into());
+            Op::ExportVhostScsi(ExportVhostScsi { backing, name: name.into(), ..lun.clone() })
+        })
+    };
+    for there_before in [false, true] {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        if there_before {
+            machine.0.lock().unwrap().directories.insert(super::lio::fabric());
+        }
+        let before = state(&machine);
+        let journal = Journal::open(folder.path()).unwrap();
+        let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+        steps(exported()).iter().for_each(|step| drop(executor.perform(step).unwrap()));
+        assert!(state(&machine).directories.contains(&super::lio::fabric()));
+        executor.undo_to(0).unwrap();
+        assert_eq!(state(&machine), before);
+    }
 }
 
 /// A file and two loop devices on it, as stacks that share nothing have.

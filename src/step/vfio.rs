@@ -18,9 +18,9 @@ pub const DRIVER: &str = "vfio-pci";
 /// A drive resets and its namespaces are scanned: two seconds for most, and ten for some behind a switch.
 const COMES_BACK: Duration = Duration::from_secs(30);
 
-/// A function and what belongs to it on this host.
+/// A drive that a guest is given, and what it goes back to on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Function<'a> {
+pub struct TakenDrive<'a> {
     /// `0000:01:00.0`.
     pub address: &'a str,
     /// This host's driver for it.
@@ -29,7 +29,7 @@ pub struct Function<'a> {
     pub disk: &'a Path,
 }
 
-impl Function<'_> {
+impl TakenDrive<'_> {
     fn folder(&self) -> PathBuf {
         folder(self.address)
     }
@@ -38,7 +38,7 @@ impl Function<'_> {
         pci::driver(&here(), self.address).as_deref() == Some(driver)
     }
 
-    /// Whether the disk is there, on this very function.
+    /// Whether the disk is there, on this very drive.
     fn is_back(&self) -> bool {
         let name =
             self.disk.canonicalize().ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
@@ -77,30 +77,25 @@ fn write(file: &Path, text: &str) -> Result<()> {
 ///
 /// # Errors
 /// When somebody uses the disk or a neighbour in its group, another driver has the function, or vfio-pci does not take it.
-pub fn take(function: &Function) -> Result<PathBuf> {
+pub fn take(drive: &TakenDrive) -> Result<PathBuf> {
     // Between the plan and now somebody may have mounted it.
-    admit(function.disk, Intent::Take, &[])?;
+    admit(drive.disk, Intent::Take, &[])?;
     ensure!(
-        function.is_back(),
+        drive.is_back(),
         "{} is not the disk at {}: the kernel has named its disks anew; hint: name it by /dev/disk/by-id/...",
-        function.disk.display(),
-        function.address
+        drive.disk.display(),
+        drive.address
     );
-    ensure!(
-        function.is_bound_to(function.driver),
-        "{} is not bound to {} any more",
-        function.address,
-        function.driver
-    );
-    let obstacles = pci::obstacles(&here(), function.address);
-    ensure!(obstacles.is_empty(), "cannot take {}: {}", function.address, obstacles.join("; "));
+    ensure!(drive.is_bound_to(drive.driver), "{} is not bound to {} any more", drive.address, drive.driver);
+    let obstacles = pci::obstacles(&here(), drive.address);
+    ensure!(obstacles.is_empty(), "cannot take {}: {}", drive.address, obstacles.join("; "));
     if !Path::new("/sys/bus/pci/drivers").join(DRIVER).exists() {
         run(Command::new("modprobe").arg(DRIVER))?;
     }
-    write(&function.folder().join("driver_override"), DRIVER)?;
-    function.rebind(DRIVER)?;
-    let group = pci::group(&here(), function.address)
-        .with_context(|| format!("{} is in no IOMMU group", function.address))?;
+    write(&drive.folder().join("driver_override"), DRIVER)?;
+    drive.rebind(DRIVER)?;
+    let group = pci::group(&here(), drive.address)
+        .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
     let file = Path::new("/dev/vfio").join(group);
     wait_until(Duration::from_secs(5), || file.exists())
         .with_context(|| format!("{} did not appear", file.display()))?;
@@ -117,25 +112,25 @@ pub fn is_taken(address: &str) -> bool {
 ///
 /// # Errors
 /// When a third driver has it (it is left alone), the old one does not take it, or the disk does not come back.
-pub fn give_back(function: &Function) -> Result<()> {
-    let driver = pci::driver(&here(), function.address);
-    if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, function.driver].contains(driver)) {
-        let words = format!("{} is bound to {other} now: left alone", function.address);
+pub fn give_back(drive: &TakenDrive) -> Result<()> {
+    let driver = pci::driver(&here(), drive.address);
+    if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, drive.driver].contains(driver)) {
+        let words = format!("{} is bound to {other} now: left alone", drive.address);
         return Err(NotOurs(words).into());
     }
     // A lone end of line empties it.
-    write(&function.folder().join("driver_override"), "\n")?;
-    if driver.as_deref() != Some(function.driver) {
-        function.rebind(function.driver)?;
+    write(&drive.folder().join("driver_override"), "\n")?;
+    if driver.as_deref() != Some(drive.driver) {
+        drive.rebind(drive.driver)?;
     }
-    if wait_until(COMES_BACK, || function.is_back()).is_err() {
+    if wait_until(COMES_BACK, || drive.is_back()).is_err() {
         bail!(
             "{} has {} back, but {} is not there after {} s; hint: ls -l /sys/bus/pci/devices/{}/nvme",
-            function.driver,
-            function.address,
-            function.disk.display(),
+            drive.driver,
+            drive.address,
+            drive.disk.display(),
             COMES_BACK.as_secs(),
-            function.address
+            drive.address
         );
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! back and its disk is there again under the name that the stack knows.
 
 use super::{Operation, RunTag, System, Yield};
-use crate::step::vfio::{self, Function};
+use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ pub struct PassThrough {
 }
 
 impl PassThrough {
-    fn function(&self) -> Function<'_> {
-        Function { address: &self.address, driver: &self.driver, disk: &self.disk }
+    fn drive(&self) -> TakenDrive<'_> {
+        TakenDrive { address: &self.address, driver: &self.driver, disk: &self.disk }
     }
 }
 
@@ -30,7 +30,7 @@ impl Operation for PassThrough {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let group = system.take_function(&self.function())?;
+        let group = system.take_drive(&self.drive())?;
         Ok(Yield { path: Some(group), ..Yield::default() })
     }
 
@@ -40,7 +40,7 @@ impl Operation for PassThrough {
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.give_back(&self.function())
+        system.give_back(&self.drive())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
