@@ -11,7 +11,7 @@ use super::rows;
 use super::sweep::KEPT_UP;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::stats::{Charge, Refusal, Verdict};
+use crate::stats::{Charge, Phrase, Refusal, Verdict};
 
 /// The charges of one stack with the estimates behind them.
 pub struct Charged {
@@ -45,17 +45,17 @@ pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFind
     let one = pick(charges);
     let (Charge::Adds { half_width, .. } | Charge::Saves { half_width, .. }) = one.verdict else { return };
     one.verdict = Charge::Unresolved { half_width: Some(half_width), reason: Refusal::AmongMany { many } };
-    let phrase = one.verdict.share_sentence(&one.quantity);
-    one.word(&who, &phrase, label);
+    let phrase = one.verdict.about(&one.quantity);
+    one.word(&who, phrase, label);
 }
 
 impl ChargeFinding {
     /// Puts the conclusion into words, with what would settle it.
-    fn word(&mut self, who: &str, phrase: &str, label: &str) {
+    fn word(&mut self, who: &str, phrase: Phrase, label: &str) {
         self.remedy = self.verdict.reason().and_then(Refusal::remedy);
         let settle = self.remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
-        let over = over_attaches(&self.ratio);
-        self.sentence = format!("{who}: {phrase}{over}{settle}{label}");
+        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle).words(label);
+        self.sentence = format!("{who}: {}", self.phrase);
     }
 }
 
@@ -127,7 +127,7 @@ impl Said<'_> {
         }
         let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
         let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
-        let phrase = verdict.share_sentence(&subject);
+        let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
     }
 
@@ -145,7 +145,7 @@ impl Said<'_> {
         let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
         let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
-        let phrase = verdict.cpu_sentence(taken.difference.as_ref().ok(), ratio, &subject);
+        let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
         self.finding(quantity, verdict, phrase, &taken)
     }
 
@@ -159,25 +159,28 @@ impl Said<'_> {
     fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
         let verdict = Charge::Unresolved { half_width: None, reason: reason.clone() };
         let phrase = match reason {
-            Refusal::NotMeasured { reason } => format!("{subject}: not measured: {reason}"),
-            _ => verdict.share_sentence(&subject),
+            Refusal::NotMeasured { reason } => {
+                Phrase::default().words(format!("{subject}: not measured: {reason}"))
+            }
+            _ => verdict.about(&subject),
         };
         self.finding(subject, verdict, phrase, &Taken::refused(reason))
     }
 
-    fn finding(&self, quantity: String, verdict: Charge, phrase: String, taken: &Taken) -> Estimate {
+    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
         let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
         let label = if self.emulated && is_measured { EMULATED } else { "" };
         let who = format!("{} against {}", self.reading.name(self.at), self.reading.name(self.base()));
         let mut found = ChargeFinding {
             sentence: String::new(),
+            phrase: Phrase::default(),
             ratio: taken.times(),
             difference: taken.added(),
             quantity,
             verdict,
             remedy: None,
         };
-        found.word(&who, &phrase, label);
+        found.word(&who, phrase, label);
         (found, taken.ratio.as_ref().ok().copied())
     }
 }

@@ -22,4 +22,5 @@ pub mod sets;
 mod stopped;
 pub mod survey;
 mod together;
+pub mod told;
 pub mod wire;

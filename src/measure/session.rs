@@ -14,11 +14,12 @@ use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::survey::{self, Survey};
+use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::host::facts::Facts;
-use crate::layer::guest;
+use crate::layer::guest::{self, GuestPlan};
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
@@ -73,6 +74,8 @@ pub struct Session<'a> {
     pub stop: &'a AtomicBool,
     /// What earlier parts of a resumed run did; grows as this one goes on.
     pub past: Past,
+    /// What it has said.
+    pub told: Told,
     /// Devices that the guard has let this run write.
     pub admitted: Admitted,
     /// What may still be written by the load; `None`: `max_written` was not given.
@@ -497,6 +500,11 @@ impl Session<'_> {
 
     /// Facts of the guests of a set, with their disks as they really are.
     pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+        let emulated = |guest: &GuestPlan| -> Result<(String, Option<String>)> {
+            Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
+        };
+        let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
+        self.tell_emulated(&emulated);
         for guest in &up.guests {
             let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
             let all = daemons.chain([(&guest.command, &guest.belows)]);
@@ -576,6 +584,8 @@ impl Session<'_> {
     pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
         let devices = self.devices_in(name);
         let facts = places.get(name)?.facts(&devices)?;
+        let emulated = places.get(name)?.emulated.clone();
+        self.tell_emulated(&[(name.to_owned(), emulated)]);
         self.store_place(places, name, facts, Vec::new(), Vec::new())
     }
 
@@ -588,13 +598,18 @@ impl Session<'_> {
         disks: Vec<GuestDisk>,
     ) -> Result<()> {
         let emulated = places.get(name)?.emulated.clone();
-        if let Some(why) = &emulated {
-            self.observer.tell(Event::Warning {
-                text: format!("{name} is emulated ({why}): its figures are not representative"),
-            });
-        }
         let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks };
-        Ok(self.store.append(&Record::Place(facts))?)
+        match self.told.has_changed(&facts) {
+            true => Ok(self.store.append(&Record::Place(facts))?),
+            false => Ok(()),
+        }
+    }
+
+    /// Once a run, and all at once.
+    fn tell_emulated(&mut self, places: &[(String, Option<String>)]) {
+        for text in self.told.emulated(places) {
+            self.observer.tell(Event::Warning { text });
+        }
     }
 
     fn devices_in(&self, place: &str) -> Vec<PathBuf> {
@@ -670,8 +685,12 @@ impl Session<'_> {
     }
 
     pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
-        self.observer.tell(Event::Warning { text: text.clone() });
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
+        // Every visit, and every guest of a stack, may find the same.
+        if !self.told.is_new(&warning) {
+            return Ok(());
+        }
+        self.observer.tell(Event::Warning { text: warning.text.clone() });
         self.store.append(&Record::Warning(warning)).context("cannot store a warning")
     }
 

@@ -2,7 +2,7 @@
 //! plan is undone from any prefix, without root. It refuses what the real one refuses: removing a
 //! device in use, unmounting what is not mounted, making what exists.
 
-use super::lio::Lun;
+use super::lio::{self, Lun};
 use super::op::MakeImage;
 use super::queue::Settings;
 use super::system::{LoopRequest, NothingMade, System};
@@ -61,6 +61,7 @@ impl SimulatedSystem {
         self.processes.clear();
         self.taken.clear();
         self.luns.clear();
+        self.directories.remove(&lio::fabric());
         self.boot += 1;
     }
 
@@ -244,19 +245,24 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
         self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
-        self.changed()
+        let made = self.directories.insert(lio::fabric());
+        self.changed()?;
+        Ok(made.then(lio::fabric))
     }
 
     fn is_exported(&self, name: &str, _: &str) -> Result<bool> {
         Ok(self.luns.contains_key(name))
     }
 
-    fn unexport_lun(&mut self, _: bool, name: &str, _: &str) -> Result<()> {
+    fn unexport_lun(&mut self, _: bool, name: &str, _: &str, fabric: Option<&Path>) -> Result<()> {
         ensure!(!self.has_guest(), "a guest has {name}");
         self.luns.remove(name);
+        if let Some(fabric) = fabric.filter(|_| self.luns.is_empty()) {
+            self.directories.remove(fabric);
+        }
         Ok(())
     }
 }

@@ -105,12 +105,12 @@ pub trait System {
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
-    /// Exports a LUN of the kernel's SCSI target to vhost.
-    fn export_lun(&mut self, lun: &Lun) -> Result<()>;
+    /// Exports a LUN of the kernel's SCSI target to vhost, and tells the fabric's folder if it was not there before.
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
     /// Whether any part of such an export is there.
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool>;
-    /// Takes an export away, whole or in parts.
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+    /// Takes an export away, whole or in parts, and a fabric's folder that was made for it and has no other in it.
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -370,7 +370,7 @@ impl System for RealSystem {
         std::mem::take(&mut self.notes)
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         lio::export(lun)
     }
 
@@ -378,8 +378,8 @@ impl System for RealSystem {
         Ok(lio::is_exported(name, wwn))
     }
 
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()> {
-        lio::unexport(block, name, wwn)
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
+        lio::unexport(block, name, wwn, fabric)
     }
 }
 

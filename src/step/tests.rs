@@ -79,8 +79,8 @@ impl System for Shared {
         take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
         give_back(&mut self, drive: &TakenDrive) -> Result<()>;
         restore_queue(&mut self, address: &str, was: &Settings) -> ();
-        export_lun(&mut self, lun: &Lun) -> Result<()>;
-        unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+        export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
+        unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
     }
 }
 
@@ -341,6 +341,31 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
     assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
+}
+
+#[test]
+fn the_fabrics_folder_goes_with_the_last_lun_unless_it_was_there_before() {
+    let exported = || {
+        let export = |step: &Step| matches!(step.op, Op::ExportVhostScsi(_));
+        let Op::ExportVhostScsi(lun) = plan().into_iter().find(export).unwrap().op else { unreachable!() };
+        ["iotax-r-0", "iotax-r-1"].map(|name| {
+            let backing = PathRef::Path("/dev/loop0".into());
+            Op::ExportVhostScsi(ExportVhostScsi { backing, name: name.into(), ..lun.clone() })
+        })
+    };
+    for there_before in [false, true] {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        if there_before {
+            machine.0.lock().unwrap().directories.insert(super::lio::fabric());
+        }
+        let before = state(&machine);
+        let journal = Journal::open(folder.path()).unwrap();
+        let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+        steps(exported()).iter().for_each(|step| drop(executor.perform(step).unwrap()));
+        assert!(state(&machine).directories.contains(&super::lio::fabric()));
+        executor.undo_to(0).unwrap();
+        assert_eq!(state(&machine), before);
+    }
 }
 
 /// A file and two loop devices on it, as stacks that share nothing have.

@@ -17,6 +17,7 @@ pub mod qmp;
 pub mod room;
 mod seed;
 pub mod settings;
+pub mod signs;
 pub mod system_image;
 #[cfg(test)]
 mod tests;

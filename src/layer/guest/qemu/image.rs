@@ -18,6 +18,11 @@ const ENTRY: u64 = 8;
 /// See [`ENTRY`].
 const REFCOUNT: u64 = 2;
 
+/// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
+const USUAL_L2_CACHE: u64 = 32 * MIB;
+/// Refcount blocks that it keeps of each.
+const REFCOUNT_CLUSTERS: u64 = 4;
+
 /// A stretch of what is below, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -46,6 +51,14 @@ impl Qcow2 {
     /// How many images lie under the one that the guest writes.
     pub fn backing(&self) -> usize {
         self.spans.len().saturating_sub(1)
+    }
+
+    /// Memory for tables that QEMU keeps of all images at most, each with its own (docs/qcow2-cache.txt of QEMU): L2 tables
+    /// up to 32 MiB or what was asked for, but no more than the image has, and four clusters of refcounts.
+    pub fn table_cache(&self) -> u64 {
+        let tables = l2_tables(self.bytes, self.cluster) * self.cluster;
+        let each = tables.min(self.l2_cache.unwrap_or(USUAL_L2_CACHE)) + REFCOUNT_CLUSTERS * self.cluster;
+        self.spans.len() as u64 * each
     }
 
     /// The block node of the top image with all below it. Of several on one file only the top is locked: the others are
@@ -172,6 +185,28 @@ mod tests {
     use std::process::Command;
 
     const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn every_image_of_a_chain_keeps_tables_in_memory() {
+        let span = Span { offset: 0, bytes: 0 };
+        let chain = |bytes: u64, cluster: u64, images: usize, l2_cache| {
+            let spans = vec![span; images];
+            Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache }.table_cache()
+        };
+        let gib = 1 << 30;
+        // 8 bytes for each 64 KiB, and 256 KiB of refcounts.
+        assert_eq!(chain(gib, USUAL_CLUSTER, 1, None), (128 + 256) << 10);
+        assert_eq!(chain(256 * gib, USUAL_CLUSTER, 1, None), (32 << 20) + (256 << 10));
+        assert_eq!(
+            chain(1024 * gib, USUAL_CLUSTER, 3, None),
+            3 * ((32 << 20) + (256 << 10)),
+            "no more than that"
+        );
+        assert_eq!(chain(1024 * gib, USUAL_CLUSTER, 2, Some(4 << 20)), 2 * ((4 << 20) + (256 << 10)));
+        assert_eq!(chain(gib, USUAL_CLUSTER, 1, Some(64 << 20)), (128 + 256) << 10, "no more than there is");
+        // A table takes a whole cluster.
+        assert_eq!(chain(1280 << 20, USUAL_CLUSTER, 1, None), (192 + 256) << 10);
+    }
 
     #[test]
     fn a_chain_fits_its_part_and_no_disk_is_longer() {

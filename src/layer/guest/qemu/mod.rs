@@ -201,6 +201,9 @@ pub const PORT_CHARDEV: &str = "agent";
 /// The id of the agent's port, as QMP's VSERPORT_CHANGE event shows it.
 pub const PORT_DEVICE: &str = "agent-port";
 
+/// The id of the disk with somebody else's system, as QMP's query-blockstats shows it.
+pub const SYSTEM_DRIVE: &str = "system";
+
 /// What follows [`PROGRAM`] on the command line.
 ///
 /// # Errors
@@ -245,9 +248,9 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
 /// disk under test is ever booted from instead.
 fn system_disks(line: &mut Line, image: &SystemImage, seed: &Path) {
     let file = |value: Value, path: &Path| value.set("file.driver", "file").set("file.filename", path);
-    let drive = Value::new("if", "none").set("id", "system").set("snapshot", "on");
+    let drive = Value::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
-    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", "system");
+    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
     line.words("-boot strict=on");
     let node = Value::new("driver", "raw").set("node-name", "seed").set("read-only", "on");

@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::host::probe::Probe;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::layer::guest::boot::{self, BootError, BootedGuest, Limits};
+use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{
     self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Start,
@@ -65,6 +65,8 @@ pub struct GuestPlan {
     pub paths: Vec<PathRef>,
     /// The image with a system of its own that it boots from.
     pub image: Option<PathBuf>,
+    /// Whether UEFI starts it.
+    pub uefi: bool,
     /// Its virtual CPUs.
     pub vcpus: u32,
     /// Its memory.
@@ -91,6 +93,7 @@ impl GuestPlan {
             disks: Vec::new(),
             paths: Vec::new(),
             image: None,
+            uefi: false,
             vcpus: 2,
             memory,
             pin: None,
@@ -239,6 +242,7 @@ impl Draft {
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
             image: self.wish.image.map(|image| image.path),
+            uefi: guest.firmware.is_some(),
             vcpus: guest.vcpus,
             memory: guest.memory,
             pin,
@@ -405,19 +409,18 @@ fn limits(accel: Accel, own_system: bool) -> Limits {
 /// What to look at first when an image does not come up is nothing that its guest could say.
 fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     let Some(image) = &plan.image else { return error.into() };
-    let hint = format!(
-        "no agent in the guest from {}; hint: does the image start with {}, is cloud-init in it and enabled, has its \
-         kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
-        image.display(),
-        if plan.uefi() { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
-    );
-    anyhow::Error::new(error).context(hint)
-}
-
-impl GuestPlan {
-    fn uefi(&self) -> bool {
-        self.command.iter().any(|word| word.starts_with("if=pflash"))
-    }
+    let image = image.display();
+    let context = match &error.failure {
+        BootFailure::NeverStarts(sign) => {
+            format!("the image {image} does not start; hint: {}", sign.hint(plan.uefi))
+        }
+        _ => format!(
+            "no agent in the guest from {image}; hint: does the image start with {}, is cloud-init in it and enabled, has \
+             its kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
+            if plan.uefi { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
+        ),
+    };
+    anyhow::Error::new(error).context(context)
 }
 
 fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
