@@ -23,7 +23,8 @@ pub struct Crowd {
     pub jain: f64,
     /// Share of the windows in which all ran, over all slices.
     pub together: f64,
-    /// I/Os a second for each busy core of the host.
+    /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
+    /// the time, so that nothing has to be added for it.
     pub per_core: Figure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
@@ -129,6 +130,7 @@ mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
+    use crate::store::record::CpuTimes;
 
     #[test]
     fn jain_by_hand() {
@@ -136,6 +138,23 @@ mod tests {
         assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), 0.25);
         assert!((jain(&[1.0, 2.0, 3.0]) - 36.0 / 42.0).abs() < 1e-12);
         assert_eq!(jain(&[0.0, 0.0]), 1.0);
+    }
+
+    /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
+    #[test]
+    fn a_polled_core_is_a_busy_one_and_counted_once() {
+        let cores = |polled: f64| {
+            let mut run = twin::crowd();
+            run.slices.iter_mut().filter(|slice| slice.stack == "vm x4").for_each(|slice| {
+                let own = CpuTimes { user_ns: slice.window_ns / 2, ..CpuTimes::default() };
+                slice.host_cpu =
+                    Some(CpuTimes { user_ns: own.user_ns + (polled * slice.window_ns as f64) as u64, ..own });
+            });
+            let crowd = findings(&run).workloads.remove(0).crowds.remove(0);
+            let (low, high) = crowd.per_core.bounds().unwrap();
+            (crowd.slowest.1 + crowd.fastest.1) / (low + high)
+        };
+        assert!((cores(1.0) / cores(0.0) - 1.5 / 0.5).abs() < 0.05, "{} {}", cores(1.0), cores(0.0));
     }
 
     #[test]

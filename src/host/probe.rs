@@ -42,6 +42,8 @@ pub struct GuestProbe {
     pub io_uring: fn() -> Result<(), String>,
     /// Whether there is UEFI for guests, or why not.
     pub ovmf: fn() -> Result<(), String>,
+    /// Whether an SPDK target answers where they listen by default, or why not.
+    pub spdk: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
@@ -52,6 +54,7 @@ impl GuestProbe {
         kernel: || Err("not asked".into()),
         io_uring: || Err("not asked".into()),
         ovmf: || Err("not asked".into()),
+        spdk: || Err("not asked".into()),
     };
 }
 

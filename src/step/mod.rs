@@ -9,6 +9,7 @@ pub mod journal;
 pub mod lio;
 pub mod op;
 pub mod simulated;
+pub mod spdk;
 pub mod system;
 pub mod vfio;
 

@@ -3,7 +3,7 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::Lun;
-use super::op::MakeImage;
+use super::op::{ExportSpdk, MakeImage};
 use super::system::{LoopRequest, System};
 use super::vfio::Function;
 use super::{ProcessId, Yield};
@@ -28,6 +28,8 @@ pub struct SimulatedSystem {
     pub taken: BTreeSet<String>,
     /// LUNs of the kernel's target: name and what is below.
     pub luns: BTreeMap<String, PathBuf>,
+    /// Disks of an SPDK target: name and what is below.
+    pub bdevs: BTreeMap<String, PathBuf>,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -53,6 +55,7 @@ impl SimulatedSystem {
         self.processes.clear();
         self.taken.clear();
         self.luns.clear();
+        self.bdevs.clear();
         self.boot += 1;
     }
 
@@ -116,6 +119,7 @@ impl System for SimulatedSystem {
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
+        ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -232,6 +236,29 @@ impl System for SimulatedSystem {
     fn unexport_lun(&mut self, _: bool, name: &str, _: &str) -> Result<()> {
         ensure!(self.processes.len() < 2, "a guest has {name}");
         self.luns.remove(name);
+        Ok(())
+    }
+
+    fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf> {
+        ensure!(!self.bdevs.contains_key(&disk.name), "{} is there", disk.name);
+        self.bdevs.insert(disk.name.clone(), disk.backing.path()?.to_owned());
+        self.changed()?;
+        Ok(Path::new("/var/tmp").join(&disk.name))
+    }
+
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+        let socket = || Some(Path::new("/var/tmp").join(&disk.name));
+        Ok(self.bdevs.contains_key(&disk.name).then(socket))
+    }
+
+    fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
+        ensure!(self.processes.len() < 2, "a guest has {}", disk.name);
+        match self.bdevs.get(&disk.name) {
+            Some(below) if below != disk.backing.path()? => {
+                bail!("{} is over {}", disk.name, below.display())
+            }
+            _ => drop(self.bdevs.remove(&disk.name)),
+        }
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
-    Mount, Op, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
+    MakeImage, Mount, Op, PassThrough, RemoteAgent, Spawn,
 };
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
@@ -52,6 +52,9 @@ impl System for Shared {
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
         self.0.lock().unwrap().is_exported(name, wwn)
     }
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+        self.0.lock().unwrap().find_spdk(disk)
+    }
     fn is_taken(&self, address: &str) -> Result<bool> {
         self.0.lock().unwrap().is_taken(address)
     }
@@ -76,6 +79,8 @@ impl System for Shared {
         give_back(&mut self, function: &Function) -> Result<()>;
         export_lun(&mut self, lun: &Lun) -> Result<()>;
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+        export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
+        unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
     }
 }
 
@@ -122,6 +127,15 @@ fn plan() -> Vec<Step> {
             name: "iotax-r-disk".into(),
             wwn: "naa.5001405000000001".into(),
             serial: "iotax-vm0-1".into(),
+        }),
+        Op::ExportSpdk(ExportSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            backing: PathRef::Yield(2),
+            uring: false,
+            read_only: false,
+            part: None,
+            cpumask: None,
+            name: "iotax-r-spdk".into(),
         }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into() }),
         Op::MakeImage(MakeImage {
@@ -197,7 +211,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn clean_restores_the_machine_from_any_kill(done in 0usize..10, performed: bool, reboot: bool) {
+    fn clean_restores_the_machine_from_any_kill(done in 0usize..plan().len(), performed: bool, reboot: bool) {
         let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
         let before = state(&machine);
         killed_after(&machine, folder.path(), done, performed);
@@ -216,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn a_failing_step_is_taken_back_with_all_before_it(fail_at in 0u32..10) {
+    fn a_failing_step_is_taken_back_with_all_before_it(fail_at in 0..plan().len() as u32) {
         let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
         let before = state(&machine);
         machine.0.lock().unwrap().fail_at = Some(fail_at);

@@ -2,6 +2,7 @@
 //! is in QEMU's words, what it lacks on a machine, since when QEMU has it, and what of a disk's options it does not take.
 
 mod nvme;
+mod spdk;
 mod vfio;
 mod vhost_scsi;
 mod vhost_user_blk;
@@ -25,6 +26,9 @@ pub const ALL: &[&dyn Way] = &[
 
 /// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
 pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
+
+/// What `vhost-user-blk` is with the option `spdk`.
+pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
 
 /// A member of the family.
 pub trait Way: Sync {
@@ -59,6 +63,11 @@ pub trait Way: Sync {
     /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that no other process has.
     fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
         None
+    }
+
+    /// Whether a part of a file, or its data without the marker behind them, is shown in whole MiB only.
+    fn shows_whole_mib(&self) -> bool {
+        false
     }
 
     /// Options of a disk that it does not have: written all the same, they are refused.

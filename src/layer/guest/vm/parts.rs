@@ -13,6 +13,8 @@ use crate::host::pci::{self, Drive};
 use crate::host::probe::{GuestProbe, Probe};
 use crate::layer::Layer;
 use crate::scenario::{LayerSpec, Scenario};
+use crate::step::op::spdk_bdev;
+use crate::step::spdk;
 use anyhow::{Context, Result};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
@@ -131,6 +133,7 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     kernel: || kernel::look().map(drop),
     io_uring: io_uring_state,
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
+    spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_bdev(false).create]),
 };
 
 fn io_uring_state() -> Result<(), String> {
