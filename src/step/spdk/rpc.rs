@@ -88,6 +88,9 @@ fn hint(method: &str, code: &i64, words: &str) -> &'static str {
         (-1, _) | (_, "Operation not permitted") if method != "bdev_aio_create" => {
             "; hint: something in the target has claimed the bdev: it found partitions, an lvstore or a RAID superblock on it"
         }
+        (_, "Invalid argument") if method == "vhost_create_blk_controller" => {
+            "; hint: cpumask is of reactors that the target has"
+        }
         (-2 | -13, _) => "; hint: the target opens files with its own rights, and in its own mount namespace",
         _ => "",
     }

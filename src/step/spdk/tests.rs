@@ -244,7 +244,8 @@ fn what_a_target_lacks_is_named() {
     );
 }
 
-/// What a real target (its version stands in the second line) was asked and answered, with its folder as FOLDER.
+/// What a real target (its version stands in the first line) was asked and answered, with its folder as FOLDER and a pid that no
+/// process has.
 fn recorded(folder: &Path) -> Vec<(Value, Value)> {
     let text = include_str!("recorded.jsonl").replace("FOLDER", folder.to_str().unwrap());
     let pair = |line: &str| {
