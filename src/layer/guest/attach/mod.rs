@@ -128,14 +128,14 @@ pub struct Beforehand {
     pub server: Server,
 }
 
-/// Options that QEMU's own block layer has, and nothing that goes past it.
+/// Options that QEMU's own block layer has, and no drive that goes past it; the first are of whoever else serves a disk, too.
 const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
-    "cache",
     "aio",
-    "iothread",
-    "iothreads",
     "num-queues",
     "queue-size",
+    "cache",
+    "iothread",
+    "iothreads",
     "discard",
     "detect-zeroes",
     "snapshot",
@@ -147,6 +147,9 @@ const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
     "lazy-refcounts",
     "l2-cache-size",
 ];
+
+/// How many of them those are.
+const OF_OTHERS_TOO: usize = 3;
 
 /// A property of an object of a running QEMU.
 pub struct Property {

@@ -32,21 +32,7 @@ impl Way for VhostUserSpdk {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        &[
-            "cache",
-            "iothread",
-            "iothreads",
-            "discard",
-            "detect-zeroes",
-            "snapshot",
-            "format",
-            "preallocation",
-            "first-writes",
-            "cluster-size",
-            "backing",
-            "lazy-refcounts",
-            "l2-cache-size",
-        ]
+        super::OF_QEMUS_BLOCK_LAYER.split_at(super::OF_OTHERS_TOO).1
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
