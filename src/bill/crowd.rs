@@ -31,7 +31,8 @@ pub struct Crowd {
     pub together: f64,
     /// Slices that were run again because their places did not run together, over all slices that count.
     pub run_again: f64,
-    /// I/Os a second for each busy core of the host.
+    /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
+    /// the time, so that nothing has to be added for it.
     pub per_core: Figure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
@@ -195,6 +196,24 @@ mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
+    use crate::store::record::CpuTimes;
+
+    /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
+    #[test]
+    fn a_polled_core_is_a_busy_one_and_counted_once() {
+        let cores = |polled: f64| {
+            let mut run = twin::crowd();
+            run.slices.iter_mut().filter(|slice| slice.stack == "vm x4").for_each(|slice| {
+                let own = CpuTimes { user_ns: slice.window_ns / 2, ..CpuTimes::default() };
+                slice.host_cpu =
+                    Some(CpuTimes { user_ns: own.user_ns + (polled * slice.window_ns as f64) as u64, ..own });
+            });
+            let crowd = findings(&run).workloads.remove(0).crowds.remove(0);
+            let (low, high) = crowd.per_core.bounds().unwrap();
+            (crowd.slowest.1 + crowd.fastest.1) / (low + high)
+        };
+        assert!((cores(1.0) / cores(0.0) - 1.5 / 0.5).abs() < 0.05, "{} {}", cores(1.0), cores(0.0));
+    }
 
     #[test]
     fn a_rate_is_offered_to_every_guest() {

@@ -9,9 +9,10 @@ use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::Stack;
 use crate::stats::Verdict;
-use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, Value};
+use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// A stack under one workload, with what was found of it.
 struct Case<'a> {
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     answered_by_a_cache,
     faster_than_below,
     other_sides,
+    polled_beside,
 ];
 
 /// What they find, once for all workloads that it is true of.
@@ -307,12 +309,30 @@ fn mitigations(a: &Facts, b: &Facts) -> Option<String> {
     (!said.is_empty()).then(|| format!("mitigated on one side only: {}", said.join(", ")))
 }
 
+/// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of a stack that it serves they
+/// are a part, and /proc/stat has them as busy: they are counted there like any other.
+fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
+    let stack = case.stack();
+    let has_no_part = |target: &&SpdkTarget| {
+        !stack.layers.iter().any(|layer| layer.option("spdk").map(Path::new) == Some(&target.socket))
+    };
+    let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
+    let target = targets.find(|target| !target.polled().is_empty())?;
+    stack.medium.host().is_none().then(|| {
+        let text = format!(
+            "its CPU time an I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
+            target.said()
+        );
+        ("polling", text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
-    use crate::store::record::ClockReading;
+    use crate::store::record::{ClockReading, Reactor};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides"];
@@ -381,6 +401,35 @@ mod tests {
         control.disks.iter_mut().for_each(|disk| disk.stack = "vm-1c2g".into());
         run.places.push(control);
         assert!(kinds(&run).iter().all(|(kind, _)| kind != "vcpus"), "the other guest has one processor");
+    }
+
+    #[test]
+    fn a_target_that_polls_beside_a_stack_is_told() {
+        let target = |polls| SpdkTarget {
+            socket: "/run/spdk.sock".into(),
+            version: "SPDK v26.05".into(),
+            reactors: vec![Reactor { core: 3, polls }],
+        };
+        let found = |polls| {
+            let mut run = twin::guest();
+            let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+            guest.spdk = vec![target(polls)];
+            let served = &mut run.start.scenario.stacks[1].layers[0];
+            served.options.insert("spdk".into(), "/run/spdk.sock".into());
+            findings(&run).warnings.into_iter().filter(|one| one.kind == "polling").collect::<Vec<_>>()
+        };
+        assert_eq!(found(false), []);
+        let told = found(true);
+        assert_eq!(
+            (told.len(), told[0].subject.as_str()),
+            (1, "file"),
+            "the stack that it serves has it by right"
+        );
+        assert!(
+            told[0].text.ends_with("polls all the time (SPDK v26.05, polls on core 3)"),
+            "{}",
+            told[0].text
+        );
     }
 
     #[test]

@@ -111,6 +111,7 @@ impl Twin {
                 emulated: None,
                 commands: Vec::new(),
                 disks: Vec::new(),
+                spdk: Vec::new(),
             }],
             workers: Vec::new(),
             designs: Vec::new(),

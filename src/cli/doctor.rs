@@ -62,6 +62,7 @@ const CAPABILITIES: &[Capability] = &[
     Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
     stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
     stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
+    listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
     stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
     stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
@@ -394,6 +395,7 @@ mod tests {
             io_uring: || Err("qemu-system-x86_64 is not installed".into()),
             daemon_io_uring: || Err("qemu-storage-daemon is not installed".into()),
             ovmf: || Err("OVMF is not installed".into()),
+            spdk: || Err("no SPDK target listens on /var/tmp/spdk.sock".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);

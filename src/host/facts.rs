@@ -380,6 +380,18 @@ pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     chain
 }
 
+/// Bytes of the blocks that direct I/O to a file has to be made of: the largest of what is below it, at least 512.
+pub fn logical_block_below(path: &Path) -> u64 {
+    let probe = Probe::of_files(Path::new("/"));
+    let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
+        // A partition has the queue of its disk.
+        let dir = device_dir(&probe, &name);
+        let own = probe.number(dir.join("queue/logical_block_size"));
+        own.or_else(|| probe.number(dir.parent()?.join("queue/logical_block_size")))
+    });
+    blocks.max().unwrap_or(0).max(512)
+}
+
 fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
     // A device may be reached twice (a mirror of two partitions of one disk).
     if chain.contains(&name) {

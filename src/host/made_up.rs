@@ -192,6 +192,7 @@ pub(crate) fn complete_server() -> Machine {
         io_uring: || Ok(()),
         daemon_io_uring: || Ok(()),
         ovmf: || Ok(()),
+        spdk: || Ok(()),
     };
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine

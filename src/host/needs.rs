@@ -180,6 +180,15 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "spdk",
+        why: "for vm(attach=vhost-user-blk,spdk=SOCKET)",
+        supply: &[everywhere(
+            "start SPDK's target: build/bin/vhost -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 512)",
+        )],
+        check: |probe| (probe.guest.spdk)().err(),
+        reboot: false,
+    },
+    Need {
         id: "ovmf",
         why: "for vm(firmware=ovmf)",
         supply: &[
@@ -268,9 +277,13 @@ pub fn missing(ids: &[&str], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
 impl Need {
     /// What is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
-        let what = (self.check)(probe)?;
+        Some(self.lacking(probe, (self.check)(probe)?))
+    }
+
+    /// The same where somebody else found out what that is.
+    pub fn lacking(&self, probe: &Probe, what: String) -> Missing {
         let (why, command) = (self.why.into(), self.command(probe).into());
-        Some(Missing { what, why, command, reboot: self.reboot })
+        Missing { what, why, command, reboot: self.reboot }
     }
 
     /// The command for this machine's distribution.
@@ -376,6 +389,7 @@ mod tests {
             io_uring: || Err("not built in".into()),
             daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
+            spdk: || Err("no target".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");

@@ -46,6 +46,8 @@ pub struct GuestProbe {
     pub daemon_io_uring: fn() -> Result<(), String>,
     /// Whether there is UEFI for guests, or why not.
     pub ovmf: fn() -> Result<(), String>,
+    /// Whether an SPDK target answers where they listen by default, or why not.
+    pub spdk: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
@@ -58,6 +60,7 @@ impl GuestProbe {
         io_uring: || Err("not asked".into()),
         daemon_io_uring: || Err("not asked".into()),
         ovmf: || Err("not asked".into()),
+        spdk: || Err("not asked".into()),
     };
 }
 

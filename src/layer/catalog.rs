@@ -31,6 +31,8 @@ pub enum OptionKind {
     Number,
     /// `auto`, or processors as `0-3,8`.
     Cpus,
+    /// Processors as SPDK writes them, a hexadecimal number: `0x3`.
+    CpuMask,
     /// A number; without a unit it means microseconds.
     Microseconds,
     /// A number; `2` and `2%` are the same.
@@ -162,6 +164,20 @@ const VM_OPTIONS: &[OptionDef] = &[
         kind: OptionKind::Word(attach::NAMES),
         default: Some("virtio-blk"),
         help: "how the disk reaches the guest",
+    },
+    OptionDef {
+        name: "spdk",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: None,
+        help: "JSON-RPC socket of a running SPDK target that serves the disk (attach=vhost-user-blk); not written: a qemu-storage-daemon does",
+    },
+    OptionDef {
+        name: "cpumask",
+        aliases: &[],
+        kind: OptionKind::CpuMask,
+        default: None,
+        help: "on which reactors of the SPDK target the disk is served; not written: the target's choice",
     },
     OptionDef {
         name: "cache",
@@ -398,6 +414,7 @@ impl OptionDef {
             OptionKind::Count => check_count(value),
             OptionKind::Number => check_number(value),
             OptionKind::Cpus => check_cpus(value),
+            OptionKind::CpuMask => check_cpu_mask(value),
             OptionKind::Path => check_path(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
@@ -437,6 +454,18 @@ fn check_cpus(value: &str) -> Result<String, Fault> {
         _ => pin::list(value)
             .map(|_| value.to_owned())
             .map_err(|why| Fault::hint(why, "write auto, 2 or \"0-3,8\"")),
+    }
+}
+
+fn check_cpu_mask(value: &str) -> Result<String, Fault> {
+    let digits = value.strip_prefix("0x").unwrap_or_default();
+    let hex = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    match hex && digits.bytes().any(|digit| digit != b'0') {
+        true => Ok(value.to_owned()),
+        false => Err(Fault::hint(
+            format!("\"{value}\" is no mask of processors"),
+            "write 0x1 for core 0, 0x6 for 1 and 2",
+        )),
     }
 }
 

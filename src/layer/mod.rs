@@ -7,6 +7,7 @@ pub mod known;
 pub mod medium;
 pub mod volume;
 
+use crate::host::Missing;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
@@ -117,6 +118,11 @@ pub trait Layer: Sync {
 
     /// Ids of `host::needs` that must be met.
     fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// What it lacks of what only its own words name; it may ask the machine, and makes nothing.
+    fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
 

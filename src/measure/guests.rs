@@ -9,8 +9,10 @@ use crate::layer::guest::GuestPlan;
 use crate::layer::guest::qemu::{DiskSpec, Server};
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::settings::{self, Settings};
-use crate::store::record::GuestDisk;
+use crate::step::spdk;
+use crate::store::record::{GuestDisk, SpdkTarget};
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -76,7 +78,23 @@ fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> 
     let daemon = guest.daemons.iter().find(|daemon| daemon.disk == at);
     let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
-    Ok(settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?)
+    let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
+    if let Server::Spdk(disk) = &guest.disks[at].server {
+        told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
+    }
+    Ok(told)
+}
+
+/// The SPDK targets that serve disks of a guest.
+///
+/// # Errors
+/// When one of them does not answer.
+pub fn spdk_targets(guest: &GuestPlan) -> Result<Vec<SpdkTarget>> {
+    let sockets = guest.disks.iter().filter_map(|disk| match &disk.server {
+        Server::Spdk(disk) => Some(disk.rpc.as_path()),
+        _ => None,
+    });
+    sockets.collect::<BTreeSet<_>>().into_iter().map(|socket| Ok(spdk::Target::at(socket)?.facts)).collect()
 }
 
 fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {

@@ -167,6 +167,48 @@ fn the_kernel_serves_what_only_a_step_will_know() {
     assert!(shown.contains("vhost-scsi-pci,id=disk0-device,wwpn=naa.5001405"), "{shown}");
 }
 
+#[test]
+fn a_running_target_serves_a_part_to_each_guest() {
+    let vm = "vm(attach=vhost-user-blk,spdk=/run/spdk.sock,cpumask=0x2,vcpus=1)";
+    let stacks = [
+        format!("file:/srv/x.img,size=1GiB | {vm} x2"),
+        "/dev/nvme0n1 | vm(attach=vhost-user-blk,spdk=/run/spdk.sock,num-queues=4,queue-size=256)".to_owned(),
+    ];
+    let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
+    let shown = with_guests(&scenario(&stacks, "randread"), Some(guest::Parts::made_up()), show);
+    let ours = |line: &&str| ["SPDK", "vhost-user-blk"].iter().any(|word| line.contains(word));
+    let lines: Vec<String> = shown.lines().filter(ours).map(only_disks).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// Of a long command line what belongs to disks.
+fn only_disks(line: &str) -> String {
+    let words = line.split(" -").filter(|word| word.contains("memory-backend") || word.contains("disk"));
+    if line.contains(" -chardev ") { words.collect::<Vec<_>>().join(" -") } else { line.to_owned() }
+}
+
+#[test]
+fn words_of_spdk_are_refused_where_it_has_no_part() {
+    let refused = |words: &str, load: &str| {
+        let stack = format!("file:/srv/x.img,size=1GiB | vm({words})");
+        let guests = Some(guest::Parts::made_up());
+        with_guests(&scenario(&[&stack], load), guests, |ground| ground.bounds().unwrap_err().to_string())
+    };
+    let spdk = |more: &str| format!("attach=vhost-user-blk,spdk=/run/spdk.sock,{more}");
+    let all = [
+        refused("spdk=/run/spdk.sock", "randread"),
+        refused("attach=vhost-scsi,spdk=/run/spdk.sock", "randread"),
+        refused("attach=vhost-user-blk,cpumask=0x1", "randread"),
+        refused(&spdk("cache=none"), "randread"),
+        refused(&spdk("iothread=true"), "randread"),
+        refused(&spdk("discard=unmap"), "randread"),
+        refused(&spdk("format=qcow2"), "randread"),
+        refused(&spdk("aio=threads"), "randread"),
+        refused(&spdk("aio=io_uring"), "randread"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
 /// The scenario as it ships, on a machine of two L3 groups whose drive has the name in it.
 #[test]
 fn the_passthrough_of_a_drive_as_it_ships() {

@@ -29,7 +29,7 @@ use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
-use crate::store::record::{GuestDisk, LaidOut, LayingOut, PlaceFacts, Record, Warning};
+use crate::store::record::{GuestDisk, LaidOut, LayingOut, PlaceFacts, Record, SpdkTarget, Warning};
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
@@ -54,6 +54,14 @@ impl Outcome {
             Outcome::Interrupted => "interrupted",
         }
     }
+}
+
+/// What is known of a place that the run itself made.
+#[derive(Default)]
+struct Made {
+    commands: Vec<Vec<String>>,
+    disks: Vec<GuestDisk>,
+    spdk: Vec<SpdkTarget>,
 }
 
 /// Everything that a run has.
@@ -523,7 +531,8 @@ impl Session<'_> {
                     self.warn("settings", &disk.stack, text.clone())?;
                 }
             }
-            self.store_place(places, &guest.place, facts, commands, disks)?;
+            let spdk = guests::spdk_targets(guest)?;
+            self.store_place(places, &guest.place, facts, Made { commands, disks, spdk })?;
         }
         Ok(())
     }
@@ -586,19 +595,13 @@ impl Session<'_> {
         let facts = places.get(name)?.facts(&devices)?;
         let emulated = places.get(name)?.emulated.clone();
         self.tell_emulated(&[(name.to_owned(), emulated)]);
-        self.store_place(places, name, facts, Vec::new(), Vec::new())
+        self.store_place(places, name, facts, Made::default())
     }
 
-    fn store_place(
-        &mut self,
-        places: &mut Places,
-        name: &str,
-        facts: Facts,
-        commands: Vec<Vec<String>>,
-        disks: Vec<GuestDisk>,
-    ) -> Result<()> {
+    fn store_place(&mut self, places: &mut Places, name: &str, facts: Facts, made: Made) -> Result<()> {
         let emulated = places.get(name)?.emulated.clone();
-        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks };
+        let Made { commands, disks, spdk } = made;
+        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks, spdk };
         match self.told.has_changed(&facts) {
             true => Ok(self.store.append(&Record::Place(facts))?),
             false => Ok(()),

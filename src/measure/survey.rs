@@ -76,7 +76,16 @@ fn listed(scenario: &Scenario, missing: &[Missing]) -> String {
 /// What a scenario needs and this machine lacks.
 pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
-    needs::missing(&ids, Path::new("/"), guest::FINDINGS)
+    let mut missing = needs::missing(&ids, Path::new("/"), guest::FINDINGS);
+    let here = scenario.stacks.iter().filter(|stack| stack.medium.host().is_none());
+    for spec in here.flat_map(|stack| &stack.layers) {
+        for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
+            if !missing.contains(&one) {
+                missing.push(one);
+            }
+        }
+    }
+    missing
 }
 
 /// Ids of `host::needs` that a scenario's layers, media and engines ask for.

@@ -77,6 +77,7 @@ mod tests {
             facts: Facts { kernel: Some(kernel.into()), ..Facts::default() },
             emulated: None,
             commands: Vec::new(),
+            spdk: Vec::new(),
             disks: Vec::new(),
         };
         assert!(told.has_changed(&place("6.1")) && !told.has_changed(&place("6.1")));

@@ -20,6 +20,9 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     let mut table = Table::default();
     table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
     table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
+    if disks.iter().any(|disk| disk.qemu.contains_key("server")) {
+        table.push("served by", 1, disks.iter().map(|disk| told(&disk.qemu, "server")).collect());
+    }
     table.push("there", 3, disks.iter().map(|disk| disk.path.display().to_string()).collect());
     if disks.iter().any(|disk| disk.qemu.get("format").is_some_and(|format| format != "raw")) {
         table.push("format", 0, disks.iter().map(format).collect());

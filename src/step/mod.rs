@@ -10,6 +10,7 @@ pub mod lio;
 pub mod op;
 pub mod queue;
 pub mod simulated;
+pub mod spdk;
 pub mod system;
 pub mod vfio;
 

@@ -3,7 +3,7 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::{self, Lun};
-use super::op::MakeImage;
+use super::op::{ExportSpdk, MakeImage};
 use super::queue::Settings;
 use super::system::{LoopRequest, NothingMade, System};
 use super::vfio::TakenDrive;
@@ -31,6 +31,8 @@ pub struct SimulatedSystem {
     pub queue: Settings,
     /// LUNs of the kernel's target: name and what is below.
     pub luns: BTreeMap<String, PathBuf>,
+    /// Disks of an SPDK target: name and what is below.
+    pub bdevs: BTreeMap<String, PathBuf>,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -62,6 +64,7 @@ impl SimulatedSystem {
         self.taken.clear();
         self.luns.clear();
         self.directories.remove(&lio::fabric());
+        self.bdevs.clear();
         self.boot += 1;
     }
 
@@ -131,6 +134,7 @@ impl System for SimulatedSystem {
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
+        ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -262,6 +266,29 @@ impl System for SimulatedSystem {
         self.luns.remove(name);
         if let Some(fabric) = fabric.filter(|_| self.luns.is_empty()) {
             self.directories.remove(fabric);
+        }
+        Ok(())
+    }
+
+    fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf> {
+        ensure!(!self.bdevs.contains_key(&disk.name), "{} is there", disk.name);
+        self.bdevs.insert(disk.name.clone(), disk.backing.path()?.to_owned());
+        self.changed()?;
+        Ok(Path::new("/var/tmp").join(&disk.name))
+    }
+
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+        let socket = || Some(Path::new("/var/tmp").join(&disk.name));
+        Ok(self.bdevs.contains_key(&disk.name).then(socket))
+    }
+
+    fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
+        ensure!(!self.has_guest(), "a guest has {}", disk.name);
+        match self.bdevs.get(&disk.name) {
+            Some(below) if below != disk.backing.path()? => {
+                bail!("{} is over {}", disk.name, below.display())
+            }
+            _ => drop(self.bdevs.remove(&disk.name)),
         }
         Ok(())
     }

@@ -4,10 +4,10 @@
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
 use super::lio::{self, Lun};
-use super::op::MakeImage;
+use super::op::{ExportSpdk, MakeImage};
 use super::queue::{self, Settings};
 use super::vfio::{self, TakenDrive};
-use super::{ProcessId, Yield, image};
+use super::{ProcessId, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
@@ -111,6 +111,12 @@ pub trait System {
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool>;
     /// Takes an export away, whole or in parts, and a fabric's folder that was made for it and has no other in it.
     fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
+    /// Makes a disk in a running SPDK target and tells its socket.
+    fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
+    /// Whether any part of such a disk is there, with its socket if it has come to one.
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>>;
+    /// Takes it away, whole or in parts.
+    fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -380,6 +386,18 @@ impl System for RealSystem {
 
     fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
         lio::unexport(block, name, wwn, fabric)
+    }
+
+    fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf> {
+        spdk::export(disk)
+    }
+
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+        spdk::find(disk)
+    }
+
+    fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
+        spdk::unexport(disk)
     }
 }
 

@@ -6,8 +6,8 @@ use super::executor::Executor;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
-    Mount, Op, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
+    MakeImage, Mount, Op, PassThrough, RemoteAgent, Spawn,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -56,6 +56,9 @@ impl System for Shared {
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
         self.0.lock().unwrap().is_exported(name, wwn)
     }
+    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
+        self.0.lock().unwrap().find_spdk(disk)
+    }
     fn is_taken(&self, address: &str) -> Result<bool> {
         self.0.lock().unwrap().is_taken(address)
     }
@@ -81,6 +84,8 @@ impl System for Shared {
         restore_queue(&mut self, address: &str, was: &Settings) -> ();
         export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
+        export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
+        unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
     }
 }
 
@@ -127,6 +132,15 @@ fn plan() -> Vec<Step> {
             name: "iotax-r-disk".into(),
             wwn: "naa.5001405000000001".into(),
             serial: "iotax-vm0-1".into(),
+        }),
+        Op::ExportSpdk(ExportSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            backing: PathRef::Yield(2),
+            uring: false,
+            read_only: false,
+            part: None,
+            cpumask: None,
+            name: "iotax-r-spdk".into(),
         }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
         Op::MakeImage(MakeImage {

@@ -16,8 +16,8 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Kills a run at each record until one run gets through alive; cleans after each.
-pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
+/// Kills a run at each record until one run gets through alive; cleans after each, and has it looked at what is left elsewhere.
+pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
     let folder = rig.path("");
     std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
     let before = contents(&folder);
@@ -29,12 +29,13 @@ pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize) {
             assert!(!survived || record >= least_records, "only {record} records\n{}", words(&output));
             if survived {
                 assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-                return;
+                return look("nowhere");
             }
             let cleaned = rig.iotax(&["clean"]);
             assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
             assert_eq!(traces(&folder), Vec::<String>::new(), "killed {side} record {record}");
             assert!(contents(&folder) == before, "killed {side} record {record}: files differ");
+            look(&format!("{side} record {record}"));
             let again = rig.expect(0, &["clean"]);
             assert!(again.contains("nothing to clean"), "{again}");
         }
@@ -49,7 +50,7 @@ fn of_a_loop_and_a_file_system() {
     let Some(stack) = rig.loop_and_xfs() else { return };
     let args = [&["run", "--bill", &stack], QUICK].concat();
     // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
-    killed_everywhere(&rig, &args, 20);
+    killed_everywhere(&rig, &args, 20, &|_| ());
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn of_a_guest() {
     let file = rig.file("x.img", 64);
     let stack = format!("{file} | vm(memory=256MiB)");
     let args = [&["run", &file, &stack], QUICK].concat();
-    killed_everywhere(&rig, &args, 8);
+    killed_everywhere(&rig, &args, 8, &|_| ());
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn of_a_guest_whose_disk_is_served_beside_it() {
     let stack = format!("{file} | vm(memory=256MiB,attach=vhost-user-blk) x2");
     let args = [&["run", &file, &stack], QUICK].concat();
     // Intent and done of file, fill, and of a daemon, an initramfs and QEMU twice; and their undoing.
-    killed_everywhere(&rig, &args, 16);
+    killed_everywhere(&rig, &args, 16, &|_| ());
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn of_a_guest_on_a_chain_of_images() {
     let stack = format!("{file} | vm(memory=256MiB,vcpus=1,format=qcow2,backing=1)");
     let args = [&["run", &file, &stack], QUICK].concat();
     // Intent and done of file, fill, two images, an initramfs and QEMU; and their undoing.
-    killed_everywhere(&rig, &args, 18);
+    killed_everywhere(&rig, &args, 18, &|_| ());
 }
 
 #[test]

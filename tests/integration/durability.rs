@@ -154,7 +154,7 @@ fn killed_at_every_record_between_a_kill_and_the_next_boot() {
     let guest = format!("{} | vm(memory=256MiB,vcpus=1)", rig.file("x.img", 64));
     let args = ["run", "--durability=trials=1,kill=qemu,min_load=50ms,max_load=100ms", &guest];
     // Intent and done of file, fill, initramfs and QEMU; the two latter undone and made once more; all undone.
-    killed_everywhere(&rig, &args, 14);
+    killed_everywhere(&rig, &args, 14, &|_| ());
 }
 
 #[test]

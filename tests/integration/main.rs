@@ -12,6 +12,7 @@ mod nested;
 mod page;
 mod place;
 mod rig;
+mod spdk;
 mod sweep;
 mod systems;
 mod whole;

@@ -133,6 +133,7 @@ pub(crate) fn guest() -> RunData {
         emulated: Some("no usable KVM, QEMU runs with TCG".into()),
         commands: vec![words],
         disks: vec![guest_disk()],
+        spdk: Vec::new(),
     });
     run
 }
@@ -388,6 +389,7 @@ pub(crate) fn durability() -> RunData {
             emulated: None,
             commands: Vec::new(),
             disks: vec![disk],
+            spdk: Vec::new(),
         });
     }
     let trials = |stack: &str| (0..40).map(|number| trial(stack, number)).collect::<Vec<_>>();

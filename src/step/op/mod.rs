@@ -10,6 +10,7 @@ mod loopdev;
 mod passthrough;
 mod process;
 mod scratch;
+mod spdk;
 mod vhost_scsi;
 
 pub use directory::MakeDirectory;
@@ -20,6 +21,7 @@ pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::{BuildInitramfs, BuildSeed};
+pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
 pub use vhost_scsi::ExportVhostScsi;
 
 use super::system::System;
@@ -54,6 +56,8 @@ pub enum Op {
     PassThrough(PassThrough),
     /// A LUN of the kernel's target.
     ExportVhostScsi(ExportVhostScsi),
+    /// A disk in a running SPDK target.
+    ExportSpdk(ExportSpdk),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -123,6 +127,7 @@ macro_rules! as_operation {
             Op::BuildSeed(op) => op,
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
+            Op::ExportSpdk(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
         }

@@ -3,6 +3,7 @@
 //! all of them.
 
 mod nvme;
+mod spdk;
 mod vfio;
 mod vhost_scsi;
 mod vhost_user_blk;
@@ -27,6 +28,9 @@ pub const ALL: &[&dyn Way] = &[
 
 /// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
 pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
+
+/// What `vhost-user-blk` is with the option `spdk`.
+pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
 
 /// A member of the family.
 pub trait Way: Sync {
@@ -56,6 +60,11 @@ pub trait Way: Sync {
     /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that no other process has.
     fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
         None
+    }
+
+    /// Whether a part of a file, or its data without the marker behind them, is shown in whole MiB only.
+    fn shows_whole_mib(&self) -> bool {
+        false
     }
 
     /// Options of a disk that it does not have: written all the same, they are refused.
@@ -130,8 +139,8 @@ pub struct Beforehand {
 const OF_QEMU: &[&str] = &[
     "num-queues",
     "queue-size",
-    "cache",
     "aio",
+    "cache",
     "iothread",
     "iothreads",
     "discard",
@@ -146,7 +155,7 @@ const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Those that only QEMU's own block layer has, and nothing that goes past it.
+/// Those that only QEMU's own block layer has, and nothing that goes past it; but for the first, which others may choose, too.
 const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.

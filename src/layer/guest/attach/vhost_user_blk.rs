@@ -4,6 +4,7 @@
 use super::{DaemonFiles, Property, Way, ids};
 use crate::layer::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Server, Value, on_off, socket};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The way.
 pub struct VhostUserBlk;
@@ -59,28 +60,38 @@ impl Way for VhostUserBlk {
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {
-        let (_, device) = ids(at);
-        vec![
-            Property::new("num-queues", &device, "num-queues"),
-            Property::new("queue-size", &device, "queue-size"),
-        ]
+        properties(at)
     }
 
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
-        let (node, device) = ids(at);
         let Server::Daemon(socket) = &disk.server else { return };
-        line.option("-chardev", Value::of("socket").set("id", &node).set("path", socket));
-        let value = Value::of("vhost-user-blk-pci")
-            .set("id", device)
-            .set("chardev", &node)
-            .set("addr", format!("{:#x}", super::slot(at)))
-            // With it the guest asks the daemon's configuration, which (7.2) says "write through" whatever the cache is:
-            // the guest then sends no flush, and what it thinks is on the drive is in a cache.
-            .set("config-wce", "off")
-            .maybe("num-queues", disk.num_queues)
-            .maybe("queue-size", disk.queue_size);
-        line.option("-device", value);
+        add(line, at, disk, socket);
     }
+}
+
+/// What QEMU tells of its end, whoever is at the other.
+pub(super) fn properties(at: usize) -> Vec<Property> {
+    let (_, device) = ids(at);
+    vec![
+        Property::new("num-queues", &device, "num-queues"),
+        Property::new("queue-size", &device, "queue-size"),
+    ]
+}
+
+/// QEMU's end of it; the other one listens on that socket.
+pub(super) fn add(line: &mut Line, at: usize, disk: &DiskSpec, socket: &Path) {
+    let (node, device) = ids(at);
+    line.option("-chardev", Value::of("socket").set("id", &node).set("path", socket));
+    let value = Value::of("vhost-user-blk-pci")
+        .set("id", device)
+        .set("chardev", &node)
+        .set("addr", format!("{:#x}", super::slot(at)))
+        // With it the guest asks the daemon's configuration, which (7.2) says "write through" whatever the cache is:
+        // the guest then sends no flush, and what it thinks is on the drive is in a cache.
+        .set("config-wce", "off")
+        .maybe("num-queues", disk.num_queues)
+        .maybe("queue-size", disk.queue_size);
+    line.option("-device", value);
 }
 
 /// The daemon's thread, if it is to have one.

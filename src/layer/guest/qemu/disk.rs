@@ -139,8 +139,23 @@ pub enum Server {
     Daemon(PathBuf),
     /// The kernel's SCSI target, by the WWN of its port.
     Kernel(String),
+    /// A running SPDK target.
+    Spdk(Spdk),
     /// The drive itself, by vfio.
     Drive(Box<Drive>),
+}
+
+/// A disk in an SPDK target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spdk {
+    /// The target's JSON-RPC socket.
+    pub rpc: PathBuf,
+    /// On which of its reactors the disk is served; `None`: the target's choice.
+    pub cpumask: Option<String>,
+    /// Name of the controller and of the bdev, once it is planned.
+    pub name: String,
+    /// The controller's socket, likewise.
+    pub socket: PathBuf,
 }
 
 /// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so that a mkfs in the

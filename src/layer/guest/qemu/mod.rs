@@ -7,7 +7,7 @@ mod image;
 mod line;
 mod version;
 
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, overlay_folder};
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, Spdk, overlay_folder};
 pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
@@ -365,7 +365,7 @@ fn is_plain(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::host::pci::Drive;
-    use crate::layer::guest::attach::{ALL, DaemonFiles, Way, by_name};
+    use crate::layer::guest::attach::{ALL, DaemonFiles, SPDK, Way, by_name};
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
 
@@ -462,6 +462,9 @@ mod tests {
         match way.name() {
             "vfio" => Server::Drive(Box::new(drive)),
             "vhost-scsi" => Server::Kernel("naa.5001405000000001".into()),
+            "vhost-user-blk with spdk" => {
+                Server::Spdk(Spdk { socket: "/var/tmp/iotax-r-vm0-0".into(), ..Spdk::default() })
+            }
             _ => Server::Daemon(files.socket.clone()),
         }
     }
@@ -484,7 +487,7 @@ mod tests {
                 line.split('\n').skip_while(|word| !word.contains("virtserialport")).collect();
             format!("== {}\n{}{}\n", way.name(), devices[1..].join("\n"), daemon.unwrap_or_default())
         };
-        insta::assert_snapshot!(ALL.iter().map(of).collect::<Vec<_>>().join("\n"));
+        insta::assert_snapshot!(ALL.iter().chain([&SPDK]).map(of).collect::<Vec<_>>().join("\n"));
     }
 
     #[test]

@@ -12,24 +12,28 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
+use crate::host::probe::Probe;
+use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
-use crate::step::HOST;
+use crate::step::op::spdk_bdev;
+use crate::step::{HOST, spdk};
 use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, ensure};
 use image::ImageWish;
 use options::Wish;
+use std::path::Path;
 
-/// Bytes of the equal part that each of several guests side by side has of what is below.
-fn part(bytes: u64, spec: &LayerSpec) -> Result<u64> {
-    if spec.copies == 1 {
+/// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
+fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
+    if spec.copies == 1 && !whole_mib {
         return Ok(bytes);
     }
     let part = bytes / u64::from(spec.copies) / MIB * MIB;
     let below = show_bytes(bytes);
     ensure!(
         part > 0,
-        "{}: {below} are not enough for {} guests side by side, 1 MiB each; hint: a larger file",
+        "{}: {below} are not enough for {} guests, 1 MiB each; hint: a larger file",
         spec.origin,
         spec.copies
     );
@@ -63,6 +67,15 @@ impl Layer for VirtualMachine {
         }
         needs.extend(of_way);
         needs
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
+        let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
+        let what = spdk::answers(socket, &[spdk_bdev(uring).create, spdk_bdev(uring).delete]).err();
+        let probe = Probe::of_files(Path::new("/"));
+        let lacking = |what| Some(needs::by_id("spdk")?.lacking(&probe, what));
+        what.and_then(lacking).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -99,7 +112,7 @@ impl Layer for VirtualMachine {
         let images = image::wish(spec)?;
         let unwritten = images.as_ref().and_then(ImageWish::unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
-        let part = part(below.bytes, spec)?;
+        let part = part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?;
         let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
             let mut disk = DiskSpec { offset: u64::from(copy) * part, bytes: Some(part), ..disk.clone() };

@@ -7,7 +7,7 @@ use crate::host::pci::Drive;
 use crate::layer::guest::attach::{self, Way};
 use crate::layer::guest::pin::{self, Wanted};
 use crate::layer::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Version,
+    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Spdk, Version,
 };
 use crate::layer::guest::system_image::{self, SystemImage};
 use crate::layer::{Exposed, flag, number, word};
@@ -109,10 +109,13 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         read_only: !writable,
         share_read: !writable,
         shared_out: spec.copies > 1,
-        server: if way.takes_drive() {
-            Server::Drive(Box::new(drive(spec, below, parts)?))
-        } else {
-            Server::Qemu
+        server: match spdk_socket(spec) {
+            Some(rpc) => {
+                let cpumask = spec.option("cpumask").map(str::to_owned);
+                Server::Spdk(Spdk { rpc: rpc.to_owned(), cpumask, ..Spdk::default() })
+            }
+            None if way.takes_drive() => Server::Drive(Box::new(drive(spec, below, parts)?)),
+            None => Server::Qemu,
         },
     };
     keeps_stranger_out(spec, &disk)?;
@@ -220,13 +223,27 @@ pub fn has_overlay(spec: &LayerSpec) -> bool {
     spec.option("snapshot") == Some("on")
 }
 
+/// The JSON-RPC socket of the SPDK target that is to serve the disk, if one is.
+pub fn spdk_socket(spec: &LayerSpec) -> Option<&Path> {
+    spec.option("spdk").map(Path::new)
+}
+
 /// How the disk reaches the guest.
 ///
 /// # Errors
-/// An unknown word.
+/// Bad input: an unknown word, or an option of SPDK's where it has no part.
 pub fn way(spec: &LayerSpec) -> Result<&'static dyn Way> {
     let name = word(spec, "attach")?;
-    attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))
+    let way = attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
+    let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());
+    match (spdk_socket(spec), spec.option("cpumask")) {
+        (Some(_), _) if name == "vhost-user-blk" => Ok(attach::SPDK),
+        (Some(_), _) => refuse("an SPDK target serves disks by vhost-user-blk; hint: attach=vhost-user-blk"),
+        (None, Some(_)) => refuse(
+            "cpumask is of an SPDK target's reactors; hint: spdk=SOCKET beside it, or cpus=LIST for the guest's own processors",
+        ),
+        (None, None) => Ok(way),
+    }
 }
 
 /// The cache mode.

@@ -10,7 +10,7 @@ use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
 use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{
-    self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Start,
+    self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
 };
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
@@ -275,8 +275,13 @@ impl Draft {
     fn own_disk(&self, seat: &Seat, belows: &mut Belows, context: &mut PlanContext) -> DiskSpec {
         let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
         if let Some(Beforehand { why, op, server }) = disk.way.beforehand(&disk, &seat.below, &context.tag) {
-            context.add(why, op);
-            disk.server = server;
+            let step = context.add(why, op);
+            disk.server = match server {
+                Server::Spdk(spdk) => {
+                    Server::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })
+                }
+                known => known,
+            };
         }
         disk
     }

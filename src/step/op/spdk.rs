@@ -1,0 +1,115 @@
+//! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it that is shown, and a
+//! vhost-user-blk controller. All are the target's, under a name that carries the run's id.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is made in the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportSpdk {
+    /// The target's JSON-RPC socket.
+    pub rpc: PathBuf,
+    /// File or device below.
+    pub backing: PathRef,
+    /// By io_uring; else by libaio.
+    pub uring: bool,
+    /// No write passes, and the target opens it for reading only.
+    pub read_only: bool,
+    /// The stretch that is shown; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// On which reactors the controller is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpumask: Option<String>,
+    /// Of the controller and of the bdev.
+    pub name: String,
+}
+
+/// One of the equal stretches that a bdev is split into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Which, from 0.
+    pub at: u64,
+    /// Size of each.
+    pub mib: u64,
+}
+
+/// How the target issues its I/O.
+pub struct Kind {
+    /// Method that makes such a bdev.
+    pub create: &'static str,
+    /// Method that removes it.
+    pub delete: &'static str,
+}
+
+const AIO: Kind = Kind { create: "bdev_aio_create", delete: "bdev_aio_delete" };
+const URING: Kind = Kind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
+
+impl ExportSpdk {
+    /// The methods of its bdev.
+    pub fn kind(&self) -> &'static Kind {
+        kind(self.uring)
+    }
+
+    /// The bdev that the controller serves.
+    pub fn bdev(&self) -> String {
+        match self.part {
+            Some(part) => format!("{}p{}", self.name, part.at),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// The methods of a bdev over a file.
+pub fn kind(uring: bool) -> &'static Kind {
+    if uring { &URING } else { &AIO }
+}
+
+impl Operation for ExportSpdk {
+    fn describe(&self) -> String {
+        let part = self.part.map(|part| format!(", part {} of {} MiB each", part.at, part.mib));
+        let mode = if self.read_only { ", read-only" } else { "" };
+        format!(
+            "{} {} over {}{mode}{}, vhost_create_blk_controller {} in the SPDK target behind {}",
+            self.kind().create,
+            self.name,
+            self.backing,
+            part.unwrap_or_default(),
+            self.name,
+            self.rpc.display()
+        )
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.backing]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        Ok(Yield { path: Some(system.export_spdk(self)?), ..Yield::default() })
+    }
+
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(system.find_spdk(self)?.map(|path| Yield { path, ..Yield::default() }))
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        system.unexport_spdk(self)?;
+        // A target that was killed leaves its sockets.
+        let socket =
+            made.path.as_ref().filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
+        socket.map_or(Ok(()), |socket| system.remove_plain(socket))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let call = |method: &str| format!("rpc.py -s {} {method} {}", self.rpc.display(), self.name);
+        let split = self.part.map(|_| call("bdev_split_delete"));
+        let calls = [Some(call("vhost_delete_controller")), split, Some(call(self.kind().delete))];
+        Some(calls.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
