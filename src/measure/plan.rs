@@ -279,6 +279,7 @@ fn check_room(media: &[Step]) -> Result<()> {
 pub fn filled(steps: &[Step]) -> u64 {
     let bytes = |step: &Step| match &step.op {
         Op::FillFile(fill) => fill.bytes,
+        Op::MakeFileAfar(file) => file.bytes,
         _ => 0,
     };
     steps.iter().map(bytes).sum()

@@ -1,5 +1,6 @@
 //! The one integration binary: the program as a user runs it.
 
+mod afar;
 mod architecture;
 mod bad_input;
 mod compare;
@@ -12,6 +13,7 @@ mod nested;
 mod page;
 mod place;
 mod rig;
+mod sshd;
 mod sweep;
 mod systems;
 mod whole;

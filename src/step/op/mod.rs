@@ -2,6 +2,7 @@
 //! what it does, does it through a [`System`], finds again what an interrupted attempt made, and
 //! undoes it.
 
+mod afar;
 mod directory;
 mod file;
 mod filesystem;
@@ -12,6 +13,7 @@ mod process;
 mod scratch;
 mod vhost_scsi;
 
+pub use afar::MakeFileAfar;
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
@@ -58,6 +60,8 @@ pub enum Op {
     Spawn(Spawn),
     /// Our binary on a host over SSH.
     RemoteAgent(RemoteAgent),
+    /// A file of ours on a host without an agent.
+    MakeFileAfar(MakeFileAfar),
 }
 
 /// What each operation says of itself.
@@ -125,6 +129,7 @@ macro_rules! as_operation {
             Op::ExportVhostScsi(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
+            Op::MakeFileAfar(op) => op,
         }
     };
 }

@@ -105,6 +105,7 @@ fn sshd() -> Option<Sshd> {
         config: Some(dir.path().join("config")),
         binary: Some(std::env::current_exe().unwrap()),
         limit: Duration::from_secs(60),
+        shared: None,
         agent_words: AGENT_MAIN,
     };
     Some(Sshd { process, dir, options })
@@ -112,7 +113,7 @@ fn sshd() -> Option<Sshd> {
 
 fn fake_uname(dir: &Path) {
     std::fs::create_dir(dir.join("arm")).unwrap();
-    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\necho aarch64\n").unwrap();
+    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo aarch64\n").unwrap();
     std::fs::set_permissions(dir.join("arm/uname"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
