@@ -38,6 +38,18 @@ pub struct Place {
     pub tells_what_is_owed: bool,
     /// Stops a guest and lets it go on.
     control: Option<Qmp>,
+    /// Of a connection that is kept; the ssh behind it may have no time to remove it.
+    _socket: Option<Socket>,
+}
+
+/// A socket that goes with this value.
+struct Socket(PathBuf);
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Mostly gone already.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Places {
@@ -107,6 +119,7 @@ impl Places {
         let peer = afar::connect(host, path, socket)?;
         let place = self.keep(&ssh_place(host), peer, None)?;
         place.tells_what_is_owed = false;
+        place._socket = Some(Socket(socket.to_owned()));
         Ok(place)
     }
 
@@ -124,7 +137,7 @@ impl Places {
 
     fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
         let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-        let place = Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None };
+        let place = Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None, _socket: None };
         self.reached.insert(name.to_owned(), place);
         self.get(name)
     }
@@ -132,7 +145,7 @@ impl Places {
     /// A simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
     pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
-        let place = Place { peer, clock_offset_ns: 0, emulated: None, tells_what_is_owed: true, control };
+        let place = Place { peer, clock_offset_ns: 0, emulated: None, tells_what_is_owed: true, control, _socket: None };
         self.reached.insert(name.to_owned(), place);
     }
 

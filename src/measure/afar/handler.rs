@@ -31,7 +31,8 @@ const HEAD_BLOCKS: u64 = 272;
 /// This end of such a host.
 pub(super) struct Afar {
     host: Host,
-    socket: PathBuf,
+    /// Where a connection is to be kept, until that was tried.
+    socket: Option<PathBuf>,
     shared: Option<Shared>,
     allowed: Allowed,
     /// What was judged before its first write; later it holds what the run wrote.
@@ -41,14 +42,14 @@ pub(super) struct Afar {
 impl Afar {
     pub(super) fn new(host: Host, socket: &Path) -> Afar {
         let (allowed, admitted) = (Allowed::default(), Vec::new());
-        Afar { host, socket: socket.to_owned(), shared: None, allowed, admitted }
+        Afar { host, socket: Some(socket.to_owned()), shared: None, allowed, admitted }
     }
 
     /// The connection is made by the thread that asks, and ends with it.
     fn host(&mut self) -> &Host {
-        if self.shared.is_none() && self.host.options.shared.is_none() {
-            self.shared = Shared::start(&self.host.name, &self.socket, &self.host.options);
-            self.host.options.shared = Some(self.socket.clone());
+        if let Some(socket) = self.socket.take() {
+            self.shared = Shared::start(&self.host.name, &socket, &self.host.options);
+            self.host.options.shared = self.shared.as_ref().map(|_| socket);
         }
         &self.host
     }
