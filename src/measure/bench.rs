@@ -25,8 +25,9 @@ const LEAST_DISCARD_NS: u64 = 5_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
-/// Preparing opens files and allocates; fio lays out nothing since the files are full.
-pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(60);
+/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
+/// fio's trials are a command over ssh each.
+pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 
 /// A stack that is up, as the load sees it.
 #[derive(Clone, Debug)]

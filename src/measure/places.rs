@@ -137,7 +137,8 @@ impl Places {
 
     fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
         let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-        let place = Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None, _socket: None };
+        let place =
+            Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None, _socket: None };
         self.reached.insert(name.to_owned(), place);
         self.get(name)
     }
@@ -145,7 +146,14 @@ impl Places {
     /// A simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
     pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
-        let place = Place { peer, clock_offset_ns: 0, emulated: None, tells_what_is_owed: true, control, _socket: None };
+        let place = Place {
+            peer,
+            clock_offset_ns: 0,
+            emulated: None,
+            tells_what_is_owed: true,
+            control,
+            _socket: None,
+        };
         self.reached.insert(name.to_owned(), place);
     }
 

@@ -277,12 +277,7 @@ fn check_room(media: &[Step]) -> Result<()> {
 
 /// Bytes that filling files writes, of the plans of a run.
 pub fn filled(steps: &[Step]) -> u64 {
-    let bytes = |step: &Step| match &step.op {
-        Op::FillFile(fill) => fill.bytes,
-        Op::MakeFileAfar(file) => file.bytes,
-        _ => 0,
-    };
-    steps.iter().map(bytes).sum()
+    steps.iter().map(|step| step.op.bytes_filled()).sum()
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A thousand random blocks of a slow disk.
-const INSPECT_LIMIT: Duration = Duration::from_secs(60);
+/// A thousand random blocks of a slow disk, without an agent over a slow connection.
+const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
 /// What was found.
 #[derive(Debug, Default)]

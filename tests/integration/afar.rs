@@ -154,7 +154,7 @@ fn somebody_elses_file_is_never_written_and_a_missing_one_is_told() {
 fn a_killed_run_leaves_no_fio_and_clean_removes_its_file() {
     let Some((rig, sshd)) = elsewhere(None) else { return };
     let there = file(&rig, "x.img");
-    let long = ["run", &there, "--slice", "30s", "--min-time", "60s", "--budget", "60s"];
+    let long = ["run", &there, "--slice", "20s", "--min-time", "100s", "--budget", "100s"];
     let mut killed = command(&rig, &sshd, &long);
     let mut child = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait(|| !fios(&rig).is_empty(), 60, "the fio of a slice");
@@ -302,8 +302,8 @@ case $s in
 *Win32_OperatingSystem*) say '{"host":"WIN7","os":"Microsoft Windows","version":"10.0","memory":1048576,"cpu":"a processor","sockets":1,"cores":2.0,"threads":2.0,"fio":"'"$(fio --version)"'","disks":[]}';;
 *CreateNew*) if [ -e "$f" ]; then echo 'The file already exists.' >&2; exit 1; fi; : > "$f"; say '{"inode":638000000000000000,"total":100000000000,"free":90000000000}';;
 *Remove-Item*) rm "$f"; exit 0;;
-*GetBytes*) head -c 67108864 /dev/urandom > "$f"; mark; exit 0;;
-*SetLength*) head -c 67108864 /dev/zero > "$f"; mark; exit 0;;
+*GetBytes*) dd if=/dev/urandom of="$f" bs=1048576 count=64 conv=notrunc; exit 0;;
+*SetLength*) truncate -s 67108864 "$f"; mark; exit 0;;
 *FlushFileBuffers*) sync "$f"; say '{"ns":1234567}';;
 *'Get-Item -LiteralPath'*)
   [ -e "$f" ] || say '{"kind":"nothing"}'

@@ -58,16 +58,20 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> 
         let text = format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
         return Err(Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into());
     }
-    host.say("mark a file", &host.shell.lay_out(path, bytes, false, &marker::trailer(&marker)), QUICK)?;
+    // First of all, so that what a kill leaves is known as ours.
+    mark(&host, path, &marker)?;
     fill(&host, path, &marker)?;
     Ok(yield_of(path, &marker))
 }
 
+fn mark(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
+    host.say("mark a file", &host.shell.mark(path, marker.bytes, &marker::trailer(marker)), QUICK).map(drop)
+}
+
 fn fill(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
-    let filled = Marker { filled: true, ..marker.clone() };
     let limit = QUICK + Duration::from_secs(marker.bytes / SLOWEST);
-    let ask = host.shell.lay_out(path, marker.bytes, true, &marker::trailer(&filled));
-    host.say("fill a file", &ask, limit).map(drop)
+    host.say("fill a file", &host.shell.fill(path, marker.bytes), limit)?;
+    mark(host, path, &Marker { filled: true, ..marker.clone() })
 }
 
 fn yield_of(path: &Path, marker: &Marker) -> Yield {

@@ -76,8 +76,10 @@ pub trait Shell: Send + Sync {
     /// # Errors
     /// As above.
     fn created(&self, said: &[u8]) -> Result<Created>;
-    /// Writes `marker` behind so many bytes; `fill`: these first, with what does not compress.
-    fn lay_out(&self, path: &Path, bytes: u64, fill: bool, marker: &[u8]) -> Ask;
+    /// Makes the file so many bytes long and writes `marker` behind them.
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask;
+    /// Fills so many bytes with what does not compress.
+    fn fill(&self, path: &Path, bytes: u64) -> Ask;
     /// Removes the file, if it is still that.
     fn remove(&self, path: &Path, inode: u64) -> Ask;
     /// How fio is installed there, for a hint.
@@ -172,10 +174,17 @@ pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
     ssh::check_host(host).map_err(Failed::from)?;
     let host = Host::new(host, path, SshOptions::from_env());
     let seen = host.look(&[])?;
-    if seen.fio.is_none() {
-        let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
-        let text = format!("ssh:{}: there is no fio in the PATH there; hint: {how}", host.name);
-        return Err(Failed::need(text).into());
+    let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
+    let lacking = match seen.fio.as_deref() {
+        None => Some("there is no fio in the PATH there".to_owned()),
+        // Its latencies are in microseconds, under other names.
+        Some(old) if old.starts_with("fio 2.") || old.starts_with("fio 1.") => {
+            Some(format!("{old} is there, and fio 3.0 is the first whose report is understood"))
+        }
+        Some(_) => None,
+    };
+    if let Some(lacking) = lacking {
+        return Err(Failed::need(format!("ssh:{}: {lacking}; hint: {how}", host.name)).into());
     }
     let name = format!("ssh:{}", host.name);
     let peer = Peer::in_process(name, Box::new(handler::Afar::new(host, socket)));

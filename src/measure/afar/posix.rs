@@ -52,6 +52,20 @@ const USERS: &str = concat!(
     "exclusive() { perl -MFcntl -e 'print sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) ? q(free) : $!+0' \"$p\"; }; ",
 );
 
+/// Runs of 4 KiB blocks, told on the input, first and count of each.
+const BLOCKS: &str = concat!(
+    "if perl -e 1 2>/dev/null; then perl -e 'open(F, \"<\", $ARGV[0]) or die \"$!\"; binmode(F); binmode(STDOUT); ",
+    "while (<STDIN>) { my ($a, $n) = split; my $b; sysseek(F, $a * 4096, 0); ",
+    "defined(sysread(F, $b, $n * 4096)) or die \"$!\"; print $b }' \"$p\"; ",
+    "else while read -r a n; do dd if=\"$p\" bs=4096 skip=$a count=$n 2>/dev/null </dev/null; done; fi",
+);
+
+/// Ends what runs in the background when descriptor 3 does, and ends with it.
+const WATCHED: &str = concat!(
+    "f=$!; (while read -r l; do :; done <&3; kill $f; sleep 3; kill -9 $f) >/dev/null 2>&1 & w=$!; ",
+    "exec 3<&-; wait $f; r=$?; kill $w 2>/dev/null; exit $r",
+);
+
 const COLUMNS: &str = "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,SERIAL,WWN,MODEL,PKNAME";
 
 /// EBUSY of Linux, where alone an exclusive open means something.
@@ -119,21 +133,17 @@ impl Shell for Posix {
         Ok(Some(found))
     }
 
+    /// One perl, or a dd for every run.
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<Ask> {
-        let line = format!(
-            "p={}; while read -r a n; do dd if=\"$p\" bs=4096 skip=$a count=$n 2>/dev/null </dev/null; done",
-            quoted(path)
-        );
+        let line = format!("p={}; {BLOCKS}", quoted(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
     }
 
-    /// The job ends with a line of ours; after it the input ends only when the connection does, and then fio is ended.
+    /// The job ends with a line of ours; after it the input ends only when the connection does.
     fn fio(&self, options: &[String], job_file: &str) -> Ask {
         let line = format!(
-            "exec 3<&0; cd /; j=$(sed -n -e '/^# end of the job/q' -e p); printf '%s\\n' \"$j\" | fio {} 3<&- & f=$!; \
-             (while read -r l; do :; done <&3; kill $f; sleep 3; kill -9 $f) >/dev/null 2>&1 & w=$!; \
-             exec 3<&-; wait $f; r=$?; kill $w 2>/dev/null; exit $r",
+            "exec 3<&0; cd /; j=$(sed -n -e '/^# end of the job/q' -e p); printf '%s\\n' \"$j\" | fio {} 3<&- & {WATCHED}",
             options.join(" ")
         );
         Ask { held: true, ..ask(&line, format!("{job_file}# end of the job\n").as_bytes()) }
@@ -185,22 +195,25 @@ impl Shell for Posix {
         Ok(Created { inode, total, free })
     }
 
-    /// The marker comes first, so that a file that is half filled is known as ours.
-    fn lay_out(&self, path: &Path, bytes: u64, fill: bool, marker: &[u8]) -> Ask {
-        let (blocks, mib) = (bytes / marker::TRAILER, bytes >> 20);
-        let fill = match fill {
-            true => format!(
-                "dd if=/dev/urandom of=\"$p\" bs=1048576 count={mib} conv=notrunc,fsync </dev/null || exit 1; "
-            ),
-            false => {
-                format!("dd if=/dev/null of=\"$p\" bs=4096 seek={blocks} count=0 </dev/null || exit 1; ")
-            }
-        };
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask {
+        let blocks = bytes / marker::TRAILER;
         let line = format!(
-            "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; {fill}dd of=\"$p\" obs=4096 seek={blocks} conv=notrunc,fsync",
+            "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; \
+             dd if=/dev/null of=\"$p\" bs=4096 seek={blocks} count=0 </dev/null || exit 1; \
+             dd of=\"$p\" obs=4096 seek={blocks} conv=notrunc,fsync",
             quoted(path)
         );
         ask(&line, marker)
+    }
+
+    fn fill(&self, path: &Path, bytes: u64) -> Ask {
+        let line = format!(
+            "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; exec 3<&0; \
+             dd if=/dev/urandom of=\"$p\" bs=1048576 count={} conv=notrunc,fsync </dev/null 3<&- & {WATCHED}",
+            quoted(path),
+            bytes >> 20
+        );
+        Ask { held: true, ..ask(&line, &[]) }
     }
 
     fn remove(&self, path: &Path, inode: u64) -> Ask {

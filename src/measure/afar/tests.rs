@@ -24,7 +24,10 @@ fn spawn(ask: &Ask) -> Child {
 }
 
 fn said(ask: &Ask) -> Vec<u8> {
-    let output = spawn(ask).wait_with_output().unwrap();
+    let mut child = spawn(ask);
+    let held = child.stdin.take().filter(|_| ask.held);
+    let output = child.wait_with_output().unwrap();
+    drop(held);
     assert!(output.status.success(), "{}", last_words(&output));
     output.stdout
 }
@@ -45,7 +48,8 @@ fn the_scripts_of_sh() {
         Posix.fio(&["--output-format=json+".into(), "-".into()], "[global]\n[job0]\n"),
         Posix.flush(&[path, Path::new("/dev/vdb")]),
         Posix.create(path),
-        Posix.lay_out(path, 64 << 20, true, &marker),
+        Posix.mark(path, 64 << 20, &marker),
+        Posix.fill(path, 64 << 20),
         Posix.remove(path, 7),
     ];
     insta::assert_snapshot!(all.iter().map(script).collect::<Vec<_>>().join("\n\n"));
@@ -151,11 +155,13 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
         bytes: 3 << 20,
         filled: false,
     };
-    said(&Posix.lay_out(&path, 3 << 20, false, &marker::trailer(&marker)));
+    said(&Posix.mark(&path, 3 << 20, &marker::trailer(&marker)));
     let inspect = || Posix.inspected(&path, &said(&Posix.inspect(&path))).unwrap().unwrap();
     assert_eq!((inspect().marker, inspect().bytes), (Some(marker.clone()), 3 << 20));
-    let filled = Marker { filled: true, ..marker };
-    said(&Posix.lay_out(&path, 3 << 20, true, &marker::trailer(&filled)));
+    let filled = Marker { filled: true, ..marker.clone() };
+    said(&Posix.fill(&path, 3 << 20));
+    assert_eq!(inspect().marker, Some(marker), "behind the data");
+    said(&Posix.mark(&path, 3 << 20, &marker::trailer(&filled)));
     let content = std::fs::read(&path).unwrap();
     assert_eq!(content.len(), (3 << 20) + 4096);
     assert!(
@@ -219,6 +225,23 @@ fn another_systems_words_are_not_taken_for_answers() {
     );
     let evil = b"IOTAX-SSH [ system\nLinux\nIOTAX-SSH ]\nIOTAX-SSH [ /../../tmp/x\nboo\nIOTAX-SSH ]\n";
     assert!(text(evil).contains("it tells of a file \"/../../tmp/x\""));
+}
+
+#[test]
+fn blocks_are_read_with_perl_and_without() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = file_in(folder.path());
+    let content: Vec<u8> = (0..10 * 4096 - 96).map(|at| (at / 4096) as u8 + 1).collect();
+    std::fs::write(&path, &content).unwrap();
+    let ask = Posix.blocks(&path, &[(0, 2), (4, 1), (8, 2)]).unwrap();
+    let mut without = ask.clone();
+    without.input = [b"perl() { return 127; }; ", &ask.input[..]].concat();
+    let wanted = [&content[..2 * 4096], &content[4 * 4096..5 * 4096], &content[8 * 4096..]].concat();
+    for ask in [ask, without] {
+        let mut child = spawn(&ask);
+        drop(child.stdin.take());
+        assert!(child.wait_with_output().unwrap().stdout == wanted);
+    }
 }
 
 fn fio_is_here() -> bool {

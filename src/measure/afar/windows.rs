@@ -171,24 +171,26 @@ impl Shell for Windows {
     }
 
     /// The marker is but for its ends all zeros, and a command of Windows has no room for them.
-    fn lay_out(&self, path: &Path, bytes: u64, fill: bool, marker: &[u8]) -> Ask {
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask {
         let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
         let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let list = |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
         let (head, tail) = (list(&ends[..used]), list(crc));
-        let fill = match fill {
-            true => format!(
-                "$g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
-                 for($i=0;$i -lt {};$i++){{$g.GetBytes($b);$f.Write($b,0,$b.Length)}};",
-                bytes >> 20
-            ),
-            false => format!("$f.SetLength({bytes});"),
-        };
         ask(&format!(
-            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');{fill}[void]$f.Seek({bytes},'Begin');\
+            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');$f.SetLength({bytes});[void]$f.Seek({bytes},'Begin');\
              $m=New-Object byte[] 4096;[byte[]]$x=@({head});[byte[]]$y=@({tail});$x.CopyTo($m,0);$y.CopyTo($m,4092);\
              $f.Write($m,0,4096);$f.Flush($true);$f.Close()",
             quoted(path)
+        ))
+    }
+
+    fn fill(&self, path: &Path, bytes: u64) -> Ask {
+        ask(&format!(
+            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');\
+             $g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
+             for($i=0;$i -lt {};$i++){{$g.GetBytes($b);$f.Write($b,0,$b.Length)}};$f.Flush($true);$f.Close()",
+            quoted(path),
+            bytes >> 20
         ))
     }
 

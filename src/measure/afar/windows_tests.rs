@@ -46,7 +46,8 @@ fn the_scripts() {
         Windows.inspect(&file()),
         Windows.flush(&[&drive(1), &file()]),
         Windows.create(&file()),
-        Windows.lay_out(&file(), 64 << 20, true, &marker),
+        Windows.mark(&file(), 64 << 20, &marker),
+        Windows.fill(&file(), 64 << 20),
         Windows.remove(&file(), 638_000_000_000_000_000),
     ];
     insta::assert_snapshot!(all.iter().map(script).collect::<Vec<_>>().join("\n\n"));

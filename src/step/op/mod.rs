@@ -135,6 +135,15 @@ macro_rules! as_operation {
 }
 
 impl Op {
+    /// Bytes of data that it fills a file with.
+    pub fn bytes_filled(&self) -> u64 {
+        match self {
+            Op::FillFile(fill) => fill.bytes,
+            Op::MakeFileAfar(file) => file.bytes,
+            _ => 0,
+        }
+    }
+
     /// The operation itself.
     pub fn operation(&self) -> &dyn Operation {
         as_operation!(self)
