@@ -476,7 +476,7 @@ fn every_example_of_the_catalog_is_taken() {
 
 #[test]
 fn ready_scenarios() {
-    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "known-delay", "sweep-iodepth"] {
+    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
         let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));

@@ -60,13 +60,18 @@ fn left(rig: &Rig) -> Vec<String> {
 
 /// fio's own command line names no file.
 fn fios(rig: &Rig) -> Vec<String> {
+    open_in(rig, "fio")
+}
+
+/// Processes of that name that have a file of the rig open.
+fn open_in(rig: &Rig, program: &str) -> Vec<String> {
     let folder = rig.path("");
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         let files = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
         let open = files.flat_map(|fd| std::fs::read_link(fd.path())).any(|path| path.starts_with(&folder));
-        found.extend((name.trim() == "fio" && open).then(|| format!("{:?}", process.path())));
+        found.extend((name.trim() == program && open).then(|| format!("{:?}", process.path())));
     }
     found
 }
@@ -162,6 +167,21 @@ fn a_killed_run_leaves_no_fio_and_clean_removes_its_file() {
     child.wait().unwrap();
     wait(|| fios(&rig).is_empty(), 15, "the end of fio");
     assert!(rig.path("x.img").exists());
+    let cleaned = iotax(&rig, &sshd, &["clean"]);
+    assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
+    assert!(!rig.path("x.img").exists(), "{}", words(&cleaned));
+}
+
+#[test]
+fn a_run_killed_while_its_file_is_filled_is_cleaned() {
+    let Some((rig, sshd)) = elsewhere(None) else { return };
+    let there = format!("ssh:elsewhere:{},size=4GiB,agent=fio", rig.path("x.img").display());
+    let mut killed = command(&rig, &sshd, &["run", &there]);
+    let mut child = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait(|| !open_in(&rig, "dd").is_empty(), 60, "the fill");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait(|| open_in(&rig, "dd").is_empty(), 15, "the end of the fill");
     let cleaned = iotax(&rig, &sshd, &["clean"]);
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
     assert!(!rig.path("x.img").exists(), "{}", words(&cleaned));

@@ -25,8 +25,6 @@ use std::time::Duration;
 
 /// Some six megabytes in a thousand pieces.
 const SAMPLE_LIMIT: Duration = Duration::from_secs(45);
-/// Blocks of the start that signatures are looked for in, beyond what a sample reads.
-const HEAD_BLOCKS: u64 = 272;
 
 /// This end of such a host.
 pub(super) struct Afar {
@@ -98,11 +96,12 @@ impl Host {
     }
 }
 
-/// Neighbours among these positions and the blocks at the start as runs: first block, how many.
+/// Neighbours among these positions and the blocks in which signatures are looked for as runs: first block, how many.
 fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     let block = sample::BLOCK;
     let mut numbers: Vec<u64> = positions.iter().map(|position| position / block).collect();
-    numbers.extend(0..HEAD_BLOCKS.min(bytes.div_ceil(block)));
+    numbers.extend(0..signature::HEAD.min(bytes).div_ceil(block));
+    numbers.extend(bytes.saturating_sub(signature::TAIL) / block..bytes.div_ceil(block));
     numbers.sort_unstable();
     numbers.dedup();
     let mut runs: Vec<(u64, u64)> = Vec::new();

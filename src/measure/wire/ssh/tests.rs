@@ -261,6 +261,7 @@ fn hosts_that_cannot_serve_say_why() {
     );
     let arm = refused(&sshd, "arm");
     assert!(arm.to_string().contains("it is a aarch64 machine, and this iotax is built for x86_64"), "{arm}");
+    assert!(arm.to_string().contains("agent=fio"), "{arm}");
 }
 
 #[test]
@@ -329,4 +330,11 @@ fn only_what_connect_made_is_removed() {
         std::fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
     }
     assert!(is_ours(&ours) && !is_ours(&open) && !is_ours(&foreign));
+}
+
+#[test]
+fn a_binary_that_is_not_run_there_leads_to_its_fio() {
+    let error = |words: &str| with_hint(unreachable("h", "no greeting".into(), words.into())).to_string();
+    assert!(error("sh: 1: /tmp/iotax-r/iotax: Exec format error").contains("ssh:HOST:/PATH,agent=fio"));
+    assert!(!error("Connection reset by peer").contains("agent=fio"));
 }
