@@ -60,6 +60,8 @@ const BLOCKS: &str = concat!(
     "else while read -r a n; do dd if=\"$p\" bs=4096 skip=$a count=$n 2>/dev/null </dev/null; done; fi",
 );
 
+const END_OF_JOB: &str = "# end of the job";
+
 /// Ends what runs in the background when descriptor 3 does, and ends with it.
 const WATCHED: &str = concat!(
     "f=$!; (while read -r l; do :; done <&3; kill $f; sleep 3; kill -9 $f) >/dev/null 2>&1 & w=$!; ",
@@ -140,13 +142,16 @@ impl Shell for Posix {
         Some(ask(&line, runs.as_bytes()))
     }
 
-    /// The job ends with a line of ours; after it the input ends only when the connection does.
+    /// The job ends with a line of ours; after it the input ends only when the connection does. The shell reads it, as a
+    /// sed may wait for the line after.
     fn fio(&self, options: &[String], job_file: &str) -> Ask {
         let line = format!(
-            "exec 3<&0; cd /; j=$(sed -n -e '/^# end of the job/q' -e p); printf '%s\\n' \"$j\" | fio {} 3<&- & {WATCHED}",
+            "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
+             while IFS= read -r l && [ \"$l\" != '{END_OF_JOB}' ]; do j=\"$j$l$n\"; done; \
+             printf '%s' \"$j\" | fio {} 3<&- & {WATCHED}",
             options.join(" ")
         );
-        Ask { held: true, ..ask(&line, format!("{job_file}# end of the job\n").as_bytes()) }
+        Ask { held: true, ..ask(&line, format!("{job_file}{END_OF_JOB}\n").as_bytes()) }
     }
 
     fn ioengines(&self) -> Ioengines {
@@ -167,7 +172,9 @@ impl Shell for Posix {
 
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>> {
         let text = one(&sections(said), "flushed").context("it does not say that it flushed")?;
-        let times: Vec<Option<u64>> = text.split(' ').map(|word| word.parse().ok()).collect();
+        // Since 1970: seconds alone are shorter by nine digits.
+        let nanoseconds = |word: &str| word.parse::<u64>().ok().filter(|ns| *ns > 1 << 56);
+        let times: Vec<Option<u64>> = text.split(' ').map(nanoseconds).collect();
         match times.as_slice() {
             [Some(from), Some(to)] => Ok(Some(to.saturating_sub(*from))),
             _ => Ok(None),

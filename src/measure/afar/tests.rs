@@ -228,6 +228,15 @@ fn another_systems_words_are_not_taken_for_answers() {
 }
 
 #[test]
+fn a_clock_of_seconds_times_no_flush() {
+    let told = |times: &str| Posix.flushed_ns(&answer(&[("flushed", times)])).unwrap();
+    assert_eq!(told("1763829600000000007 1763829600000000049"), Some(42));
+    assert_eq!(told("1763829600 1763829601"), None);
+    assert_eq!(told("1763829600N 1763829601N"), None);
+    assert!(Posix.flushed_ns(b"dd: permission denied").is_err());
+}
+
+#[test]
 fn blocks_are_read_with_perl_and_without() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = file_in(folder.path());
