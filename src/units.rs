@@ -198,6 +198,29 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to vm15`.
+pub fn show_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut runs: Vec<Vec<&str>> = Vec::new();
+    for name in names {
+        match runs.last_mut().filter(|run| run.last().is_some_and(|last| goes_on(last, name))) {
+            Some(run) => run.push(name),
+            None => runs.push(vec![name]),
+        }
+    }
+    let said = |run: &Vec<&str>| match run.as_slice() {
+        [first, _, .., last] => format!("{first} to {last}"),
+        few => few.join(", "),
+    };
+    runs.iter().map(said).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a name is the one before with the next number.
+fn goes_on(last: &str, name: &str) -> bool {
+    let number = last.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let Ok(counted) = number.parse::<u64>() else { return false };
+    name == format!("{}{}", &last[..last.len() - number.len()], counted.saturating_add(1))
+}
+
 /// Prints nanoseconds with three significant digits.
 pub fn show_ns(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
@@ -219,6 +242,18 @@ pub fn show_ns(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_go_on_counting_are_told_by_their_ends() {
+        let numbered = |range: std::ops::Range<u32>| range.map(|at| format!("vm{at}")).collect::<Vec<_>>();
+        let shown = |names: &[String]| show_names(names.iter().map(String::as_str));
+        assert_eq!(shown(&numbered(0..16)), "vm0 to vm15");
+        assert_eq!(shown(&numbered(9..11)), "vm9, vm10");
+        let mixed = [vec!["host".to_owned()], numbered(1..4), numbered(7..8)].concat();
+        assert_eq!(shown(&mixed), "host, vm1 to vm3, vm7");
+        assert_eq!(show_names(["ssh:a", "ssh:b"]), "ssh:a, ssh:b");
+        assert_eq!(show_names([]), "");
+    }
 
     #[test]
     fn sizes() {

@@ -3,15 +3,15 @@
 
 use super::EMULATED;
 use super::ceiling::grouped;
-use super::compare::{Estimated, Paired, Taken, of_estimate};
+use super::compare::{Estimated, Paired, Taken, Unit, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
-use super::gather::{RoundTotal, Side};
+use super::gather::{RoundId, RoundTotal, Side};
 use super::reading::{Load, Reading};
 use super::rows;
 use super::sweep::KEPT_UP;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::stats::{Charge, Refusal, Verdict};
+use crate::stats::{Charge, Phrase, Refusal, Verdict};
 
 /// The charges of one stack with the estimates behind them.
 pub struct Charged {
@@ -45,17 +45,17 @@ pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFind
     let one = pick(charges);
     let (Charge::Adds { half_width, .. } | Charge::Saves { half_width, .. }) = one.verdict else { return };
     one.verdict = Charge::Unresolved { half_width: Some(half_width), reason: Refusal::AmongMany { many } };
-    let phrase = one.verdict.share_sentence(&one.quantity);
-    one.word(&who, &phrase, label);
+    let phrase = one.verdict.about(&one.quantity);
+    one.word(&who, phrase, label);
 }
 
 impl ChargeFinding {
     /// Puts the conclusion into words, with what would settle it.
-    fn word(&mut self, who: &str, phrase: &str, label: &str) {
+    fn word(&mut self, who: &str, phrase: Phrase, label: &str) {
         self.remedy = self.verdict.reason().and_then(Refusal::remedy);
         let settle = self.remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
-        let over = over_attaches(&self.ratio);
-        self.sentence = format!("{who}: {phrase}{over}{settle}{label}");
+        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle).words(label);
+        self.sentence = format!("{who}: {}", self.phrase);
     }
 }
 
@@ -127,7 +127,7 @@ impl Said<'_> {
         }
         let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
         let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
-        let phrase = verdict.share_sentence(&subject);
+        let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
     }
 
@@ -145,7 +145,7 @@ impl Said<'_> {
         let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
         let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
-        let phrase = verdict.cpu_sentence(taken.difference.as_ref().ok(), ratio, &subject);
+        let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
         self.finding(quantity, verdict, phrase, &taken)
     }
 
@@ -159,25 +159,28 @@ impl Said<'_> {
     fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
         let verdict = Charge::Unresolved { half_width: None, reason: reason.clone() };
         let phrase = match reason {
-            Refusal::NotMeasured { reason } => format!("{subject}: not measured: {reason}"),
-            _ => verdict.share_sentence(&subject),
+            Refusal::NotMeasured { reason } => {
+                Phrase::default().words(format!("{subject}: not measured: {reason}"))
+            }
+            _ => verdict.about(&subject),
         };
         self.finding(subject, verdict, phrase, &Taken::refused(reason))
     }
 
-    fn finding(&self, quantity: String, verdict: Charge, phrase: String, taken: &Taken) -> Estimate {
+    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
         let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
         let label = if self.emulated && is_measured { EMULATED } else { "" };
         let who = format!("{} against {}", self.reading.name(self.at), self.reading.name(self.base()));
         let mut found = ChargeFinding {
             sentence: String::new(),
+            phrase: Phrase::default(),
             ratio: taken.times(),
             difference: taken.added(),
             quantity,
             verdict,
             remedy: None,
         };
-        found.word(&who, &phrase, label);
+        found.word(&who, phrase, label);
         (found, taken.ratio.as_ref().ok().copied())
     }
 }
@@ -217,9 +220,9 @@ fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&
 pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'static str, f64, Figure)> {
     let mut ratios = Vec::new();
     for (direction, writes) in [("read", false), ("write", true)] {
-        let [a, b] = sides.map(|side| latencies(reading, side, paired, writes));
-        if a.count() > 0 && b.count() > 0 {
-            ratios.extend([0.5, 0.99, 0.999].map(|q| (direction, q, ratio_of(&a, &b, Some(q)))));
+        let beside = Latencies::of(reading, sides, paired, writes);
+        if beside.are_there() {
+            ratios.extend([0.5, 0.99, 0.999].map(|q| (direction, q, beside.ratio(Some(q)))));
         }
     }
     ratios
@@ -228,20 +231,52 @@ pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'s
 /// Of a quantile of one direction, or of the mean.
 pub fn latency_ratio(reading: &Reading, pair: [usize; 2], writes: bool, quantile: Option<f64>) -> Figure {
     let [a, b] = pair.map(|at| &reading.sides[at]);
-    let paired = reading.pair(a, b);
-    let [a, b] = [a, b].map(|side| latencies(reading, side, &paired, writes));
-    ratio_of(&a, &b, quantile)
+    Latencies::of(reading, [a, b], &reading.pair(a, b), writes).ratio(quantile)
 }
 
-fn ratio_of(a: &Batches, b: &Batches, quantile: Option<f64>) -> Figure {
-    of_estimate(quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q)), "1")
+/// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
+enum Latencies {
+    Rounds([Batches; 2]),
+    Visits(Vec<[Batches; 2]>, Unit),
 }
 
-/// All latencies of a side, or those of the paired rounds where the sides differ.
-fn latencies(reading: &Reading, side: &Side, paired: &Paired, writes: bool) -> Batches {
-    match paired {
-        Paired::Rounds(ids) if ids.len() != side.rounds.len() => side.latencies_of(reading.run, ids, writes),
-        _ if writes => side.write.clone(),
-        _ => side.read.clone(),
+impl Latencies {
+    fn of(reading: &Reading, sides: [&Side; 2], paired: &Paired, writes: bool) -> Latencies {
+        let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, writes);
+        match paired {
+            // All of them are there already, unless the sides differ.
+            Paired::Rounds(ids) => {
+                Latencies::Rounds(sides.map(|side| match ids.len() == side.rounds.len() {
+                    true if writes => side.write.clone(),
+                    true => side.read.clone(),
+                    false => some(side, ids),
+                }))
+            }
+            Paired::Visits(ids, unit) => {
+                let visit = |id: &u32| sides.map(|side| some(side, &side.rounds_of(*id)));
+                Latencies::Visits(ids.iter().map(visit).collect(), *unit)
+            }
+        }
+    }
+
+    fn are_there(&self) -> bool {
+        let counted = |pairs: &[[Batches; 2]], at: usize| pairs.iter().any(|pair| pair[at].count() > 0);
+        match self {
+            Latencies::Rounds(pair) => pair.iter().all(|one| one.count() > 0),
+            Latencies::Visits(pairs, _) => counted(pairs, 0) && counted(pairs, 1),
+        }
+    }
+
+    fn ratio(&self, quantile: Option<f64>) -> Figure {
+        match self {
+            Latencies::Rounds([a, b]) => of_estimate(
+                quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q)),
+                "1",
+            ),
+            Latencies::Visits(pairs, unit) => {
+                let found = quantile::of_visits(pairs, quantile, unit.least());
+                found.map_or_else(Figure::missing, |found| of_visits(found, *unit))
+            }
+        }
     }
 }

@@ -42,7 +42,8 @@ impl Unit {
         }
     }
 
-    fn least(self) -> usize {
+    /// How many of them an interval needs.
+    pub fn least(self) -> usize {
         match self {
             Unit::Visit => visits::LEAST,
             Unit::Attach => visits::LEAST_ATTACHES,
@@ -348,21 +349,30 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
             unit,
             n: found.samples,
             of: "samples",
-            interval: match unsteady(&found) {
+            interval: match unsteady((found.low, found.high), "batch") {
                 Some(missing) if reaches_too_far(found.value, found.high) => Interval::Missing { missing },
                 _ => Interval::between(found.low, found.high),
             },
-            caution: unsteady(&found),
+            caution: unsteady((found.low, found.high), "batch"),
         },
         Err(reason) => Figure::missing(reason),
     }
 }
 
-/// A percentile on the edge between two modes jumps from batch to batch.
-fn unsteady(found: &Estimate) -> Option<String> {
-    let half_width = (found.high / found.low).ln() / 2.0;
+/// A percentile on the edge between two modes jumps from batch to batch, or from visit to visit.
+fn unsteady((low, high): (f64, f64), unit: &str) -> Option<String> {
+    let half_width = (high / low).ln() / 2.0;
     (half_width > 0.2)
-        .then(|| format!("unresolved: it moves by +- {:.0} % from batch to batch", 100.0 * half_width))
+        .then(|| format!("unresolved: it moves by +- {:.0} % from {unit} to {unit}", 100.0 * half_width))
+}
+
+/// The ratio of a percentile between visits as a figure.
+pub fn of_visits(found: VisitRatio, unit: Unit) -> Figure {
+    let one = match unit {
+        Unit::Visit => "visit",
+        Unit::Attach => "attach",
+    };
+    Estimated::Visits(found, unit).figure().cautioned(unsteady((found.low, found.high), one))
 }
 
 /// What an I/O takes more on B, of what `of` takes from each round.

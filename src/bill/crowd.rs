@@ -1,10 +1,14 @@
 //! Guests side by side: how evenly what is below is shared among them, how much of a window all of them ran, and what many
 //! of them make of it against one.
 
-use super::compare::{Estimated, Found};
-use super::findings::Figure;
+use super::ceiling;
+use super::compare::{Found, of_ratio};
+use super::findings::{Figure, Interval};
 use super::gather::Side;
 use super::reading::Reading;
+use super::{EMULATED, rows};
+use crate::stats::fairness::{self, Shares};
+use crate::stats::{Refusal, ratio};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,14 +23,20 @@ pub struct Crowd {
     pub slowest: (String, f64),
     /// The one with the most.
     pub fastest: (String, f64),
+    /// The least over the most. The interval holds for the two of all pairs that lie furthest apart.
+    pub spread: Figure,
     /// Jain's index of fairness (1984): 1 when all get the same, 1/n when one gets all.
-    pub jain: f64,
+    pub jain: Figure,
     /// Share of the windows in which all ran, over all slices.
     pub together: f64,
+    /// Slices that were run again because their places did not run together, over all slices that count.
+    pub run_again: f64,
     /// I/Os a second for each busy core of the host.
     pub per_core: Figure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
+    /// Why figures of it are not representative.
+    pub emulated: Option<String>,
     /// In words.
     pub sentence: String,
 }
@@ -42,6 +52,8 @@ pub struct Scaling {
     pub ratio: Figure,
     /// That over `places`: 1 is a stack that scales without loss.
     pub efficiency: Figure,
+    /// Why it says little or nothing: the comparison is withheld, or both ran into a ceiling.
+    pub caution: Option<String>,
 }
 
 /// Every such stack of a workload.
@@ -58,21 +70,56 @@ fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
         return None;
     }
     let shares = side.rounds.values().map(|round| round.together);
-    let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>();
-    let cpu = super::rows::row(reading, at).cpu;
+    let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
+    let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
+    let cpu = rows::row(reading, at).cpu;
     let mut crowd = Crowd {
         stack: reading.name(at).to_owned(),
         places: rates.len(),
         slowest: (least.0.clone(), *least.1),
         fastest: (most.0.clone(), *most.1),
-        jain: jain(&rates.values().copied().collect::<Vec<_>>()),
-        together: shares.sum::<f64>() / slices.max(1.0),
+        spread: spread(side, [most.0, least.0], rates.len()),
+        jain: jain(side, &rates),
+        together: shares.sum::<f64>() / slices,
+        run_again: again / slices,
         per_core: cpu.map("1/s", |ns| 1e9 / ns),
         scaling: scaling(reading, at),
+        emulated: reading.emulated(at),
         sentence: String::new(),
     };
     crowd.sentence = said(&crowd);
     Some(crowd)
+}
+
+/// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
+/// is that of Bonferroni over as many.
+fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
+    let rate = |(ios, seconds): &(f64, f64)| if *seconds > 0.0 { ios / seconds } else { 0.0 };
+    let of = |round: &super::gather::RoundTotal| {
+        Some((rate(round.parts.get(most)?), rate(round.parts.get(least)?)))
+    };
+    let rounds: Vec<(f64, f64)> = side.rounds.values().filter_map(of).collect();
+    match ratio::estimate(&rounds) {
+        Ok(found) => {
+            let pairs = (places * (places - 1) / 2) as f64;
+            let (low, high) = found.bounds_at(1.0 - 0.05 / pairs);
+            of_ratio(&found, "1").with_interval(Some(&Interval::of_t(low, high, found.spread.freedom)))
+        }
+        Err(reason) => Figure::missing(reason),
+    }
+}
+
+fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
+    let all = |round: &super::gather::RoundTotal| {
+        rates.keys().map(|place| round.parts.get(place).copied()).collect()
+    };
+    let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
+    let interval = match fairness::of_rounds(&rounds) {
+        Ok(found) => Interval::of_t(found.low, found.high, found.freedom),
+        Err(reason) => Interval::Missing { missing: reason.to_string() },
+    };
+    let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
+    Figure::Known { value, unit: "1", n: rounds.len() as u64, of: "rounds", interval, caution: None }
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.
@@ -86,12 +133,6 @@ fn rates(side: &Side) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(place, sum)| (place, rate(sum))).collect()
 }
 
-/// (sum x)^2 / (n sum x^2); where nobody gets anything all get the same.
-fn jain(rates: &[f64]) -> f64 {
-    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
-}
-
 /// Against the stack that differs in nothing but having the fewest places.
 fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let stacks = &reading.run.start.scenario.stacks;
@@ -101,42 +142,59 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
     let found = Found::of(reading, [fewest, at], &paired, reading.basis());
     let places = f64::from(copies(at)) / f64::from(copies(fewest));
-    let ratio = found.estimated.as_ref().map_or_else(Figure::missing, Estimated::figure);
+    let ratio = found.figure();
+    let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
+    // How wide the interval is it says itself.
+    let is_width = |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
+    let withheld = found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
     Some(Scaling {
         against: reading.name(fewest).to_owned(),
         places,
         efficiency: ratio.clone().map("1", |ratio| ratio / places),
         ratio,
+        caution: masked.or(withheld),
     })
 }
 
 fn said(crowd: &Crowd) -> String {
-    let spread = match crowd.fastest.1 > 0.0 {
-        true => format!("the slowest has {:.0} % of the fastest", 100.0 * crowd.slowest.1 / crowd.fastest.1),
-        false => "none completed anything".to_owned(),
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let spread = match (&crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
+        (_, false) => "none completed anything".to_owned(),
+        (Some((_, high)), _) if *high >= 1.0 => "none told apart from another".to_owned(),
+        (Some((low, high)), _) => format!(
+            "the slowest has {} of the fastest ({} to {})",
+            percent(crowd.slowest.1 / crowd.fastest.1),
+            percent(*low),
+            percent(*high)
+        ),
+        (None, _) => format!(
+            "the slowest has {} of the fastest, how surely is not known",
+            percent(crowd.slowest.1 / crowd.fastest.1)
+        ),
     };
+    let again = match crowd.run_again {
+        share if share > FEW_AGAIN => {
+            format!("; {} of as many slices more did not, and were run again", percent(share))
+        }
+        _ => String::new(),
+    };
+    let label = if crowd.emulated.is_some() { EMULATED } else { "" };
     format!(
-        "{}: {} guests at once, {spread} (Jain's index {:.3}); all ran in {:.1} % of the windows",
+        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{again}{label}",
         crowd.stack,
         crowd.places,
-        crowd.jain,
         100.0 * crowd.together
     )
 }
+
+/// Slices that are run again are not chosen by what they measure, but by how busy the host was: some more than this is told.
+const FEW_AGAIN: f64 = 0.03;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
-
-    #[test]
-    fn jain_by_hand() {
-        assert_eq!(jain(&[5.0, 5.0, 5.0, 5.0]), 1.0);
-        assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), 0.25);
-        assert!((jain(&[1.0, 2.0, 3.0]) - 36.0 / 42.0).abs() < 1e-12);
-        assert_eq!(jain(&[0.0, 0.0]), 1.0);
-    }
 
     #[test]
     fn a_rate_is_offered_to_every_guest() {
@@ -155,7 +213,10 @@ mod tests {
         assert_eq!((crowd.stack.as_str(), crowd.places, found.workloads[0].crowds.len()), ("vm x4", 4, 1));
         // The twin's places get 1, 2, 3 and 4 parts of ten.
         assert_eq!((crowd.slowest.0.as_str(), crowd.fastest.0.as_str()), ("vm0", "vm3"));
-        assert!((crowd.jain - 100.0 / 120.0).abs() < 0.01, "{}", crowd.jain);
+        assert!((crowd.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", crowd.jain);
+        assert!(crowd.jain.bounds().is_some());
+        assert!((crowd.spread.value().unwrap() - 0.25).abs() < 0.001, "{:?}", crowd.spread);
+        assert!(crowd.spread.bounds().is_some_and(|(_, high)| high < 1.0));
         let scaling = crowd.scaling.as_ref().unwrap();
         assert_eq!((scaling.against.as_str(), scaling.places), ("vm", 4.0));
         let (low, high) = scaling.efficiency.bounds().unwrap();
@@ -163,7 +224,7 @@ mod tests {
         assert!(low < 0.5 && 0.5 < high && high - low < 0.1, "{low} {high}");
         assert!((crowd.together - 0.98).abs() < 1e-9);
         assert!(
-            crowd.sentence.contains("4 guests at once, the slowest has 25 % of the fastest"),
+            crowd.sentence.contains("4 guests at once, the slowest has 25.0 % of the fastest ("),
             "{}",
             crowd.sentence
         );

@@ -9,9 +9,9 @@ use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::Verdict;
-use crate::store::record::{HOST, PlaceFacts, Slice, Value};
+use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, Value};
 use crate::units::show_bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A stack under one workload, with what was found of it.
 struct Case<'a> {
@@ -27,6 +27,7 @@ const CHECKS: &[Check] = &[
     clock,
     stolen,
     too_few_processors,
+    generators_own,
     held_by_the_cache,
     answered_by_a_cache,
     faster_than_below,
@@ -61,14 +62,29 @@ impl<'a> Case<'a> {
     }
 
     fn slices(&self) -> impl Iterator<Item = &'a Slice> {
-        let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
+        self.slices_of(self.at)
+    }
+
+    fn slices_of(&self, at: usize) -> impl Iterator<Item = &'a Slice> {
+        let (stack, workload) = (&self.run().start.scenario.stacks[at].name, &self.reading.workload.name);
         self.run().slices.iter().filter(move |slice| slice.stack == *stack && slice.workload == *workload)
     }
 
-    /// Facts of the place where a stack's load ran, as they were last recorded.
+    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different sets bear one name:
+    /// that with a disk of the stack is meant.
     fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
-        let place = &self.reading.worker(at)?.place;
-        self.run().places.iter().rfind(|known| known.place == *place)
+        let (place, stack) = (&self.reading.worker(at)?.place, self.reading.name(at));
+        let named = || self.run().places.iter().filter(|known| known.place == *place);
+        let has_it = |known: &&PlaceFacts| known.disks.iter().any(|disk| disk.stack == stack);
+        named().rfind(has_it).or_else(|| named().next_back())
+    }
+
+    /// Visit and place of every worker of the stack.
+    fn seats(&self) -> BTreeSet<(u32, &'a str)> {
+        let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
+        let workers = self.run().workers.iter();
+        let of = workers.filter(|worker| worker.stack == *stack && worker.workload == *workload);
+        of.map(|worker| (worker.visit, worker.place.as_str())).collect()
     }
 
     /// The device under load.
@@ -81,25 +97,30 @@ impl<'a> Case<'a> {
 
 /// Rates by a clock that runs faster are lower by as much: a twentieth of a percent is told.
 const CLOCKS_APART: f64 = 5e-4;
-/// Below this the round trips by which clocks are compared hide what they differ by.
-const CLOCK_SPAN_NS: u64 = 5_000_000_000;
 
-/// A guest's clock against the host's.
+/// A guest's clock against the host's: the one that is furthest off, where that is more than the round trips by which clocks
+/// are compared can make of it.
 fn clock(case: &Case) -> Option<(&'static str, String)> {
-    let place = case.reading.worker(case.at).map(|worker| worker.place.as_str())?;
-    let first = case.slices().next().filter(|_| place != HOST)?;
-    let of_visit = |slice: &&Slice| (slice.visit, slice.set) == (first.visit, first.set);
-    let last = case.slices().filter(of_visit).last()?;
-    let span_ns = last.start_ns.saturating_sub(first.start_ns);
-    let apart = (last.clock_offset_ns - first.clock_offset_ns) as f64 / span_ns.max(1) as f64;
-    (span_ns >= CLOCK_SPAN_NS && apart.abs() > CLOCKS_APART).then(|| {
-        let way = if apart > 0.0 { "fast" } else { "slow" };
-        let text = format!(
-            "the clock of {place} runs {:.2} % {way} against the host's, and rates and latencies there are off by as much",
-            100.0 * apart.abs()
-        );
-        ("clock", text)
-    })
+    let seats = case.seats();
+    let clocks = case.run().clocks.iter().filter(|one| seats.contains(&(one.visit, one.place.as_str())));
+    let sure =
+        clocks.map(|one| (one, apart(one))).filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
+    let (worst, (apart, _)) = sure.max_by(|(_, (a, _)), (_, (b, _))| a.abs().total_cmp(&b.abs()))?;
+    let way = if apart > 0.0 { "fast" } else { "slow" };
+    let text = format!(
+        "the clock of {} ran {:.2} % {way} against the host's, and rates and latencies there are off by as much",
+        worst.place,
+        100.0 * apart.abs()
+    );
+    Some(("clock", text))
+}
+
+/// By how much a clock runs faster than the host's, and the most that this is off: half of each round trip.
+fn apart(clocks: &Clocks) -> (f64, f64) {
+    let (from, to) = (clocks.from, clocks.to);
+    let span_ns = to.at_ns.saturating_sub(from.at_ns).max(1) as f64;
+    let error_ns = (from.round_trip_ns + to.round_trip_ns) as f64 / 2.0;
+    ((to.offset_ns - from.offset_ns) as f64 / span_ns, error_ns / span_ns)
 }
 
 /// More than this of the processors' time is told.
@@ -131,6 +152,37 @@ fn too_few_processors(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
+/// So much of its threads' time a load generator may compute in its own code before it is told.
+const GENERATORS_OWN: f64 = 0.25;
+
+/// Time in the generator's own code is in every figure of a guest, and no layer's: I/Os wait for it.
+fn generators_own(case: &Case) -> Option<(&'static str, String)> {
+    let place = &case.reading.worker(case.at).filter(|worker| worker.place != HOST)?.place;
+    let share = users_share(case, case.at)?;
+    (share > GENERATORS_OWN).then(|| {
+        let base = case.run().start.scenario.baseline;
+        let there = users_share(case, base).filter(|_| base != case.at);
+        let beside = there.map(|there| format!(" ({:.0} % on {})", 100.0 * there, case.reading.name(base)));
+        let text = format!(
+            "the load generator's threads spend {:.0} % of their time in its own code in {place}{}: I/Os wait for it, and that is \
+             no layer's",
+            100.0 * share,
+            beside.unwrap_or_default()
+        );
+        ("generator", text)
+    })
+}
+
+/// Share of the generator's threads' time that they spent in user mode.
+fn users_share(case: &Case, at: usize) -> Option<f64> {
+    let (mut user_ns, mut all_ns) = (0.0, 0.0);
+    for slice in case.slices_of(at) {
+        user_ns += figure(slice, "cpu.user");
+        all_ns += (slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64;
+    }
+    (all_ns > 0.0).then(|| user_ns / (all_ns * case.reading.threads(at)))
+}
+
 /// Of a disk that goes through the host's page cache.
 fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
     let stack = &case.stack().name;
@@ -139,8 +191,11 @@ fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
         .filter(|disk| disk.stack == *stack)
         .find(|disk| disk.qemu.get("cache.direct").is_some_and(|on| on == "off"))?;
     let host: &Facts = &case.run().places.iter().find(|place| place.place == HOST)?.facts;
-    let (bytes, memory) = (case.reading.worker(case.at)?.bytes, host.memory_bytes?);
-    (bytes < memory).then(|| {
+    let members = case.reading.members(case.at) as u64;
+    let (bytes, memory) = (case.reading.worker(case.at)?.bytes * members, host.memory_bytes?);
+    // What the devices gave was not in memory.
+    let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
+    (bytes < memory && !from_devices).then(|| {
         let text = format!(
             "its disk goes through the host's page cache, and the data under test ({}) fits the host's memory ({}): \
              what is measured is memory",
@@ -156,28 +211,33 @@ const FROM_THE_DEVICE: f64 = 0.9;
 
 /// Reads that never came to the device: a page cache of the host had them, or nothing was ever written there.
 fn answered_by_a_cache(case: &Case) -> Option<(&'static str, String)> {
+    given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
+        let text = format!(
+            "only {:.0} % of what was read came from the device below: a page cache of this host answered the rest, or it was never written",
+            100.0 * share
+        );
+        ("cached", text)
+    })
+}
+
+/// What devices of this host gave of what was read; `None`: nothing was read, or no device tells.
+fn given(case: &Case) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
-        let value = |metric: &str| {
-            slice.samples.iter().find(|sample| sample.metric == metric).map_or(0.0, |sample| {
-                match sample.value {
-                    Value::Value(value) => value,
-                    _ => 0.0,
-                }
-            })
-        };
-        let ios = value("read.ios") + value("write.ios");
+        let ios = figure(slice, "read.ios") + figure(slice, "write.ios");
         // What was discarded at the start and drained at the end was read from the device, too.
         let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
-        (read, given) = (read + value("read.bytes") * whole, given + bytes as f64);
+        (read, given) = (read + figure(slice, "read.bytes") * whole, given + bytes as f64);
     }
-    (read > 0.0 && given < FROM_THE_DEVICE * read).then(|| {
-        let share = 100.0 * given / read;
-        let text = format!(
-            "only {share:.0} % of what was read came from the device below: a page cache of this host answered the rest, or it was never written"
-        );
-        ("cached", text)
+    (read > 0.0).then(|| given / read)
+}
+
+fn figure(slice: &Slice, metric: &str) -> f64 {
+    let sample = slice.samples.iter().find(|sample| sample.metric == metric);
+    sample.map_or(0.0, |sample| match sample.value {
+        Value::Value(value) => value,
+        _ => 0.0,
     })
 }
 
@@ -204,28 +264,29 @@ fn faster_than_below(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
+/// Settings of a block device's queue that somebody chooses; the rest say what the device is.
+const QUEUE: &[&str] =
+    &["nr_requests", "max_sectors_kb", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "wbt_lat_usec"];
+
 /// What else is not the same on both sides.
 fn other_sides(case: &Case) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let (a, b) = (case.place_of(base)?, case.place_of(case.at)?);
     let mut differ = Vec::new();
-    if a.place != b.place {
-        let mut add = |what: &str, of: fn(&Facts) -> Option<String>| {
-            if let (Some(a), Some(b)) = (of(&a.facts), of(&b.facts)) {
-                differ.extend((a != b).then(|| format!("{what} {a} there, {b} here")));
-            }
-        };
-        add("kernel", |facts| facts.kernel.clone());
-        add("mitigations", |facts| Some(mitigations(facts)));
+    if !std::ptr::eq(a, b) {
+        if let (Some(a), Some(b)) = (&a.facts.kernel, &b.facts.kernel) {
+            differ.extend((a != b).then(|| format!("kernel {a} there, {b} here")));
+        }
+        differ.extend(mitigations(&a.facts, &b.facts));
     }
     if let (Some(a), Some(b)) = (case.device_of(base), case.device_of(case.at)) {
-        let mut add = |what: &str, of: fn(&Device) -> Option<String>| {
-            if let (Some(a), Some(b)) = (of(a), of(b)) {
+        let mut add = |what: &str, a: Option<&String>, b: Option<&String>| {
+            if let (Some(a), Some(b)) = (a, b) {
                 differ.extend((a != b).then(|| format!("{what} {a} there, {b} here")));
             }
         };
-        add("scheduler", |device| device.scheduler.clone());
-        add("nr_requests", |device| device.queue.get("nr_requests").cloned());
+        add("scheduler", a.scheduler.as_ref(), b.scheduler.as_ref());
+        QUEUE.iter().for_each(|what| add(what, a.queue.get(*what), b.queue.get(*what)));
     }
     let name = case.reading.name(base);
     (!differ.is_empty())
@@ -251,12 +312,19 @@ fn engines(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
-/// How many vulnerabilities are mitigated: `11 on, 2 off`.
-fn mitigations(facts: &Facts) -> String {
-    let off = |state: &&String| state.starts_with("Vulnerable");
-    let all = facts.cpu.mitigations.values();
-    let vulnerable = all.clone().filter(off).count();
-    format!("{} on, {vulnerable} off", all.filter(|state| state.starts_with("Mitigation")).count())
+/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them.
+fn mitigations(a: &Facts, b: &Facts) -> Option<String> {
+    let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
+    let is_on = |state: &String| state.starts_with("Mitigation");
+    let on_one = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| {
+        let only =
+            one.iter().filter(|(name, state)| is_on(state) && other.get(*name).is_some_and(|o| !is_on(o)));
+        only.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (there, here) = (on_one(a, b), on_one(b, a));
+    let said = |names: &str, place: &str| (!names.is_empty()).then(|| format!("{names} {place}"));
+    let said: Vec<String> = [said(&there, "there"), said(&here, "here")].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("mitigated on one side only: {}", said.join(", ")))
 }
 
 #[cfg(test)]
@@ -264,9 +332,10 @@ mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
+    use crate::store::record::ClockReading;
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
-        let known = ["clock", "steal", "vcpus", "cached", "faster", "sides", "engines"];
+        let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
         let found = findings(run).warnings.into_iter().filter(|one| known.contains(&one.kind.as_str()));
         found.map(|one| (one.kind, one.text)).collect()
     }
@@ -275,15 +344,63 @@ mod tests {
         run.slices.iter_mut().filter(|slice| slice.stack != "file").for_each(change);
     }
 
+    /// What a run records of a guest's clock that gains `gained_ns` in ten seconds.
+    fn clocks(gained_ns: i64, round_trip_ns: u64) -> Clocks {
+        let reading = |at_ns, offset_ns| ClockReading { at_ns, offset_ns, round_trip_ns };
+        let (from, to) = (reading(5_000_000_000, 7_000), reading(15_000_000_000, 7_000 + gained_ns));
+        Clocks { visit: 0, set: 0, place: "vm".into(), from, to }
+    }
+
     #[test]
     fn a_clock_that_runs_apart_is_told() {
         let mut run = twin::guest();
-        let before = kinds(&run);
-        assert!(before.iter().all(|(kind, _)| kind != "clock"), "{before:?}");
-        change_guest(&mut run, |slice| slice.clock_offset_ns = (slice.start_ns / 500) as i64);
+        run.clocks =
+            vec![clocks(1_000_000, 300_000), clocks(20_000_000, 300_000), clocks(-2_000_000, 300_000)];
         let found = kinds(&run);
-        let text = &found.iter().find(|(kind, _)| kind == "clock").unwrap().1;
-        assert!(text.starts_with("the clock of vm runs 0.20 % fast against the host's"), "{text}");
+        let told: Vec<&str> =
+            found.iter().filter(|(kind, _)| kind == "clock").map(|(_, text)| text.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "the clock of vm ran 0.20 % fast against the host's, and rates and latencies there are off by as much"
+            ]
+        );
+        // Round trips that explain it, another guest's clock, another visit's.
+        let other = Clocks { place: "vm7".into(), ..clocks(20_000_000, 0) };
+        let later = Clocks { visit: 9, ..clocks(20_000_000, 0) };
+        run.clocks = vec![clocks(20_000_000, 30_000_000), other, later];
+        assert!(kinds(&run).iter().all(|(kind, _)| kind != "clock"));
+    }
+
+    #[test]
+    fn a_generator_that_computes_for_itself_is_told() {
+        let mut run = twin::guest();
+        assert!(kinds(&run).iter().all(|(kind, _)| kind != "generator"));
+        change_guest(&mut run, |slice| {
+            let all_ns = (slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64;
+            let user = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
+            user.value = Value::Value(0.4 * all_ns);
+        });
+        let found = kinds(&run);
+        let text = &found.iter().find(|(kind, _)| kind == "generator").unwrap().1;
+        assert!(
+            text.starts_with("the load generator's threads spend 40 % of their time in its own code in vm ("),
+            "{text}"
+        );
+        assert!(text.contains(" % on file)"), "{text}");
+    }
+
+    #[test]
+    fn guests_of_one_name_are_told_apart_by_their_disks() {
+        let mut run = twin::guest();
+        run.start.scenario.workloads[0].jobs[0].numjobs = 4;
+        let mut control = run.places.iter().find(|place| place.place == "vm").unwrap().clone();
+        let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+        guest.facts.cpu.threads = Some(8);
+        control.facts.cpu.threads = Some(1);
+        control.disks.iter_mut().for_each(|disk| disk.stack = "vm-1c2g".into());
+        run.places.push(control);
+        assert!(kinds(&run).iter().all(|(kind, _)| kind != "vcpus"), "the other guest has one processor");
     }
 
     #[test]
@@ -385,7 +502,7 @@ mod tests {
         let found = kinds(&run);
         assert_eq!(
             found.iter().find(|(kind, _)| kind == "sides").unwrap().1,
-            "differs from file in more than its layers: kernel 6.18.0 there, 6.1.0-56-amd64 here; mitigations 1 on, 0 off there, 0 on, 1 off here"
+            "differs from file in more than its layers: kernel 6.18.0 there, 6.1.0-56-amd64 here; mitigated on one side only: spectre_v2 there"
         );
     }
 }

@@ -39,7 +39,12 @@ pub struct DurabilityRow {
     pub found: Found,
     /// Shortest and longest load before a kill, seconds.
     pub load_s: (f64, f64),
-    /// In words.
+    /// Kills that struck when the writer had written all that it might: nothing was under way.
+    pub idle: u64,
+    /// Why what was kept is not to be read as kept for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<&'static str>,
+    /// In words, with that.
     pub sentence: String,
     /// Some of the blocks that were not kept, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -83,12 +88,16 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
         share: share_of(lossy, kills),
         acknowledged: trials.iter().map(|trial| trial.acknowledged).sum(),
         found: Found { examples: Vec::new(), ..found },
+        idle: trials.iter().filter(|trial| trial.writing == Some(false)).count() as u64,
         load_s: (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max)),
+        caution: None,
         sentence: String::new(),
         examples: examples(&trials),
         emulated: emulated(run, stack),
     };
-    row.sentence = said(&row, kill) + caution(run, &row);
+    row.sentence = said(&row, kill) + &idle(&row);
+    row.caution = caution(run, &row);
+    row.sentence.extend(row.caution.into_iter().flat_map(|caution| ["; ", caution]));
     Some(row)
 }
 
@@ -99,6 +108,22 @@ fn share_of(lossy: u64, kills: u64) -> Figure {
     };
     let value = lossy as f64 / kills.max(1) as f64;
     Figure::Known { value, unit: "1", n: kills, of: "kills", interval, caution: None }
+}
+
+/// The ends of a share's interval in %, both rounded outwards: nothing is printed surer than it is.
+pub fn percents(share: &Figure) -> Option<(String, String)> {
+    let (low, high) = share.bounds()?;
+    Some((percent(low, f64::floor), percent(high, f64::ceil)))
+}
+
+/// With a decimal, and with two digits where it is small.
+fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
+    let value = 100.0 * share;
+    let decimals = if value > 0.0 { (1.0 - value.log10().floor()).max(1.0) as usize } else { 1 };
+    let scale = 10f64.powi(decimals as i32);
+    // What a float is beside its decimal digits is no reason to go one further.
+    let digits = (value * scale * 1e6).round() / 1e6;
+    format!("{:.decimals$}", outwards(digits) / scale)
 }
 
 /// The first of the first kills that lost something.
@@ -129,12 +154,12 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
     let times =
         if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
     let count = |blocks: u64| grouped(blocks as f64);
-    let Some((low, high)) = row.share.bounds().map(|(low, high)| (100.0 * low, 100.0 * high)) else {
+    let Some((low, high)) = percents(&row.share) else {
         return format!("{stack}: nothing was tried");
     };
     if !row.is_broken() {
         return format!(
-            "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high:.1} % of such \
+            "{stack}: kept all {} acknowledged blocks in {times} of {whom}; with 95 % confidence fewer than {high} % of such \
              kills lose anything",
             count(row.found.blocks)
         );
@@ -151,21 +176,32 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
         .map(|(blocks, word)| format!("{} {word}", count(blocks)))
         .collect();
     format!(
-        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low:.1} to {high:.1} %)",
+        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low} to {high} %)",
         count(row.found.blocks),
         bad.join(", "),
         count(row.lossy)
     )
 }
 
+/// A kill that found nothing under way tried only what had been flushed.
+fn idle(row: &DurabilityRow) -> String {
+    match row.idle {
+        0 => String::new(),
+        kills => format!(
+            "; in {} of these kills nothing was under way any more (max_written)",
+            grouped(kills as f64)
+        ),
+    }
+}
+
 /// What was kept only because no kill is a power cut must not be read without that.
-fn caution(run: &RunData, row: &DurabilityRow) -> &'static str {
+fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     let disk = run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
     let is_on = |option| disk.and_then(|disk| disk.qemu.get(option)).is_some_and(|word| word == "on");
     match is_on("cache.no-flush") && !row.is_broken() {
-        true if is_on("snapshot") => "; the overlay is gone with QEMU (snapshot=on)",
-        true => "; a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)",
-        false => "",
+        true if is_on("snapshot") => Some("the overlay is gone with QEMU (snapshot=on)"),
+        true => Some("a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)"),
+        false => None,
     }
 }
 
@@ -174,23 +210,37 @@ fn caution(run: &RunData, row: &DurabilityRow) -> &'static str {
 /// # Errors
 /// Why there is none.
 pub fn headline(found: &Durability) -> Result<String, String> {
-    let worst =
-        found.rows.iter().filter(|row| row.is_broken()).max_by_key(|row| row.found.lost + row.found.torn);
+    let broken = found.rows.iter().filter(|row| row.is_broken());
+    let worst = broken.max_by_key(|row| (row.lossy, row.found.broken()));
     match (worst, found.rows.as_slice()) {
         (Some(worst), _) => Ok(worst.sentence.clone()),
         (None, []) => Err("no trial was made".to_owned()),
         (None, [row]) => Ok(row.sentence.clone()),
-        (None, rows) => {
-            let kills: u64 = rows.iter().map(|row| row.kills).sum();
-            let blocks: u64 = rows.iter().map(|row| row.found.blocks).sum();
-            let stacks: BTreeSet<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
-            let stacks = stacks.into_iter().collect::<Vec<_>>().join(", ");
-            let (blocks, kills) = (grouped(blocks as f64), grouped(kills as f64));
-            Ok(format!(
-                "{stacks}: kept all {blocks} acknowledged blocks in {kills} kills, none of which is a power cut"
-            ))
-        }
+        (None, rows) => Ok(all_kept(rows)),
     }
+}
+
+/// Of several rows: each has an interval of its own, and the widest is told.
+fn all_kept(rows: &[DurabilityRow]) -> String {
+    let sum = |of: fn(&DurabilityRow) -> u64| grouped(rows.iter().map(of).sum::<u64>() as f64);
+    let (kills, blocks) = (sum(|row| row.kills), sum(|row| row.found.blocks));
+    let named = |rows: Vec<&DurabilityRow>| {
+        let names: BTreeSet<&str> = rows.into_iter().map(|row| row.stack.as_str()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let fewest = rows.iter().min_by_key(|row| row.kills).and_then(|row| percents(&row.share));
+    let sure = fewest.map(|(_, most)| {
+        format!("; of each stack and kind of kill, with 95 % confidence fewer than {most} % of such kills lose anything")
+    });
+    let cautions: BTreeSet<&str> = rows.iter().filter_map(|row| row.caution).collect();
+    let with = |caution: &str| rows.iter().filter(|row| row.caution == Some(caution)).collect::<Vec<_>>();
+    let but = cautions.iter().map(|caution| format!("; {}: {caution}", named(with(caution))));
+    format!(
+        "{}: kept all {blocks} acknowledged blocks in {kills} kills, none of which is a power cut{}{}",
+        named(rows.iter().collect()),
+        sure.unwrap_or_default(),
+        but.collect::<String>()
+    )
 }
 
 /// What the trials of each stack do not show, by what was read back of it.
@@ -207,11 +257,22 @@ pub fn not_shown(run: &RunData, found: &Durability) -> Vec<String> {
         }
     }
     lines.extend(of_drives(run));
+    lines.extend(found.rows.iter().filter(|row| row.idle > 0).map(unloaded));
     lines.push(
         "in-flight atomicity: a block that was under way may be old or new sector by sector (512 bytes); only a torn sector counts"
             .into(),
     );
     lines
+}
+
+fn unloaded(row: &DurabilityRow) -> String {
+    format!(
+        "{} ({} killed): what was under way in {} of {} kills: the writer had written its share of max_written before",
+        row.stack,
+        row.kill,
+        grouped(row.idle as f64),
+        grouped(row.kills as f64)
+    )
 }
 
 const POWER_CUT: &str = "a power cut or a crash of this host: a kill leaves this host's kernel, its page cache and the drives as they \
@@ -278,6 +339,8 @@ fn drive(device: &Device) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::{percent, percents, share_of};
+    use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
 
     #[test]
@@ -293,12 +356,49 @@ mod tests {
             ("vm snapshot=on", "qemu", true),
         ];
         assert_eq!(told, expected);
-        assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 13.9 % of such kills lose anything"), "{}", rows[1].sentence);
-        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.1 to 100.0 %)"), "{}", rows[3].sentence);
+        assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 14.0 % of such kills lose anything"), "{}", rows[1].sentence);
+        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.0 to 100.0 %)"), "{}", rows[3].sentence);
         assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
+    }
+
+    #[test]
+    fn no_bound_is_printed_surer_than_it_is() {
+        let of = |hits, kills| percents(&share_of(hits, kills)).unwrap();
+        let told = |low: &str, high: &str| (low.to_owned(), high.to_owned());
+        assert_eq!(of(0, 20), told("0.0", "14.0"), "13.91 %");
+        assert_eq!(of(0, 10_000), told("0.0", "0.030"), "0.02995 %");
+        assert_eq!(of(0, 1_000_000), told("0.0", "0.00030"));
+        assert_eq!(of(1, 10), told("0.25", "44.6"), "0.2529 and 44.502 %");
+        assert_eq!(of(20, 20), told("86.0", "100.0"), "86.09 %");
+        assert_eq!([percent(0.5, f64::ceil), percent(0.07, f64::floor)], ["50.0", "7.0"], "floats beside it");
+        for kills in 1..3000 {
+            let (low, high) = share_of(kills / 7, kills).bounds().unwrap();
+            let (said_low, said_high) = of(kills / 7, kills);
+            let number = |text: &str| text.parse::<f64>().unwrap() / 100.0;
+            assert!(number(&said_low) <= low + 1e-9 && number(&said_high) >= high - 1e-9, "{kills}");
+        }
+    }
+
+    #[test]
+    fn a_kill_that_found_nothing_under_way_is_told() {
+        let mut run = twin::durability();
+        assert!(!format!("{:?}", findings(&run)).contains("under way any more"));
+        run.trials.iter_mut().filter(|trial| trial.trial < 6).for_each(|trial| trial.writing = Some(false));
+        // Records from before it do not say.
+        run.trials.iter_mut().filter(|trial| trial.trial > 30).for_each(|trial| trial.writing = None);
+        let found = findings(&run);
+        let row = &found.durability.as_ref().unwrap().rows[0];
+        assert_eq!(row.idle, 3);
+        assert!(
+            row.sentence.contains("; in 3 of these kills nothing was under way any more (max_written)"),
+            "{}",
+            row.sentence
+        );
+        let said = found.not_excluded.join("\n");
+        assert!(said.contains("vm (guest killed): what was under way in 3 of 20 kills: "), "{said}");
     }
 
     #[test]
@@ -323,10 +423,39 @@ mod tests {
         let disk = run.places[1].disks.first_mut().unwrap();
         disk.qemu.insert("cache.no-flush".into(), "on".into());
         let found = findings(&run);
+        // Nor where one line is all that is quoted.
+        assert_eq!(
+            found.headline.unwrap(),
+            "vm: kept all 40,000 acknowledged blocks in 40 kills, none of which is a power cut; of each stack and kind of kill, \
+             with 95 % confidence fewer than 14.0 % of such kills lose anything; vm: a power cut may lose some of it, as no flush \
+             is passed on (cache.no-flush=on)"
+        );
         let rows = found.durability.unwrap().rows;
         assert!(
             rows.iter().all(|row| row.sentence.ends_with("as no flush is passed on (cache.no-flush=on)"))
         );
+    }
+
+    #[test]
+    fn the_kind_of_kill_that_lost_most_often_is_the_headline() {
+        let mut run = twin::durability();
+        run.trials.retain(|trial| trial.stack == "vm");
+        for trial in &mut run.trials {
+            let is_guest = trial.kill.word() == "guest";
+            trial.found.unreadable = if is_guest { 50 } else { 0 };
+            trial.found.lost = if !is_guest && trial.trial < 10 { 900 } else { 0 };
+        }
+        let headline = |run: &RunData| findings(run).headline.unwrap();
+        assert!(
+            headline(&run).contains("1,000 NOT READABLE; 20 of 20 kills of the guest"),
+            "{}",
+            headline(&run)
+        );
+        // As often: then by all that is not as promised.
+        for trial in run.trials.iter_mut().filter(|trial| trial.kill.word() != "guest") {
+            trial.found.lost = 1;
+        }
+        assert!(headline(&run).contains("1,000 NOT READABLE"), "{}", headline(&run));
     }
 
     #[test]
@@ -336,7 +465,8 @@ mod tests {
         let headline = findings(&run).headline.unwrap();
         assert_eq!(
             headline,
-            "vm: kept all 40,000 acknowledged blocks in 40 kills, none of which is a power cut"
+            "vm: kept all 40,000 acknowledged blocks in 40 kills, none of which is a power cut; of each stack and kind of kill, \
+             with 95 % confidence fewer than 14.0 % of such kills lose anything"
         );
         run.trials.clear();
         let found = findings(&run);

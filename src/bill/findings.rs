@@ -10,7 +10,7 @@ use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
-use crate::stats::{Charge, Refusal, Verdict};
+use crate::stats::{Charge, Phrase, Refusal, Verdict};
 pub use crate::store::record::GuestDisk;
 use serde::Serialize;
 
@@ -387,6 +387,9 @@ pub struct Comparison {
     pub remedy: Option<&'static str>,
     /// In words, naming stack, baseline and quantity.
     pub sentence: String,
+    /// The sentence without its stacks, to be said of several at once.
+    #[serde(skip)]
+    pub phrase: Phrase,
     /// Rate of the stack over that of the baseline.
     pub ratio: Figure,
     /// The ratio's interval that holds together with those of all comparisons of the run.
@@ -431,6 +434,9 @@ pub struct ChargeFinding {
     pub remedy: Option<&'static str>,
     /// In words, naming stack, baseline and quantity.
     pub sentence: String,
+    /// The sentence without its stacks, to be said of several at once.
+    #[serde(skip)]
+    pub phrase: Phrase,
     /// Of the stack over that of the baseline.
     pub ratio: Figure,
     /// Of the stack less that of the baseline, ns.

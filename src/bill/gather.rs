@@ -71,6 +71,8 @@ pub struct RoundTotal {
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.
     pub together: f64,
+    /// How often one of these was run again.
+    pub run_again: u32,
 }
 
 impl RoundTotal {
@@ -253,6 +255,7 @@ impl Side {
         if let Some(share) = slice.together {
             round.with_parts += 1;
             round.together += share;
+            round.run_again += slice.run_again;
         }
     }
 
@@ -309,6 +312,11 @@ impl Side {
             }
             if frame.writes { self.write.add(*at, &histogram) } else { self.read.add(*at, &histogram) }
         }
+    }
+
+    /// Whole rounds of a visit.
+    pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
+        self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.

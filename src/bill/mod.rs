@@ -34,11 +34,12 @@ mod warnings;
 pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
 
+use crate::units::show_names;
 use charges::Charged;
 use compare::Estimated;
 use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use verdicts::Compared;
 
 /// Behind every sentence of a comparison with an emulated side.
@@ -113,14 +114,16 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
 
 fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, of the same names.
-    let mut by_reason: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for place in &run.places {
-        if let Some(reason) = &place.emulated {
-            by_reason.entry(reason).or_default().insert(&place.place);
+        let Some(reason) = &place.emulated else { continue };
+        let places = by_reason.entry(reason).or_default();
+        if !places.contains(&place.place.as_str()) {
+            places.push(&place.place);
         }
     }
-    let sentence = |(reason, places): (&str, BTreeSet<&str>)| {
-        let places = places.into_iter().collect::<Vec<_>>().join(", ");
+    let sentence = |(reason, places): (&str, Vec<&str>)| {
+        let places = show_names(places);
         format!("figures of {places} are emulated and not representative: {reason}")
     };
     by_reason.into_iter().map(sentence).collect()

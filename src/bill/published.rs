@@ -74,7 +74,8 @@ pub struct RatioBeside {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "agreement", rename_all = "snake_case")]
 pub enum Agreement {
-    /// The published ratio lies within the measured interval, as far as its printed digits tell.
+    /// The published ratio lies within the measured interval, as far as its printed digits tell; of a bound: the whole interval
+    /// lies below it.
     Agrees,
     /// It lies outside.
     Differs,
@@ -100,10 +101,12 @@ impl Agreement {
     }
 
     /// A measured ratio with its bounds held against a printed one. An interval that is so wide that the run itself
-    /// concludes nothing from it would agree with almost anything.
+    /// concludes nothing from it, or that leaves open by how much, would agree with almost anything.
     fn of((ratio, low, high): (f64, f64, f64), printed: [f64; 2], zone: f64) -> Agreement {
         let [least, most] = printed;
         let is_bound = least == 0.0;
+        let half_width = (ratio / low).ln().max((high / ratio).ln());
+        let wide = half_width > zone.max(WIDE * ratio.ln().abs());
         match Verdict::of_interval(ratio, low, high, zone).reason() {
             _ if high < least || low > most => Agreement::Differs,
             _ if is_bound && high <= most => Agreement::Agrees,
@@ -112,10 +115,18 @@ impl Agreement {
                 "the measured interval takes in no difference as well, and reaches beyond {} %",
                 100.0 * zone
             )),
+            None if wide => Agreement::unresolved(format!(
+                "the measured interval reaches further than {} % and a tenth of the logarithm of its ratio",
+                100.0 * zone
+            )),
             None => Agreement::Agrees,
         }
     }
 }
+
+/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ; a run whose precision was not
+/// reached otherwise stops there too.
+const WIDE: f64 = 0.1;
 
 /// All of them; `None` where the scenario has none.
 pub fn published(
@@ -257,6 +268,15 @@ impl Beside<'_> {
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
         let metric = self.figure.metric;
         match (metric, comparison) {
+            (Metric::Rate { bytes, .. }, Some(_))
+                if bytes != self.reading.basis().by_bytes && self.mixes_blocks() =>
+            {
+                let counts = if bytes { ["I/Os", "bytes"] } else { ["bytes", "I/Os"] };
+                Figure::missing(format!(
+                    "the run compares {}, and with jobs of unlike bs the ratio of {} is another",
+                    counts[0], counts[1]
+                ))
+            }
             (Metric::Rate { .. }, Some(one)) => one.ratio.clone(),
             (Metric::Latency { way, .. }, Some(_)) => {
                 let writes = way == Some(Way::Write);
@@ -264,6 +284,11 @@ impl Beside<'_> {
             }
             (_, None) => Figure::missing("it was not compared"),
         }
+    }
+
+    /// Whether I/Os and bytes a second are two ratios.
+    fn mixes_blocks(&self) -> bool {
+        self.reading.workload.jobs.windows(2).any(|pair| pair[0].bs != pair[1].bs)
     }
 
     /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many, is said of the comparison
@@ -354,6 +379,7 @@ fn named(about: &[&PublishedFinding], all: usize) -> String {
 mod tests {
     use super::*;
     use crate::bill::{findings, twin};
+    use iotax_load::{Job, Rw};
 
     fn word(ours: (f64, f64, f64), printed: [f64; 2]) -> &'static str {
         Agreement::of(ours, printed, 0.02).word()
@@ -373,6 +399,19 @@ mod tests {
             assert_eq!(word((0.22, 0.2, high), [0.0, 0.25]), expected);
         }
         assert_eq!(word((0.3, 0.28, 0.32), [0.0, 0.25]), "differs");
+    }
+
+    #[test]
+    fn an_interval_that_takes_in_almost_anything_agrees_with_nothing() {
+        assert_eq!(word((30.0, 5.0, 55.0), [6.0, 6.1]), "unresolved");
+        assert_eq!(word((30.0, 5.0, 55.0), [60.0, 61.0]), "differs");
+        // A tenth of ln 30 is 0.34: 21.4 to 42.2.
+        assert_eq!(word((30.0, 22.0, 40.0), [25.0, 25.1]), "agrees");
+        assert_eq!(word((30.0, 22.0, 43.0), [25.0, 25.1]), "unresolved");
+        assert_eq!(word((0.7, 0.6, 0.8), [0.7, 0.71]), "unresolved");
+        assert_eq!(word((0.7, 0.68, 0.72), [0.7, 0.71]), "agrees");
+        assert_eq!(word((0.7, 0.0, 0.72), [0.7, 0.71]), "unresolved");
+        assert_eq!(word((0.1, 0.02, 0.2), [0.0, 0.25]), "agrees", "below a bound is below it, wide or not");
     }
 
     fn found() -> PublishedFindings {
@@ -419,6 +458,62 @@ mod tests {
         assert!(
             matches!(&thin.agreement, Agreement::Unresolved { reason } if reason.contains("fewer than 10")),
             "{thin:?}"
+        );
+    }
+
+    #[test]
+    fn a_ratio_of_bytes_is_not_that_of_ios_where_blocks_are_unlike() {
+        let with = |metric: &str, blocks: &[u64], rw: Rw| {
+            let mut run = twin::published();
+            let workload = run.start.scenario.workloads[0].name.clone();
+            let jobs = blocks.iter().map(|bs| Job { bs: *bs, rw, ..Job::default() });
+            run.start.scenario.workloads[0].jobs = jobs.collect();
+            let unit = if metric == "iops" { "" } else { "MB/s" };
+            let published = run.start.scenario.published.as_mut().unwrap();
+            let row = |(stack, printed): (&str, &str)| {
+                let metric = metric.to_owned().try_into().unwrap();
+                PublishedFigure::read(&workload, metric, stack, &format!("{printed}{unit}")).unwrap()
+            };
+            published.figures = [("file", "195"), ("loop", "188")].map(row).to_vec();
+            ratio(&findings(&run).published.unwrap(), "loop", metric).clone()
+        };
+        let says = |one: &RatioBeside, words: &str| match &one.agreement {
+            Agreement::Unresolved { reason } => reason.contains(words),
+            _ => false,
+        };
+        assert!(says(
+            &with("throughput", &[4096, 65536], Rw::RandRead),
+            "compares I/Os, and with jobs of unlike bs"
+        ));
+        assert!(says(
+            &with("iops", &[4096, 65536], Rw::RandWrite),
+            "compares bytes, and with jobs of unlike bs"
+        ));
+        assert!(with("iops", &[4096, 65536], Rw::RandRead).measured.value().is_some());
+        for blocks in [&[4096][..], &[4096, 4096]] {
+            assert!(with("throughput", blocks, Rw::RandRead).measured.value().is_some());
+        }
+    }
+
+    #[test]
+    fn latencies_of_visits_are_held_against_what_visits_tell() {
+        let mut run = twin::visits();
+        let workload = run.start.scenario.workloads[0].name.clone();
+        let row = |stack: &str, printed: &str| {
+            PublishedFigure::read(&workload, "read p50".to_owned().try_into().unwrap(), stack, printed)
+                .unwrap()
+        };
+        let published = twin::published().start.scenario.published.unwrap();
+        let figures = vec![row("mdraid(level=5)", "200us"), row("lvm", "150us")];
+        let baseline = "mdraid(level=5)".to_owned();
+        run.start.scenario.published = Some(Published { baseline, figures, ..published });
+        let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
+        assert!(matches!(p50(&run).measured, Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&run));
+        run.slices.retain(|slice| slice.visit < 3);
+        let few = p50(&run);
+        assert!(
+            matches!(&few.agreement, Agreement::Unresolved { reason } if reason.contains("visits")),
+            "{few:?}"
         );
     }
 

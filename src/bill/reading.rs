@@ -114,7 +114,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Targets that are loaded at the same time, in all guests side by side.
-    fn members(&self, at: usize) -> usize {
+    pub fn members(&self, at: usize) -> usize {
         let guests = self.run.start.scenario.stacks[at].guests() as usize;
         guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }

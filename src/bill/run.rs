@@ -2,7 +2,9 @@
 //! still going or was killed is as good as a finished one.
 
 use crate::store::record::trial::Trial;
-use crate::store::record::{DesignUp, LaidOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp};
+use crate::store::record::{
+    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
+};
 use iotax_load::Histogram;
 
 /// Where histograms come from: an offset as found in a sample, `None` for a torn frame.
@@ -31,8 +33,12 @@ pub struct RunData {
     pub matched: Vec<Matched>,
     /// Why stacks were measured apart that could be up together.
     pub apart: Option<String>,
+    /// First writes that were begun.
+    pub laying_out: Vec<LayingOut>,
     /// First writes before anything was measured.
     pub laid_out: Vec<LaidOut>,
+    /// Clocks of places against the host's, in the order of the record.
+    pub clocks: Vec<Clocks>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
     /// Durability trials, in the order of the record.

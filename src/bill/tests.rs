@@ -3,7 +3,7 @@
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::{Charge, Refusal, Verdict};
-use crate::store::record::{Purpose, Slice, Value, Warning};
+use crate::store::record::{PlaceFacts, Purpose, Slice, Value, Warning};
 
 fn covers(figure: &Figure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
@@ -77,6 +77,20 @@ fn emulated_figures_are_labelled_and_make_no_headline() {
     assert!(found.workloads[0].comparisons[0].sentence.ends_with("(emulated: not representative)"));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
+}
+
+#[test]
+fn many_emulated_guests_are_named_once_by_their_ends() {
+    let mut run = twin::guest();
+    let guest = run.places.pop().unwrap();
+    for visit in 0..2 {
+        let named = |number| PlaceFacts { place: format!("vm{}", number + 16 * visit), ..guest.clone() };
+        run.places.extend((0..16).map(named));
+    }
+    assert_eq!(
+        findings(&run).emulated,
+        ["figures of vm0 to vm31 are emulated and not representative: no usable KVM, QEMU runs with TCG"]
+    );
 }
 
 #[test]
@@ -492,6 +506,20 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let strata = findings(&run);
     assert!(matches!(strata.workloads[0].comparisons[0].ratio, Figure::Known { n: 60, of: "rounds", .. }));
     assert!(this_attach(&strata));
+}
+
+#[test]
+fn latencies_of_stacks_that_are_visited_have_the_visit_as_their_unit() {
+    let p50 = |found: &Findings| found.workloads[0].comparisons[0].latency_ratios[0].2.clone();
+    let visited = findings(&twin::visits());
+    assert!(matches!(p50(&visited), Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&visited));
+    assert!(covers(&p50(&visited), 0.75), "{:?}", p50(&visited));
+    let attached = findings(&twin::attaches());
+    assert!(matches!(p50(&attached), Figure::Known { n: 3, of: "attaches", .. }), "{:?}", p50(&attached));
+    let mut few = twin::visits();
+    few.slices.retain(|slice| slice.visit < 3);
+    let few = p50(&findings(&few));
+    assert!(matches!(&few, Figure::Missing { reason } if reason.contains("visits")), "{few:?}");
 }
 
 #[test]

@@ -116,7 +116,9 @@ impl Twin {
             designs: Vec::new(),
             matched: Vec::new(),
             apart: None,
+            laying_out: Vec::new(),
             laid_out: Vec::new(),
+            clocks: Vec::new(),
             slices: Vec::new(),
             trials: Vec::new(),
             histograms: Box::new(|_| None),
@@ -360,6 +362,7 @@ impl Twin {
                 gave_up: false,
             }),
             device_read_bytes: None,
+            run_again: 0,
             together: (self.stacks[stack].parts > 1).then_some(0.98),
             parts: parts(self.stacks[stack].parts, ios, window_ns),
         });

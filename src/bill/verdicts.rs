@@ -8,7 +8,7 @@ use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
 use super::reading::Reading;
 use super::subject::{self, Quantity};
 use crate::stats::family::holm;
-use crate::stats::{Refusal, Verdict};
+use crate::stats::{Phrase, Refusal, Verdict};
 
 /// One comparison with the estimate behind it.
 pub struct Compared {
@@ -46,6 +46,7 @@ fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
         verdict,
         remedy: None,
         sentence: String::new(),
+        phrase: Phrase::default(),
         simultaneous: None,
         checks: found.checks,
         measured_s: a.load_s + b.load_s,
@@ -137,8 +138,8 @@ fn say(one: &mut Comparison) {
     let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
     let settle = settle_words(&one.verdict);
     let label = if one.emulated.is_some() { EMULATED } else { "" };
-    let verdict = one.verdict.sentence(&one.quantity);
-    one.sentence = format!("{} against {}: {verdict}{over}{masked}{settle}{label}", one.stack, one.against);
+    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle).words(label);
+    one.sentence = format!("{} against {}: {}", one.stack, one.against, one.phrase);
 }
 
 /// `; to settle it: raise --budget`, where something would.

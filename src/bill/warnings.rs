@@ -7,6 +7,7 @@ use super::run::RunData;
 use crate::stats::level::Meaning;
 use crate::store::record::LaidOut;
 use crate::units::show_bytes;
+use std::collections::BTreeMap;
 
 /// Recorded ones, and what shows when the record is read.
 pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
@@ -56,9 +57,14 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
 fn laid_out(run: &RunData) -> Vec<WarningReport> {
     let said = |stack: &str| {
         let first = run.laid_out.iter().find(|one| one.stack == stack)?;
-        let of: Vec<_> =
-            run.laid_out.iter().filter(|one| one.stack == stack && one.visit == first.visit).collect();
-        let sum = |value: fn(&LaidOut) -> u64| of.iter().map(|one| value(one)).sum::<u64>();
+        // A visit that was made again after a kill wrote it again; the last counts.
+        let of: BTreeMap<&str, &LaidOut> = run
+            .laid_out
+            .iter()
+            .filter(|one| one.stack == stack && (one.visit, one.set) == (first.visit, first.set))
+            .map(|one| (one.place.as_str(), one))
+            .collect();
+        let sum = |value: fn(&LaidOut) -> u64| of.values().map(|one| value(one)).sum::<u64>();
         let (written, seconds) = (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);
         let text = format!(
             "before it was measured, {} of {stack} were written for the first time through it: {} in {seconds:.1} s, {:.1} MB/s \

@@ -6,6 +6,7 @@ use crate::measure::handler::Machine;
 use crate::measure::wire;
 use anyhow::Result;
 use std::fs::File;
+use std::time::Duration;
 
 /// Arguments of `agent`.
 #[derive(clap::Args)]
@@ -16,6 +17,9 @@ pub struct Args {
     /// In a guest that was booted from an image: serve the host's virtio-serial port, then power off
     #[arg(long, conflicts_with = "stdio")]
     port: bool,
+    /// With --port: seconds to wait for the guest's own system, which its host knows
+    #[arg(long, requires = "port", default_value_t = 150)]
+    patience: u64,
 }
 
 /// Runs the command.
@@ -24,7 +28,7 @@ pub struct Args {
 /// When the host's end is garbled; when this is no guest that has such a port.
 pub fn run(args: &Args) -> Result<()> {
     if args.port {
-        return init::supervise().map(|never| match never {});
+        return init::supervise(Duration::from_secs(args.patience)).map(|never| match never {});
     }
     wire::serve_stdio(&mut Machine::default())
 }

@@ -82,5 +82,6 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
 
 fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
     say(&format!("{id}: {} undone\n", cleaned.undone.len()))?;
-    cleaned.undone.iter().try_for_each(|what| say(&format!("  undone: {what}\n")))
+    cleaned.undone.iter().try_for_each(|what| say(&format!("  undone: {what}\n")))?;
+    cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {note}\n")))
 }

@@ -283,7 +283,11 @@ fn render(diagnosis: &Diagnosis) -> String {
         text.push_str("\nMissing\n");
     }
     for lack in &diagnosis.missing {
-        text.push_str(&wrapped(&format!("  {:<14}", lack.need), &lack.missing.what));
+        let name = format!("  {:<13} ", lack.need);
+        // A longer name has a line of its own.
+        let fits = name.chars().count() == 16;
+        let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
+        text.push_str(&(first + wrapped(&" ".repeat(16), &lack.missing.what).trim_start()));
         text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("needed {}", lack.missing.why)));
         text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("do: {}", lack.missing.command)));
     }
@@ -386,7 +390,9 @@ mod tests {
             kvm: || KvmState::Absent("there is no /dev/kvm".into()),
             qemu: || Err("qemu-system-x86_64 is not installed".into()),
             kernel: || Err("no kernel can be read".into()),
+            storage_daemon: || Err("qemu-storage-daemon is not installed".into()),
             io_uring: || Err("qemu-system-x86_64 is not installed".into()),
+            daemon_io_uring: || Err("qemu-storage-daemon is not installed".into()),
             ovmf: || Err("OVMF is not installed".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());

@@ -105,7 +105,7 @@ fn show(
 
 /// What is killed how often, and what is written meanwhile.
 fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
-    let mut text = String::new();
+    let (mut text, mut all) = (String::new(), 0);
     for set in &ground.layout.sets {
         let plan = ground.set(set, 0)?;
         let names = set.stacks.iter().map(|index| ground.scenario.stacks[*index].name.as_str());
@@ -115,6 +115,7 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
             .flat_map(|guest| durability::kills_of(spec, guest))
             .map(|kill| kill.of())
             .collect();
+        all += kills.len() as u64 * u64::from(spec.trials);
         text += &format!(
             "durability of {}: {} trials each: {}\n",
             names.collect::<Vec<_>>().join(", "),
@@ -134,8 +135,27 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
             spec.batch,
             show_ns(spec.least_ns as f64),
             show_ns(spec.most_ns as f64)
-        ))
+        )
+        + &trials_take(spec, all, ground.scenario.max_written.is_some())
+        + &setting_up(ground.scenario, ground.layout, filled(&ground.media()?), false))
 }
+
+/// How long so many kills take: nearly all of it is booting, and how long that takes depends on the machine.
+fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
+    let load_s = (spec.least_ns + spec.most_ns) as f64 / 2e9;
+    let all = |seconds: f64| long_time(kills as f64 * (load_s + seconds));
+    let most = if bounded { ", or less where max_written cuts it short" } else { "" };
+    format!(
+        "time: {kills} kills, each behind {} of load in the mean{most} and before a boot ({BOOTS}): {} at 3 s a boot, {} at 60 s, \
+         and reading back\n",
+        show_ns(1e9 * load_s),
+        all(3.0),
+        all(60.0)
+    )
+}
+
+/// How long a guest takes to boot.
+const BOOTS: &str = "seconds with KVM, a minute or two without";
 
 /// What is written through a stack before it is measured, since a read of it would reach no disk.
 fn first_writes(scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
@@ -275,6 +295,8 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
 fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: bool) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len()).sum::<usize>();
     let times = match layout.sets.len() {
+        // What is below the guests is made once, however often they are killed.
+        _ if scenario.durability.is_some() => 1,
         1 if layout.siblings() == 1 => scenario.measure.attaches.max(1),
         1 => layout.siblings() as u32,
         _ => scenario.measure.visits,
@@ -284,7 +306,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: boo
         0 => String::new(),
         bytes => format!(", filling files with {} as fast as they take it", show_bytes(bytes)),
     };
-    let boots = if guests { ", booting guests (seconds with KVM, a minute or two without)" } else { "" };
+    let boots = if guests { format!(", booting guests ({BOOTS})") } else { String::new() };
     format!("not in that time: setting up and taking down {stacks} stacks{often}{boots}{fill}\n")
 }
 
@@ -358,6 +380,19 @@ mod tests {
         assert!(
             of("randwrite", true, &[]).contains("hint: name the largest cache with write_cache; no cache")
         );
+    }
+
+    #[test]
+    fn a_plan_of_trials_says_how_long_they_take() {
+        let spec = DurabilitySpec::default();
+        assert_eq!(
+            trials_take(&spec, 260, false),
+            "time: 260 kills, each behind 1.50 s of load in the mean and before a boot (seconds with KVM, a minute or two without): \
+             20 min at 3 s a boot, 4.4 h at 60 s, and reading back\n"
+        );
+        let fixed = DurabilitySpec { least_ns: 0, most_ns: 0, ..spec };
+        assert!(trials_take(&fixed, 2, true).contains(": 6 s at 3 s a boot, 120 s at 60 s"));
+        assert!(trials_take(&fixed, 2, true).contains("or less where max_written cuts it short"));
     }
 
     #[test]

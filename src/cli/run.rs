@@ -12,6 +12,7 @@ use crate::measure::plan::Ground;
 use crate::measure::session::{Outcome, Session, now};
 use crate::measure::sets::{layout, not_resumable};
 use crate::measure::survey;
+use crate::measure::told::Told;
 use crate::scenario::Scenario;
 use crate::step::RunTag;
 use crate::step::executor::Executor;
@@ -144,6 +145,7 @@ pub fn session(
         observer: &mut observer,
         stop: &stop,
         past,
+        told: Told::default(),
         admitted: Admitted::default(),
         allowance: None,
     };

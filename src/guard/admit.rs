@@ -1,8 +1,8 @@
 //! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
 //! what the judge refuses.
 
-use super::inspect::{Depth, Inspection, Kind, inspect_as};
-use super::judge::{Intent, Permit, judge};
+use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
+use super::judge::{Intent, Permit, judge, judge_free};
 use crate::exit::Failed;
 use crate::host::block::Identity;
 use crate::scenario::Consent;
@@ -44,7 +44,7 @@ impl Admitted {
         if known.peek().is_none() {
             return Ok(false);
         }
-        let identity = inspect_as(path, Depth::Quick)?.identity;
+        let identity = identity_of(path)?;
         Ok(known.any(|(_, known)| known.is_same_device(&identity)))
     }
 }
@@ -70,6 +70,16 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     let is_device = matches!(inspection.kind, Kind::Disk | Kind::Partition(_));
     let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
     Ok(Admission { inspection, permit, hold })
+}
+
+/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be taken at all was judged when the run
+/// was planned.
+///
+/// # Errors
+/// Exit code 2 with every reason, when it is refused or not there.
+pub fn claim_free(path: &Path) -> Result<Hold> {
+    judge_free(&inspect_as(path, Depth::Quick)?).map_err(Failed::from)?;
+    claim(path)
 }
 
 /// Claims a block device.

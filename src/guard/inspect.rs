@@ -159,6 +159,21 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     Ok(found)
 }
 
+/// Who a file or device is, and nothing else.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn identity_of(path: &Path) -> Result<Identity> {
+    let meta = path.metadata().map_err(|error| not_there(path, &error))?;
+    if !meta.file_type().is_block_device() {
+        return Ok(Identity { inode: Some(meta.ino()), ..Identity::default() });
+    }
+    let probe = Probe::of_files(Path::new("/"));
+    let node = block::node(&probe, meta.rdev());
+    let node = node.with_context(|| format!("cannot find {} in /sys/dev/block", path.display()))?;
+    Ok(block::identity(&probe, &node))
+}
+
 fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
     let hint = match error.kind() {
         std::io::ErrorKind::NotFound => "; hint: `iotax doctor` lists the devices",

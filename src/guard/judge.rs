@@ -68,7 +68,7 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
             return Ok(Permit { warnings: read_warnings(found) });
         }
         (Intent::Take, _) => {
-            return judge_taken(found).or_else(|(reasons, hint)| refuse("take away", reasons, hint));
+            return judge_taken(found, consent).or_else(|(reasons, hint)| refuse(TAKE, reasons, hint));
         }
         (Intent::Write, Kind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
@@ -124,9 +124,47 @@ fn judge_file(found: &Inspection) -> Verdict {
     conclude(reasons, Some(hint), found)
 }
 
-/// A guest gets the drive itself: whoever else had it would lose it in the middle of an I/O. What lies on it does not
-/// matter, since nothing is written.
-fn judge_taken(found: &Inspection) -> Verdict {
+/// A guest gets the drive itself. Nothing is written, so data on it does not matter; but what belongs to an array or a volume
+/// group is assembled by this host as soon as the drive is back, between two visits too.
+fn judge_taken(found: &Inspection, consent: &[Consent]) -> Verdict {
+    let reasons = not_free(found);
+    if !reasons.is_empty() {
+        return conclude(reasons, Some(STOP_USING.into()), found);
+    }
+    let given_up = |name: &str| {
+        let this = |given: &&Consent| {
+            names_device(&found.identity, &given.serial) && ambiguous(&found.identity, given).is_none()
+        };
+        consent.iter().filter(this).any(|given| gives_up(given, name))
+    };
+    let members = found.signatures.iter().filter(|signature| is_member(&signature.name));
+    let mut reasons: Vec<String> = members
+        .filter(|signature| !given_up(&signature.name))
+        .map(|signature| format!("it is a member of something: {} ({})", signature.name, signature.place))
+        .collect();
+    reasons.extend(not_seen(found, |check| check == Check::Content));
+    let hint = "name another drive, or take it out of what it belongs to and wipe its signature (wipefs)";
+    conclude(reasons, Some(hint.into()), found)
+}
+
+const STOP_USING: &str = "name another drive, or stop what uses it";
+
+/// Whether nobody would lose a drive in the middle of an I/O, and it is one. What lies on it was judged when the run was planned.
+///
+/// # Errors
+/// The refusal with every reason found.
+pub fn judge_free(found: &Inspection) -> Result<(), Refusal> {
+    let reasons = not_free(found);
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let hint = Some(STOP_USING.into());
+    Err(Refusal { path: found.path.clone(), verb: TAKE.into(), reasons, hint })
+}
+
+const TAKE: &str = "take away";
+
+fn not_free(found: &Inspection) -> Vec<String> {
     let mut reasons = used(&found.occupied);
     reasons.extend(not_seen(found, |check| matches!(check, Check::Open | Check::Exclusive)));
     match &found.kind {
@@ -136,7 +174,18 @@ fn judge_taken(found: &Inspection) -> Verdict {
         }
         _ => reasons.push("it is no drive".into()),
     }
-    conclude(reasons, Some("name another drive, or stop what uses it".into()), found)
+    reasons
+}
+
+/// Whether a signature is of one disk among several that are used together: RAID, volume groups, pools, caches.
+fn is_member(name: &str) -> bool {
+    name.ends_with("_member")
+        || ["bcache", "bcachefs", "ceph_bluestore", "drbd", "stratis", "vdo"].contains(&name)
+}
+
+/// Whether a consent gives up what has that signature.
+fn gives_up(given: &Consent, signature: &str) -> bool {
+    given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(signature))
 }
 
 fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterator<Item = String> {
@@ -199,11 +248,7 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
         reasons.extend(carried(found, &names));
         return conclude(reasons, hint, found);
     };
-    let unnamed: BTreeSet<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| !given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(name)))
-        .collect();
+    let unnamed: BTreeSet<&str> = names.iter().copied().filter(|name| !gives_up(given, name)).collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
     conclude(reasons, hint, found)
 }
@@ -406,6 +451,35 @@ mod tests {
                 (got, wanted) => panic!("{name}: {got:?}, not {wanted:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_drive_that_belongs_to_something_is_not_taken_even_while_nothing_has_it() {
+        let take = |found: &Inspection, destroy: &[&str]| {
+            let consent: Vec<Consent> = destroy.iter().map(|text| parse_consent(text).unwrap()).collect();
+            judge(found, Intent::Take, &consent).map(drop).map_err(|refusal| refusal.to_string())
+        };
+        for free in [&[][..], &["ext4"], &["gpt", "crypto_LUKS"]] {
+            assert_eq!(take(&carrying(free), &[]), Ok(()), "{free:?}");
+        }
+        for member in ["linux_raid_member", "LVM2_member", "zfs_member", "isw_raid_member", "bcache"] {
+            let found = carrying(&["gpt", member]);
+            let refused = take(&found, &[]).unwrap_err();
+            assert!(refused.contains(&format!("a member of something: {member} (at byte 0)")), "{refused}");
+            assert!(take(&found, &["serial=S2,wipe=gpt", "serial=S1"]).is_err(), "{member}");
+            assert_eq!(take(&found, &[&format!("serial=S1,wipe={member}")]), Ok(()));
+            assert!(judge_free(&found).is_ok(), "judged already");
+        }
+        let mut blind = disk(Some("S1"), None);
+        blind.unchecked.push(Unchecked { check: Check::Content, why: "unreadable".into() });
+        assert!(take(&blind, &[]).unwrap_err().contains("not seen: unreadable"));
+        let mut mounted = carrying(&["ext4"]);
+        mounted.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv"));
+        for refused in [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()] {
+            assert!(refused.contains("take away /dev/sdb: sdb1 is mounted at /srv"), "{refused}");
+        }
+        let part = Inspection { kind: Kind::Partition("sdb".into()), ..disk(None, None) };
+        assert!(take(&part, &[]).unwrap_err().contains("a drive goes as a whole"));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub enum Target {
     },
     /// Block devices by number and name.
     Device(Vec<(String, String)>),
+    /// Character devices by number and name.
+    Character(Vec<(u64, String)>),
 }
 
 impl Target {
@@ -30,7 +32,10 @@ impl Target {
                 let number = crate::host::block::devnum(meta.rdev());
                 numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
-            Target::Device(_) => None,
+            Target::Character(numbers) if meta.file_type().is_char_device() => {
+                numbers.iter().find(|(number, _)| *number == meta.rdev()).map(|(_, name)| name.as_str())
+            }
+            Target::Device(_) | Target::Character(_) => None,
         }
     }
 }

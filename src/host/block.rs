@@ -42,19 +42,42 @@ pub struct Identity {
     pub transient: Option<String>,
     /// Other disks that tell the same serial: then the serial does not say which.
     pub serial_shared_with: Vec<String>,
+    /// Of a partition, where it lies: serial and WWN are those of its disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// Inode of a file.
     pub inode: Option<u64>,
 }
 
+/// Where a partition lies on its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Of the partition.
+    pub number: u64,
+    /// Its first byte.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
 impl Identity {
-    /// Whether both are of one device. Name and number are the kernel's to deal out again when a drive comes back
-    /// from a guest; they count only where nothing better is known.
+    /// Whether both are of one device. Names and numbers, others' too, are the kernel's to deal out again when a drive comes
+    /// back from a guest; they count only where nothing better is known.
     pub fn is_same_device(&self, other: &Identity) -> bool {
-        let own = |identity: &Identity| match (&identity.serial, &identity.wwn) {
-            (None, None) => identity.clone(),
-            _ => Identity { name: None, devnum: None, ..identity.clone() },
-        };
-        own(self) == own(other)
+        self.lasting() == other.lasting()
+    }
+
+    /// What stays while the kernel deals out names: all, where nothing else tells it from every other.
+    fn lasting(&self) -> Identity {
+        match (&self.serial, &self.wwn) {
+            (_, Some(_)) => {
+                Identity { name: None, devnum: None, serial_shared_with: Vec::new(), ..self.clone() }
+            }
+            (Some(_), None) if self.serial_shared_with.is_empty() => {
+                Identity { name: None, devnum: None, ..self.clone() }
+            }
+            _ => self.clone(),
+        }
     }
 }
 
@@ -140,8 +163,14 @@ pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
         wwn,
         transient,
         serial_shared_with,
+        part: part(probe, node),
         inode: None,
     }
+}
+
+fn part(probe: &Probe, node: &BlockNode) -> Option<Part> {
+    let number = probe.number(Path::new("/sys/dev/block").join(&node.devnum).join("partition"))?;
+    Some(Part { number, start: node.start, bytes: node.bytes })
 }
 
 /// Serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80, udev's.
@@ -304,6 +333,37 @@ mod tests {
         assert!(!nameless.is_same_device(&Identity { name: Some("vdc".into()), ..Identity::default() }));
         let namespace = Identity { wwn: Some("eui.01".into()), ..drive.clone() };
         assert!(!drive.is_same_device(&namespace));
+    }
+
+    #[test]
+    fn partitions_of_one_disk_are_not_the_same_device() {
+        let machine = server();
+        let dir = "/sys/devices/pci0000:00/0000:00:17.0/ata16/block/sdb";
+        let second = [("partition", "2\n"), ("start", "4194304\n")];
+        machine.block(&format!("{dir}/sdb2"), "8:18", &second);
+        let disk = disk(&machine.probe, "sdb").unwrap();
+        let parts: Vec<Identity> =
+            partitions(&machine.probe, &disk).iter().map(|part| identity(&machine.probe, part)).collect();
+        let [first, second] = parts.as_slice() else { panic!("{parts:?}") };
+        assert_eq!(first.serial.as_deref(), Some("WD-2"), "that of its disk");
+        assert!(!first.is_same_device(second));
+        assert!(!first.is_same_device(&identity(&machine.probe, &disk)), "nor is one the whole");
+        // The same partition after its disk has come back under another name.
+        let back = Identity { name: Some("sdc1".into()), devnum: Some("8:33".into()), ..first.clone() };
+        assert!(first.is_same_device(&back));
+    }
+
+    #[test]
+    fn a_serial_that_is_shared_does_not_make_two_one() {
+        let of = |name: &str, other: &str| Identity {
+            name: Some(name.into()),
+            serial: Some("S4".into()),
+            serial_shared_with: vec![other.into()],
+            ..Identity::default()
+        };
+        assert!(!of("sdb", "sdd").is_same_device(&of("sdc", "sdd")));
+        let with_wwn = |name, other| Identity { wwn: Some("naa.5".into()), ..of(name, other) };
+        assert!(with_wwn("sdb", "sdd").is_same_device(&with_wwn("sdc", "sde")), "the WWN tells");
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Cpu {
     pub numa_nodes: BTreeMap<String, String>,
     /// Groups of logical CPUs that share an L3 cache.
     pub l3_groups: Vec<String>,
+    /// Logical CPUs of each core, where a core has several: `0,8`.
+    pub smt_groups: Vec<String>,
     /// Frequency governors in use.
     pub governors: Vec<String>,
     /// Whether turbo is allowed.
@@ -75,6 +77,8 @@ pub struct HugePages {
     pub total: Option<u64>,
     /// Of these free.
     pub free: Option<u64>,
+    /// Of the free ones promised to somebody who has not touched them yet; no node tells its own.
+    pub reserved: Option<u64>,
 }
 
 /// A file or a device that is measured, and what lies below it.
@@ -120,6 +124,8 @@ pub struct Device {
     pub driver: Option<String>,
     /// Size in bytes.
     pub bytes: Option<u64>,
+    /// Whether the kernel refuses to write it.
+    pub read_only: Option<bool>,
     /// Whether it turns.
     pub rotational: Option<bool>,
     /// The scheduler in force.
@@ -128,7 +134,8 @@ pub struct Device {
     pub write_cache: Option<String>,
     /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// Every other setting below `queue/`, as the kernel prints it.
+    /// Other settings below `queue/` that change figures, as the kernel prints them; see also [`Device::rotational`],
+    /// [`Device::scheduler`] and [`Device::write_cache`].
     pub queue: BTreeMap<String, String>,
     /// File behind a loop device.
     pub backing_file: Option<String>,
@@ -214,9 +221,21 @@ fn os_name(probe: &Probe) -> Option<String> {
 
 /// A line of /proc/meminfo, which counts in KiB.
 pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
-    let text = probe.read("/proc/meminfo")?;
+    bytes_in(&probe.read("/proc/meminfo")?, key)
+}
+
+/// The same of a NUMA node.
+pub fn node_memory_bytes(probe: &Probe, node: u32, key: &str) -> Option<u64> {
+    bytes_in(&probe.read(node_dir(node).join("meminfo"))?, &format!("Node {node} {key}"))
+}
+
+fn bytes_in(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn node_dir(node: u32) -> PathBuf {
+    Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
 /// `always [madvise] never` says `madvise`; a lone word says itself.
@@ -228,7 +247,15 @@ fn chosen_word(text: Option<String>) -> Option<String> {
 
 /// Huge pages of every size that the kernel knows.
 pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
-    let dir = Path::new("/sys/kernel/mm/hugepages");
+    huge_pages_in(probe, Path::new("/sys/kernel/mm/hugepages"))
+}
+
+/// Those of a NUMA node.
+pub fn node_huge_pages(probe: &Probe, node: u32) -> Vec<HugePages> {
+    huge_pages_in(probe, &node_dir(node).join("hugepages"))
+}
+
+fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
     let of_size = |name: &String| {
         let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
         let count = |file| probe.number(dir.join(name).join(file));
@@ -236,6 +263,7 @@ pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
             size: kib.checked_mul(1024)?,
             total: count("nr_hugepages"),
             free: count("free_hugepages"),
+            reserved: count("resv_hugepages"),
         })
     };
     let mut pages: Vec<HugePages> = probe.names(dir).iter().filter_map(of_size).collect();
@@ -276,6 +304,7 @@ pub fn cpu(probe: &Probe) -> Cpu {
         threads: counted(info.lines().filter(|line| line.starts_with("processor")).count()),
         numa_nodes: numa_nodes(probe),
         l3_groups: l3_groups(probe, &cpus),
+        smt_groups: smt_groups(probe, &cpus),
         governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
         turbo: turbo(probe),
         under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
@@ -307,6 +336,12 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
         }
     }
     groups
+}
+
+fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
+    let siblings = cpus.iter().filter_map(|cpu| probe.read(cpu.join("topology/thread_siblings_list")));
+    let mut seen = BTreeSet::new();
+    siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
 /// intel_pstate says it the other way round than acpi-cpufreq.
@@ -438,6 +473,7 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         firmware: read("device/firmware_rev").or_else(|| read("device/rev")),
         driver: driver(probe, &disk_dir),
         bytes: probe.number(dir.join("size")).and_then(|sectors| sectors.checked_mul(512)),
+        read_only: probe.number(dir.join("ro")).map(|number| number == 1),
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),
@@ -542,6 +578,54 @@ mod tests {
         let facts = gather_from(&machine.probe, &["/x".into()]);
         assert_eq!(facts.targets[0].devices, []);
         assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
+    }
+
+    /// What the sides of a comparison are held against each other by: each of them is in the record of both.
+    #[test]
+    fn settings_of_a_queue_that_change_figures_are_recorded() {
+        let machine = server();
+        let settings = [
+            "nr_requests",
+            "nomerges",
+            "rq_affinity",
+            "read_ahead_kb",
+            "max_sectors_kb",
+            "io_poll",
+            "wbt_lat_usec",
+        ];
+        let queue = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n1/queue";
+        for (at, name) in settings.iter().enumerate() {
+            machine.put(&[(&format!("{queue}/{name}"), &format!("{at}\n"))]);
+        }
+        machine.put(&[(&format!("{queue}/../ro"), "1\n")]);
+        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into()]);
+        let device = &facts.targets[0].devices[0];
+        let told = |name: &&str| device.queue.get(*name).map(String::as_str);
+        let expected: Vec<String> = (0..settings.len()).map(|at| at.to_string()).collect();
+        assert_eq!(settings.iter().filter_map(told).collect::<Vec<_>>(), expected);
+        assert_eq!((device.rotational, device.read_only), (Some(false), Some(true)));
+        assert_eq!(device.write_cache.as_deref(), Some("write back"));
+        assert_eq!(device.scheduler.as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn a_node_tells_its_own_memory_and_huge_pages() {
+        let machine = server();
+        let dir = "/sys/devices/system/node/node1";
+        let pages = format!("{dir}/hugepages/hugepages-2048kB");
+        machine.put(&[
+            (
+                &format!("{dir}/meminfo"),
+                "Node 1 MemTotal:  2048 kB\nNode 1 MemFree:  1024 kB\nNode 1 Active(file):  8 kB\n",
+            ),
+            (&format!("{pages}/nr_hugepages"), "4\n"),
+            (&format!("{pages}/free_hugepages"), "3\n"),
+        ]);
+        let bytes = |node, key| node_memory_bytes(&machine.probe, node, key);
+        assert_eq!((bytes(1, "MemFree"), bytes(1, "Active(file)")), (Some(1 << 20), Some(8 << 10)));
+        assert_eq!((bytes(0, "MemFree"), bytes(1, "MemAvailable")), (None, None));
+        let pages = HugePages { size: 2 << 20, total: Some(4), free: Some(3), reserved: None };
+        assert_eq!(node_huge_pages(&machine.probe, 1), [pages]);
     }
 
     #[test]

@@ -188,7 +188,9 @@ pub(crate) fn complete_server() -> Machine {
         kvm: || KvmState::Works,
         qemu: || Ok(()),
         kernel: || Ok(()),
+        storage_daemon: || Ok(()),
         io_uring: || Ok(()),
+        daemon_io_uring: || Ok(()),
         ovmf: || Ok(()),
     };
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);

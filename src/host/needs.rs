@@ -159,14 +159,24 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "storage-daemon-io_uring",
+        why: "for vm(attach=vhost-user-blk,aio=io_uring)",
+        supply: &[everywhere(
+            "a storage daemon of QEMU's built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
+        )],
+        check: |probe| (probe.guest.daemon_io_uring)().err(),
+        reboot: false,
+    },
+    Need {
         id: "qemu-storage-daemon",
         why: "for vm(attach=vhost-user-blk) and vm(format=qcow2)",
         supply: &[
             debian("apt-get install qemu-system-common"),
-            fedora("dnf install qemu-storage-daemon"),
+            // The program is in the package of qemu-img.
+            fedora("dnf install qemu-img"),
             everywhere("install QEMU's storage daemon (qemu-storage-daemon, 6.0 or newer)"),
         ],
-        check: |probe| program(probe, "qemu-storage-daemon"),
+        check: |probe| (probe.guest.storage_daemon)().err(),
         reboot: false,
     },
     Need {
@@ -362,13 +372,17 @@ mod tests {
             kvm: || KvmState::Emulated("20 ms a loop".into()),
             qemu: || Err("too old".into()),
             kernel: || Err("none to read".into()),
+            storage_daemon: || Err("is 5.2.0".into()),
             io_uring: || Err("not built in".into()),
+            daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");
         assert_eq!(what("guest-kernel", &asked), "none to read");
         assert_eq!(what("qemu-io_uring", &asked), "not built in");
+        assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
+        assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));

@@ -20,9 +20,10 @@ pub struct Function {
 }
 
 impl Function {
-    /// Bridges carry others and are never given to a guest; vfio leaves them to their driver.
+    /// Bridges from PCI to PCI carry others and are never given to a guest; vfio leaves them to their driver. What else is of
+    /// the class of bridges (ISA, host) is a device like any other.
     pub fn is_bridge(&self) -> bool {
-        self.class >> 16 == 0x06
+        self.class >> 8 == 0x0604
     }
 
     /// What it is, in a word or two.
@@ -32,6 +33,7 @@ impl Function {
             (0x01, _) => "a storage controller",
             (0x02, _) => "a network card",
             (0x03, _) => "a graphics card",
+            (0x06, _) => "a bridge",
             (0x0c, 0x03) => "a USB controller",
             _ => "a device",
         }
@@ -67,7 +69,8 @@ pub struct Drive {
     pub numa_node: Option<u64>,
 }
 
-fn folder(address: &str) -> PathBuf {
+/// Where sysfs tells of a function.
+pub fn folder(address: &str) -> PathBuf {
     Path::new("/sys/bus/pci/devices").join(address)
 }
 
@@ -92,9 +95,12 @@ pub fn group(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("iommu_group"))
 }
 
-/// Why the group of this function cannot be given to a guest with it: members that are in use here.
+/// Why the group of this function cannot be given to a guest with it: members that are in use here; or that there is none, though
+/// this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
-    let Some(group) = group(probe, address) else { return Vec::new() };
+    let Some(group) = group(probe, address) else {
+        return has_iommu(probe).then(|| format!("{address} is in no IOMMU group")).into_iter().collect();
+    };
     let members = probe.names(Path::new(GROUPS).join(&group).join("devices"));
     let others = members.iter().filter(|member| *member != address);
     let others = others.filter_map(|member| function(probe, member));
@@ -134,6 +140,20 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     })
 }
 
+/// Disks that hang on a function.
+pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
+    all_disks(probe).into_iter().filter(|(at, _)| at == address).map(|(_, name)| name).collect()
+}
+
+/// Every disk that hangs on a function, with its address.
+fn all_disks(probe: &Probe) -> Vec<(String, String)> {
+    let names = probe.names("/sys/block").into_iter();
+    names
+        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
+        .filter_map(|name| Some((of_disk(probe, &name)?, name)))
+        .collect()
+}
+
 /// `nvme0`, not `nvme0n1`.
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("nvme")
@@ -156,12 +176,7 @@ fn is_address(part: &str) -> bool {
 
 /// Drives of this machine that are a PCI function of their own.
 pub fn drives(probe: &Probe) -> Vec<Drive> {
-    let disks: Vec<(String, String)> = probe
-        .names("/sys/block")
-        .into_iter()
-        .filter(|name| probe.number(block::sys_block(name).join("hidden")) != Some(1))
-        .filter_map(|name| Some((of_disk(probe, &name)?, name)))
-        .collect();
+    let disks = all_disks(probe);
     let links = links(probe);
     disks.iter().filter_map(|(address, name)| drive(probe, address, name, &disks, &links)).collect()
 }
@@ -242,10 +257,28 @@ mod tests {
         neighbour("0000:01:00.1", "0x010802", None);
         neighbour("0000:01:00.2", "0x020000", Some("vfio-pci"));
         assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), Vec::<String>::new());
+        neighbour("0000:00:1f.0", "0x060100", None);
+        assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), Vec::<String>::new());
+        neighbour("0000:00:1f.1", "0x060100", Some("lpc_ich"));
+        let bridge = "IOMMU group 14 also holds 0000:00:1f.1, a bridge bound to lpc_ich";
+        assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), [bridge]);
+        std::fs::remove_file(machine.probe.at("/sys/bus/pci/devices/0000:00:1f.1/driver")).unwrap();
         neighbour("0000:02:00.0", "0x020000", Some("ixgbe"));
         assert_eq!(
             obstacles(&machine.probe, "0000:01:00.0"),
             ["IOMMU group 14 also holds 0000:02:00.0, a network card bound to ixgbe"]
+        );
+    }
+
+    #[test]
+    fn no_group_is_an_obstacle_where_there_is_an_iommu() {
+        let machine = server();
+        assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), ["0000:09:00.0 is in no IOMMU group"]);
+        std::fs::remove_dir_all(machine.probe.at(GROUPS)).unwrap();
+        assert_eq!(
+            obstacles(&machine.probe, "0000:09:00.0"),
+            Vec::<String>::new(),
+            "a need that is named elsewhere"
         );
     }
 

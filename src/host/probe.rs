@@ -38,8 +38,12 @@ pub struct GuestProbe {
     pub qemu: fn() -> Result<(), String>,
     /// Whether a kernel is there or can be fetched, or why not.
     pub kernel: fn() -> Result<(), String>,
+    /// Whether there is a storage daemon of QEMU's that will do, or why not.
+    pub storage_daemon: fn() -> Result<(), String>,
     /// Whether QEMU opens files with io_uring, or why not.
     pub io_uring: fn() -> Result<(), String>,
+    /// Whether its storage daemon does, or why not.
+    pub daemon_io_uring: fn() -> Result<(), String>,
     /// Whether there is UEFI for guests, or why not.
     pub ovmf: fn() -> Result<(), String>,
 }
@@ -50,7 +54,9 @@ impl GuestProbe {
         kvm: || KvmState::Absent("not asked".into()),
         qemu: || Err("not asked".into()),
         kernel: || Err("not asked".into()),
+        storage_daemon: || Err("not asked".into()),
         io_uring: || Err("not asked".into()),
+        daemon_io_uring: || Err("not asked".into()),
         ovmf: || Err("not asked".into()),
     };
 }

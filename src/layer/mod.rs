@@ -88,6 +88,11 @@ impl Exposed {
         1 + self.copies.len() as u64
     }
 
+    /// Whether it is loaded in that place.
+    pub fn is_in(&self, place: &str) -> bool {
+        self.place == place || self.copies.iter().any(|(copy, _)| copy == place)
+    }
+
     /// The one thing to stand on.
     ///
     /// # Errors
@@ -120,7 +125,7 @@ pub trait Layer: Sync {
         Claim::SharedRead
     }
 
-    /// Whether it writes to what is below even when the load only reads.
+    /// Whether it writes to what is below even when the load only reads, or may.
     fn writes_below(&self, _spec: &LayerSpec) -> bool {
         false
     }

@@ -89,6 +89,8 @@ impl Visit<'_> {
             if purpose == Purpose::Alone {
                 // They go on whatever came of the slice: what is stopped answers nothing.
                 self.bench.places.go_on(others)?;
+                // A clock that stood still does not tell how fast it runs.
+                self.bench.clocks.clear();
             }
             let part = done?.part(0, self.workload.writes());
             sums[beside].0 += part.amount;

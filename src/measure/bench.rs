@@ -3,8 +3,9 @@
 
 use super::engine;
 use super::places::{Place, Places, ssh_host};
+use super::stopped;
 use super::together::{self, Together};
-use super::wire::message::{Request, Response};
+use super::wire::message::{Ran, Request, Response};
 use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
 use crate::scenario::{Engine, Workload};
@@ -12,11 +13,12 @@ use crate::stats::rounds::Part;
 use crate::step::HOST;
 use crate::store::Writer;
 use crate::store::record::{
-    Better, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning,
+    WorkerUp,
 };
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -91,6 +93,8 @@ pub struct Bench<'a> {
     pub spent_s: f64,
     /// Of workers in several places, how long the slowest of them took last to empty its queue.
     pub drains_ns: BTreeMap<usize, u64>,
+    /// Of every place, its clock as it was compared last.
+    pub clocks: BTreeMap<String, ClockReading>,
 }
 
 /// A slice that was run.
@@ -102,6 +106,17 @@ pub struct Done {
     host_cpu: Option<CpuTimes>,
     device_read: Option<u64>,
     gate: Option<Gate>,
+    run_again: u32,
+}
+
+/// What came of asking one place or several for a slice.
+pub(super) struct Slices {
+    /// Of all places as one.
+    pub ran: Ran,
+    /// What the processors of this host did meanwhile, where all places are guests on it.
+    pub host_cpu: Option<CpuTimes>,
+    /// How several did it.
+    pub together: Option<Together>,
 }
 
 /// Where a slice belongs in the record.
@@ -149,13 +164,12 @@ impl Bench<'_> {
     /// # Errors
     /// When one cannot be made, or a peer is lost.
     pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
+        self.compare_clocks()?;
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
             let (number, engine) = (worker as u32, self.engine_of(&ready));
             for member in &ready.members {
                 let (targets, place) = (&member.targets, self.places.get(&member.place)?);
-                // Clocks run apart: compared anew now and then, they tell how fast.
-                place.clock_offset_ns = place.peer.clock_offset().map_err(Failed::from)?.offset_ns;
                 let prepared = place
                     .peer
                     .prepare(
@@ -188,12 +202,51 @@ impl Bench<'_> {
     /// # Errors
     /// When a peer is lost.
     pub fn end(&mut self) -> Result<()> {
+        self.record_clocks()?;
         for worker in 0..self.ready.len() {
             for member in &self.ready[worker].members {
                 self.places.get(&member.place)?.peer.end(worker as u32).map_err(Failed::from)?;
             }
         }
         Ok(())
+    }
+
+    /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    pub fn compare_clocks(&mut self) -> Result<()> {
+        for name in self.names() {
+            let reading = self.clock_of(&name)?;
+            self.clocks.insert(name, reading);
+        }
+        Ok(())
+    }
+
+    /// Compares them again, and records both.
+    fn record_clocks(&mut self) -> Result<()> {
+        let (visit, set) = (self.visit, self.set);
+        for (place, from) in std::mem::take(&mut self.clocks) {
+            let to = self.clock_of(&place)?;
+            if place != HOST {
+                self.store.append(&Record::Clocks(Clocks { visit, set, place, from, to }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn clock_of(&mut self, name: &str) -> Result<ClockReading> {
+        let place = self.places.get(name)?;
+        let clock = place.peer.clock_offset().map_err(Failed::from)?;
+        place.clock_offset_ns = clock.offset_ns;
+        let at_ns = iotax_load::clock::now();
+        Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
+    }
+
+    /// All places of the stacks that are up.
+    fn names(&self) -> BTreeSet<String> {
+        let members = self.ready.iter().flat_map(|ready| &ready.members);
+        members.map(|member| member.place.clone()).collect()
     }
 
     fn engine_of(&self, ready: &Ready) -> Option<Engine> {
@@ -233,13 +286,13 @@ impl Bench<'_> {
     }
 
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
-    /// took count, and its CPU time is not that of the next.
+    /// took count, its CPU time is not that of the next, and how many there were is recorded.
     fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
         let mut least = 0.0;
         for attempt in 0..together::TRIES {
-            let done = self.attempt(worker, bound, attempt)?;
+            let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
             match &done.together {
-                Some(together) if done.result.errors == 0 && !together.is_enough(bound) => {
+                Some(together) if done.result.errors == 0 && !together.is_enough() => {
                     least = together.share;
                 }
                 _ => return Ok(done),
@@ -250,35 +303,36 @@ impl Bench<'_> {
 
     fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {
         let began = Instant::now();
-        let ready = &self.ready[worker];
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
-        // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
-        let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
-        let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
-        let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
         let read_before = self.device_reads(worker)?;
-        let host_before = host(self.places)?;
-        let before = self.cpu_times(worker)?;
-        let (result, together) = self.run(worker, bound, writes, attempt)?;
-        let cpu = cpu_between(before, self.cpu_times(worker)?);
-        let host_cpu = cpu_between(host_before, host(self.places)?);
+        let ran = self.run(worker, bound, writes, attempt);
+        let Slices { ran, host_cpu, together } = ran.map_err(|error| {
+            let names: Vec<&str> =
+                self.ready[worker].members.iter().map(|member| member.place.as_str()).collect();
+            stopped::blame(self.places, &names, error)
+        })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let Ran { result, cpu } = ran;
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, device_read, gate })
+        Ok(Done { result, together, cpu, host_cpu, device_read, gate, run_again: 0 })
     }
 
-    /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes, or where no
-    /// device tells.
+    /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes or runs on another
+    /// host, or where no device tells.
     fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
-        if !self.workload.jobs.iter().any(|job| job.rw.reads()) || !self.places.has(HOST) {
+        let ready = &self.ready[worker];
+        // What another host reads is no business of the devices here.
+        let elsewhere = ready.members.iter().any(|member| ssh_host(&member.place).is_some());
+        let reads = self.workload.jobs.iter().any(|job| job.rw.reads());
+        if elsewhere || !reads || !self.places.has(HOST) {
             return Ok(None);
         }
-        let paths = self.ready[worker].owed.clone();
+        let paths = ready.owed.clone();
         let place = self.places.get(HOST)?;
         match place.ask(Request::DeviceReads { paths }, QUICK_LIMIT)? {
             Response::DeviceReads { bytes } => Ok(bytes),
@@ -287,35 +341,25 @@ impl Bench<'_> {
     }
 
     /// One place is asked and answers; several begin at one time.
-    fn run(
-        &mut self,
-        worker: usize,
-        bound: Bound,
-        flush: bool,
-        attempt: u32,
-    ) -> Result<(SliceResult, Option<Together>)> {
+    fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
         let ready = &self.ready[worker];
+        // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
+        let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
+        let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
         let drain_ns = self.drains_ns.get(&worker).copied().unwrap_or(0);
         let spec = SliceSpec::now(bound, LEAST_DISCARD_NS.max(2 * drain_ns), flush);
         if let [member] = ready.members.as_slice() {
+            let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
+            let before = host(self.places)?;
             let peer = &mut self.places.get(&member.place)?.peer;
-            let result = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
-            return Ok((result, None));
+            let ran = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
+            return Ok(Slices { ran, host_cpu, together: None });
         }
-        let (result, together) = together::slice(self.places, &ready.members, worker as u32, &spec, attempt)?;
+        let slices = together::slice(self.places, &ready.members, worker as u32, &spec, attempt, on_host)?;
         // Each takes twice its own drain for a start; all must take the same.
-        self.drains_ns.insert(worker, together.drain_ns);
-        Ok((result, Some(together)))
-    }
-
-    /// CPU times since boot, of all places of a stack together.
-    fn cpu_times(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
-        let mut sum = Some(CpuTimes::default());
-        for member in &self.ready[worker].members {
-            let times = cpu_times(self.places.get(&member.place)?)?;
-            sum = sum.zip(times).map(|(sum, times)| sum.plus(times));
-        }
-        Ok(sum)
+        self.drains_ns.insert(worker, slices.ran.result.drain_ns);
+        Ok(slices)
     }
 
     /// Waits until what the last write slice left is on the disk: in the place of the load, and on
@@ -391,6 +435,7 @@ impl Bench<'_> {
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),
+            run_again: done.run_again,
             parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),
         };
         Ok(self.store.append(&Record::Slice(slice))?)
@@ -435,21 +480,11 @@ fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
-fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
+pub(super) fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
     match place.peer.call(Request::CpuTimes, QUICK_LIMIT) {
         Ok(Response::CpuTimes(times)) => Ok(Some(times)),
         Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
         Err(_) if place.peer.is_usable() => Ok(None),
         Err(error) => Err(Failed::from(error).into()),
     }
-}
-
-fn cpu_between(before: Option<CpuTimes>, after: Option<CpuTimes>) -> Option<CpuTimes> {
-    let (before, after) = (before?, after?);
-    Some(CpuTimes {
-        user_ns: after.user_ns.saturating_sub(before.user_ns),
-        system_ns: after.system_ns.saturating_sub(before.system_ns),
-        steal_ns: after.steal_ns.saturating_sub(before.steal_ns),
-        idle_ns: after.idle_ns.saturating_sub(before.idle_ns),
-    })
 }

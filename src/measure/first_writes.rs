@@ -3,6 +3,7 @@
 
 use super::bench::{Member, PREPARE_LIMIT, Ready};
 use super::places::Places;
+use super::stopped;
 use super::wire::peer::slice_limit;
 use crate::exit::Failed;
 use crate::layer::{Exposed, FirstWrites};
@@ -71,7 +72,8 @@ pub fn write(
         ..LaidOut::default()
     };
     for job in jobs(what) {
-        let writes = pass(places, member, what.bytes, job, stop)?;
+        let writes = pass(places, member, what.bytes, job, stop)
+            .map_err(|error| stopped::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
         done.flush_ns += writes.flush_ns;
@@ -116,8 +118,9 @@ fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &Atomi
             return Err(Failed::measurement("interrupted while writing for the first time").into());
         }
         let bound = Bound::Bytes { bytes: STRETCH.min(bytes - done.bytes) };
-        let result =
+        let ran =
             peer.slice(WORKER, &SliceSpec::now(bound, 0, true), slice_limit(bound)).map_err(Failed::from)?;
+        let result = ran.result;
         let first = result.first_error.unwrap_or_else(|| "no words".into());
         ensure!(
             result.errors == 0 && result.write.bytes > 0,

@@ -6,7 +6,7 @@ use super::plan::SetPlan;
 use crate::exit::Failed;
 use crate::host::facts::{Device, Facts};
 use crate::layer::guest::GuestPlan;
-use crate::layer::guest::qemu::Server;
+use crate::layer::guest::qemu::{DiskSpec, Server};
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::settings::{self, Settings};
 use crate::store::record::GuestDisk;
@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The disks of a guest that stacks of the set are measured on; `facts` are those of the guest with their devices.
 ///
 /// # Errors
-/// When QEMU, or what serves a disk beside it, does not answer.
+/// When QEMU, or what serves a disk beside it, does not answer; when a guest has another drive than it was given.
 pub fn disks(
     place: &mut Place,
     guest: &GuestPlan,
@@ -39,21 +39,36 @@ pub fn disks(
             continue;
         };
         let qemu = of_qemu(place, guest, at)?;
-        let seen = device(facts, &target.path).map(settings::of_guest).unwrap_or_default();
+        let device = device(facts, &target.path);
         let disk = &guest.disks[at];
         found.push(GuestDisk {
             stack: ready.stack.clone(),
             path: target.path.clone(),
             attach: disk.way.name().to_owned(),
-            differs: match (&disk.server, device(facts, &target.path)) {
-                (Server::Drive(drive), Some(device)) => settings::other_drive(drive, device),
-                _ => settings::differences(disk, guest.vcpus, &qemu, &seen),
-            },
+            differs: differing(guest, disk, &qemu, device)?,
             qemu,
-            guest: seen,
+            guest: device.map(settings::of_guest).unwrap_or_default(),
         });
     }
     Ok(found)
+}
+
+/// What is not as it was asked for, or not known to be.
+fn differing(
+    guest: &GuestPlan,
+    disk: &DiskSpec,
+    qemu: &Settings,
+    device: Option<&Device>,
+) -> Result<Vec<String>> {
+    let seen = device.map(settings::of_guest).unwrap_or_default();
+    let mut differ = settings::differences(disk, guest.vcpus, qemu, &seen);
+    if let Server::Drive(drive) = &disk.server {
+        differ.extend(settings::other_drive(drive, device).map_err(|why| {
+            let (place, address) = (&guest.place, &drive.address);
+            Failed::measurement(format!("guest {place} has another drive than that of {address}: {why}"))
+        })?);
+    }
+    Ok(differ)
 }
 
 fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> {
@@ -66,4 +81,32 @@ fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> 
 
 fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
     facts.targets.iter().find(|target| target.path == path)?.devices.first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::pci::Drive;
+    use crate::layer::guest::attach;
+    use crate::layer::guest::qemu::Memory;
+
+    #[test]
+    fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
+        let guest = GuestPlan::made_up("vm0", Memory::plain(256 << 20));
+        let drive = Drive { address: "0000:01:00.0".into(), serial: Some("S".into()), ..Drive::default() };
+        let server = Server::Drive(Box::new(drive));
+        let way = attach::by_name("vfio").unwrap();
+        let disk = DiskSpec { way, server, iothreads: 0, ..DiskSpec::made_up() };
+        let qemu: Settings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
+        let of_serial = |serial: &str| Device { serial: Some(serial.into()), ..Device::default() };
+        let told = |qemu: &Settings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
+        assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
+        assert_eq!(told(&qemu, None).unwrap().len(), 1);
+        let elsewhere = told(&Settings::new(), Some(&of_serial("S"))).unwrap();
+        assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not tell it"]);
+        let error = told(&qemu, Some(&of_serial("T"))).unwrap_err();
+        assert_eq!(crate::exit::code_of(&error), crate::exit::MEASUREMENT_FAILED);
+        let expected = "guest vm0 has another drive than that of 0000:01:00.0: its serial is S on this host and T in the guest";
+        assert_eq!(error.to_string(), expected);
+    }
 }

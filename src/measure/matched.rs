@@ -12,25 +12,36 @@ const PART: f64 = 0.25;
 /// A latency is known well enough at so many times the half-width that is wished of throughput.
 const COARSER: f64 = 2.0;
 
-/// The rate of all threads together and the slowest stack; `None` while a stack has no rounds, when it is not asked for,
+/// The rate of all threads together and the slowest stack, of stacks with so many members each; `None` while a stack has no rounds, when it is not asked for,
 /// or when the load has a rate of its own already.
 pub fn rate(
     workload: &Workload,
     measure: &MeasureSpec,
     rounds: &[Round],
-    stacks: usize,
+    members: &[u64],
 ) -> Option<(f64, usize)> {
+    let stacks = members.len();
     let paced = workload.jobs.iter().any(|job| job.rate_iops.is_some());
     if measure.matched_rate <= 0.0 || paced || stacks < 2 {
         return None;
     }
     let rates = (0..stacks).map(|stack| iops(rounds, stack, workload)).collect::<Option<Vec<f64>>>()?;
     let slowest = (0..stacks).min_by(|one, two| rates[*one].total_cmp(&rates[*two]))?;
+    // Every thread of every member gets a whole number of I/Os a second, and all stacks the same in sum.
+    let shared_by = members.iter().copied().fold(1, least_common_multiple) as f64;
     let offered = threads(&workload.jobs)
-        .map(|(job, share)| per_thread(job, share, measure.matched_rate * rates[slowest]));
+        .map(|(job, share)| per_thread(job, share, measure.matched_rate * rates[slowest] / shared_by));
     let whole: f64 =
         offered.zip(&workload.jobs).map(|(rate, job)| rate as f64 * f64::from(job.numjobs)).sum();
-    Some((whole, slowest))
+    Some((whole * shared_by, slowest))
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a / divisor.max(1) * b.max(1)
 }
 
 /// I/Os a second over all plain rounds. Where rounds count bytes, a block is an I/O.
@@ -103,7 +114,8 @@ mod tests {
     fn seventy_percent_of_the_slowest_by_threads() {
         let four = workload(vec![Job { numjobs: 4, iodepth: 8, ..Job::default() }]);
         let measure = MeasureSpec::default();
-        let (rate_iops, slowest) = rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), 3).unwrap();
+        let (rate_iops, slowest) =
+            rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), &[1; 3]).unwrap();
         assert_eq!((rate_iops, slowest), (5600.0, 1));
         assert_eq!(jobs(&four, rate_iops)[0].rate_iops, Some(1400));
         let two = workload(vec![Job { iodepth: 3, ..Job::default() }, Job { iodepth: 1, ..Job::default() }]);
@@ -112,22 +124,36 @@ mod tests {
     }
 
     #[test]
+    fn one_and_sixteen_guests_get_the_same() {
+        let four = workload(vec![Job { numjobs: 4, ..Job::default() }]);
+        let measure = MeasureSpec::default();
+        let (rate_iops, _) = rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16]).unwrap();
+        // 70 % of 245 over 64 threads are 2.7 each.
+        assert_eq!(rate_iops, 192.0);
+        for members in [1.0, 16.0] {
+            let each = jobs(&four, rate_iops / members)[0].rate_iops.unwrap();
+            assert_eq!(each as f64 * 4.0 * members, rate_iops);
+        }
+        assert_eq!([(4, 6), (1, 16), (5, 7)].map(|(a, b)| least_common_multiple(a, b)), [12, 16, 35]);
+    }
+
+    #[test]
     fn bytes_of_writes_are_blocks() {
         let writes = workload(vec![Job { rw: Rw::RandWrite, bs: 8192, ..Job::default() }]);
         let bytes = rounds(&[8192.0 * 1000.0, 8192.0 * 2000.0]);
-        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, 2), Some((700.0, 0)));
+        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, &[1; 2]), Some((700.0, 0)));
     }
 
     #[test]
     fn none_before_all_are_known_or_where_there_is_a_rate() {
         let plain = workload(vec![Job::default()]);
         let measure = MeasureSpec::default();
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), 2), None);
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), 1), None, "nothing to compare");
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1; 2]), None);
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1]), None, "nothing to compare");
         let off = MeasureSpec { matched_rate: 0.0, ..MeasureSpec::default() };
-        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), 2), None);
+        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2]), None);
         let paced = workload(vec![Job { rate_iops: Some(5), ..Job::default() }]);
-        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), 2), None);
+        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), &[1; 2]), None);
     }
 
     #[test]

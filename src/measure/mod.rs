@@ -21,6 +21,8 @@ mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;
+mod stopped;
 pub mod survey;
 mod together;
+pub mod told;
 pub mod wire;

@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::stats::pilot::{Design, Pattern};
 use crate::stats::rounds::{Part, Round, RoundKind};
 use crate::step::journal::{self, Entry};
-use crate::store::record::{Purpose, Sample, Slice, Value, ended_as_asked};
+use crate::store::record::{LaidOut, Purpose, Sample, Slice, Value, ended_as_asked};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -60,9 +60,17 @@ fn loaded(data: &RunData) -> u64 {
     bytes.sum()
 }
 
-/// Bytes that were written before measuring.
+/// Bytes that were written before measuring, or may have been. Those of a run of an earlier version are known by their end.
 fn first_writes(data: &RunData) -> u64 {
-    data.laid_out.iter().map(|laid_out| laid_out.written).sum()
+    let begun: u64 = data.laying_out.iter().map(|begun| begun.bytes).sum();
+    let begins = |done: &LaidOut| {
+        data.laying_out.iter().any(|begun| {
+            (begun.visit, begun.set, &begun.stack, &begun.place)
+                == (done.visit, done.set, &done.stack, &done.place)
+        })
+    };
+    let ended = data.laid_out.iter().filter(|done| !begins(done)).map(|done| done.written);
+    begun + ended.sum::<u64>()
 }
 
 /// Bytes of the fills that were begun.

@@ -7,13 +7,15 @@ use super::first_writes;
 use super::sets::{Layout, Set};
 use crate::exit::Failed;
 use crate::guard::marker;
+use crate::layer::guest::qemu::overlay_folder;
 use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, guest};
-use crate::scenario::{LayerSpec, Scenario, Stack};
+use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::Op;
 use crate::step::{RunTag, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// What is known of the run when it is planned.
 pub struct Ground<'a> {
@@ -100,12 +102,38 @@ impl Ground<'_> {
         check_fit(self.scenario, region / parts)?;
         let media = self.media()?;
         check_room(&media)?;
+        self.check_overlays(&media, region)?;
         self.check_guests()?;
+        self.check_names()?;
         let left_to_write = self.left_to_write(&media, region)?;
         if let Some(spec) = &self.scenario.durability {
             durability::check_room(spec, self, region, left_to_write)?;
         }
         Ok(Bounds { region, left_to_write })
+    }
+
+    /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no room. What the system of an
+    /// image writes for itself is not known and does not count.
+    fn check_overlays(&self, media: &[Step], region: u64) -> Result<()> {
+        let Some(parts) = &self.guest_parts else { return Ok(()) };
+        let folder = overlay_folder(std::env::var_os("TMPDIR").map(PathBuf::from), parts.qemu);
+        for set in &self.layout.sets {
+            let guests = self.set(set, 0)?.guests;
+            let disks = guests.iter().flat_map(|guest| &guest.disks).filter(|disk| disk.snapshot);
+            let most = reach(self.scenario, region);
+            let overlays: Vec<(PathBuf, u64)> = disks
+                .map(|disk| (folder.join("overlay"), most.min(disk.bytes.unwrap_or(most))))
+                .filter(|(_, bytes)| *bytes > 0)
+                .collect();
+            if !overlays.is_empty() {
+                // Files that are made may lie there too.
+                marker::check_room_of_all(&[overlays, made(media)].concat()).with_context(|| {
+                    let folder = folder.display();
+                    format!("no room in {folder} for the overlays of snapshot=on; hint: TMPDIR=/another/folder, or a smaller size of the jobs")
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// All guests of a set are up at once.
@@ -117,7 +145,46 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// What is worth a word of the guests of each set.
+    /// Drives that come back from guests get the lowest names that are free, in whatever order they come: of several that are
+    /// away at once a kernel's name may then be another's.
+    fn check_names(&self) -> Result<()> {
+        for set in &self.layout.sets {
+            let steps = self.set(set, 0)?.steps;
+            let taken = steps.iter().filter(|step| matches!(step.op, Op::PassThrough(_))).count();
+            if taken > 1 {
+                self.scenario.stacks.iter().try_for_each(|stack| self.check_names_of(stack, taken))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_names_of(&self, stack: &Stack, taken: usize) -> Result<()> {
+        let dealt_out = |path: &Path| path.to_str().is_some_and(|path| path.starts_with("/dev/nvme"));
+        for member in stack.medium.members() {
+            let Medium::Device { path } = member else { continue };
+            if dealt_out(path) {
+                return Err(Failed::input(format!(
+                    "{}: guests have {taken} drives at one time, and when they come back the kernel may give {} to another; \
+                     hint: {}",
+                    stack.text,
+                    path.display(),
+                    self.name_that_stays(path)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn name_that_stays(&self, path: &Path) -> String {
+        let mut drives = self.guest_parts.iter().flat_map(|parts| &parts.drives);
+        let drive = drives.find(|drive| drive.paths.iter().any(|known| known == path));
+        let known =
+            drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
+        known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
+    }
+
+    /// What is worth a word of the guests that a stack loads at one time.
     ///
     /// # Errors
     /// As [`Ground::set`].
@@ -125,8 +192,13 @@ impl Ground<'_> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for set in &self.layout.sets {
-            found.extend(parts.room.warning(&self.set(set, 0)?.guests));
+            let plan = self.set(set, 0)?;
+            for (_, exposed) in &plan.targets {
+                let loaded = plan.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+                found.extend(parts.room.warnings(&loaded.collect::<Vec<_>>()));
+            }
         }
+        found.sort();
         found.dedup();
         Ok(found)
     }
@@ -268,11 +340,26 @@ fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
 }
 
 fn check_room(media: &[Step]) -> Result<()> {
+    marker::check_room_of_all(&made(media))
+}
+
+/// Files that are not there yet.
+fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     let made = |step: &Step| match &step.op {
         Op::MakeFile(file) if !file.path.exists() => Some((file.path.clone(), file.bytes)),
         _ => None,
     };
-    marker::check_room_of_all(&media.iter().filter_map(made).collect::<Vec<_>>())
+    media.iter().filter_map(made).collect()
+}
+
+/// Bytes of the region that the load may write to.
+fn reach(scenario: &Scenario, region: u64) -> u64 {
+    if scenario.durability.is_some() {
+        return region;
+    }
+    let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs).filter(|job| job.rw.writes());
+    let ends = jobs.map(|job| job.size.map_or(region, |size| job.offset.saturating_add(size)));
+    ends.max().unwrap_or(0).min(region)
 }
 
 /// Bytes that filling files writes, of the plans of a run.

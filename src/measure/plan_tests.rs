@@ -7,7 +7,7 @@ use crate::host::pci;
 use crate::layer::Layer;
 use crate::layer::guest::pin;
 use crate::layer::volume::Loop;
-use crate::measure::sets::layout;
+use crate::measure::{sets::layout, survey};
 use crate::scenario::check::{Request, from_arguments, from_path};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,10 +25,18 @@ fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
 
 /// The same on a machine that has that for guests.
 fn with_guests<T>(scenario: &Scenario, guests: Option<guest::Parts>, then: impl FnOnce(&Ground) -> T) -> T {
-    use crate::scenario::Medium;
+    with_devices_of(1 << 40, scenario, guests, then)
+}
+
+fn with_devices_of<T>(
+    bytes: u64,
+    scenario: &Scenario,
+    guests: Option<guest::Parts>,
+    then: impl FnOnce(&Ground) -> T,
+) -> T {
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
-        _ => Found { bytes: 1 << 40, block: true, exists: true },
+        _ => Found { bytes, block: true, exists: true },
     };
     let found: Vec<Vec<Found>> =
         scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
@@ -180,6 +188,24 @@ fn the_passthrough_of_a_drive_as_it_ships() {
 }
 
 #[test]
+fn a_guests_processors_and_its_memory_are_on_one_node() {
+    let guest_of = |words: &str| {
+        let mut parts = guest::Parts::made_up();
+        parts.room.groups = pin::groups(&cpu(&server().probe));
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(vcpus=1,{words})");
+        with_guests(&scenario(&[&stack], "randread"), Some(parts), |ground| {
+            let guest = ground.set(&ground.layout.sets[0], 0).unwrap().guests.remove(0);
+            (guest.pin.unwrap().others, guest.memory.node)
+        })
+    };
+    assert_eq!(guest_of("cpus=auto"), (vec![0], Some(0)));
+    assert_eq!(guest_of("cpus=auto,numa=1"), (vec![1], Some(1)));
+    assert_eq!(guest_of("cpus=1"), (vec![1], Some(1)), "before anything in the guest touches its memory");
+    assert_eq!(guest_of("cpus=\"0,1\"").1, None, "a list over two nodes");
+    assert_eq!(guest_of("cpus=0,numa=1"), (vec![0], Some(1)), "as it was asked for");
+}
+
+#[test]
 fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     let machine = server();
     let refused = |stacks: &[&str]| {
@@ -207,14 +233,104 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
 
 #[test]
 fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
-    use crate::layer::guest::system_image::{Format, SystemImage};
     let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
     let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
+    let parts = with_image(guest::Parts::made_up());
+    with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn drives_that_are_away_together_are_named_by_names_that_stay() {
+    let machine = server();
+    let port = "/sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0";
+    machine.put(&[
+        (&format!("{port}/class"), "0x010802"),
+        ("/sys/kernel/iommu_groups/15/devices/0000:02:00.0/class", "0x010802"),
+    ]);
+    machine.link(&format!("{port}/driver"), "/sys/bus/pci/drivers/nvme");
+    machine.link(&format!("{port}/iommu_group"), "/sys/kernel/iommu_groups/15");
+    machine.link("/sys/bus/pci/devices/0000:02:00.0", port);
+    machine.block(&format!("{port}/nvme/nvme1/nvme1n1"), "259:9", &[("device/serial", "S5")]);
+    machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
+    machine.link("/dev/disk/by-id/nvme-Made-up_S5", "/dev/nvme1n1");
+    let planned = |stacks: &[&str]| {
+        with_guests(&scenario(stacks, "randread"), Some(parts_of(&machine)), |ground| {
+            ground.bounds().map(drop).map_err(|error| error.to_string())
+        })
+    };
+    let refused = planned(&[
+        "/dev/disk/by-id/nvme-Made-up_S4EVNF0M | vm(attach=vfio)",
+        "/dev/nvme1n1 | vm(attach=vfio)",
+    ]);
+    assert_eq!(
+        refused.unwrap_err(),
+        "/dev/nvme1n1 | vm(attach=vfio): guests have 2 drives at one time, and when they come back the kernel may give \
+         /dev/nvme1n1 to another; hint: /dev/disk/by-id/nvme-Made-up_S5"
+    );
+    let named =
+        ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
+    assert_eq!(planned(&named.each_ref().map(String::as_str)), Ok(()));
+    assert_eq!(
+        planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]),
+        Ok(()),
+        "one alone gets its name back"
+    );
+}
+
+/// A disk of 1 EiB, of which no machine has room for a copy.
+#[test]
+fn overlays_that_have_no_room_are_refused() {
+    let planned = |stack: &str, rw: &str, size: Option<u64>| {
+        let mut scenario = scenario(&[stack], rw);
+        scenario.workloads[0].jobs[0].size = size;
+        with_devices_of(1 << 60, &scenario, Some(guest::Parts::made_up()), |ground| {
+            ground.bounds().map(drop).map_err(|error| format!("{error:#}"))
+        })
+    };
+    for stack in ["/dev/sda | vm(snapshot=on)", "/dev/sda | vm(snapshot=on) x2"] {
+        let refused = planned(stack, "randwrite", None).unwrap_err();
+        assert!(refused.contains("for the overlays of snapshot=on; hint: TMPDIR="), "{refused}");
+        assert!(refused.contains("10 % stay free"), "{refused}");
+        assert_eq!(planned(stack, "randread", None), Ok(()), "nothing is written");
+        assert_eq!(planned(stack, "randwrite", Some(1 << 20)), Ok(()), "no more than that is written");
+    }
+    assert_eq!(planned("/dev/sda | vm", "randwrite", None), Ok(()), "no overlay");
+}
+
+/// Parts of a machine with that image.
+fn with_image(parts: guest::Parts) -> guest::Parts {
+    use crate::layer::guest::system_image::{Format, SystemImage};
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
     let image = SystemImage { path: path.clone(), format: Format::Qcow2 };
-    let parts = guest::Parts { images: [(path, image)].into(), ..guest::Parts::made_up() };
-    with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
+    guest::Parts { images: [(path, image)].into(), ..parts }
+}
+
+/// Whatever the load does, the system in an image may mount, assemble or repair what it finds.
+#[test]
+fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
+    use crate::guard::judge::Intent;
+    let intent = |stack: &str| {
+        let scenario = scenario(&[stack], "randread");
+        survey::intent(&scenario, &scenario.stacks[0])
+    };
+    assert_eq!(intent("/dev/nvme0n1 | vm(attach=vfio)"), Intent::Take);
+    assert_eq!(intent("/dev/nvme0n1 | vm(attach=vfio,image=/srv/debian.qcow2)"), Intent::Write);
+    assert_eq!(intent("/dev/nvme0n1 | vm(image=/srv/debian.qcow2)"), Intent::Read);
+    let plan = |stack: &str, rw: &str| {
+        let parts = with_image(parts_of(&server()));
+        with_guests(&scenario(&[stack], rw), Some(parts), |ground| {
+            ground.bounds().map(drop).map_err(|error| error.to_string())
+        })
+    };
+    let served = "vm(attach=vhost-scsi,image=/srv/debian.qcow2)";
+    let refused = plan(&format!("file:/srv/x.img,size=1GiB | {served}"), "randread").unwrap_err();
+    assert!(refused.contains("attach=vhost-scsi cannot serve a file read-only"), "{refused}");
+    assert!(refused.contains("hint: a loop device between"), "{refused}");
+    assert_eq!(plan(&format!("file:/srv/x.img,size=1GiB | {served}"), "randwrite"), Ok(()));
+    assert_eq!(plan(&format!("file:/srv/x.img,size=1GiB | loop | {served}"), "randread"), Ok(()));
+    assert_eq!(plan("file:/srv/x.img,size=1GiB | vm(attach=vhost-scsi)", "randread"), Ok(()));
+    assert_eq!(plan("/dev/nvme0n1 | vm(attach=vfio,image=/srv/debian.qcow2)", "randread"), Ok(()));
 }
 
 /// The steps, without the command lines of the guests.
@@ -253,6 +369,31 @@ fn images_lie_within_what_is_below() {
 }
 
 #[test]
+fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
+    let planned = |way: &str, length: usize| {
+        let stack = format!("file:/srv/x.img,size=1GiB | vm(attach={way})");
+        let scenario = scenario(&[&stack], "randread");
+        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+            let run_dir = format!("/{}", "d".repeat(length - 1)).into();
+            let tag = RunTag { run_dir, ..ground.tag.clone() };
+            let parts = ground.guest_parts.clone();
+            let ground = Ground { tag, guest_parts: parts, ..*ground };
+            ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
+        })
+    };
+    // `/vm0.port` and `/vm0-disk0.vhost` behind it, of 107 bytes that Linux takes.
+    assert_eq!(planned("virtio-blk", 98), Ok(()));
+    assert_eq!(planned("vhost-user-blk", 91), Ok(()));
+    for (way, length, name) in [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")] {
+        let refused = planned(way, length).unwrap_err();
+        assert!(
+            refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn images_that_make_no_sense_are_refused() {
     let refused = |options: &str, size: &str| {
         let stack = format!("file:/srv/x.img,size={size} | vm({options})");
@@ -275,6 +416,9 @@ fn images_that_make_no_sense_are_refused() {
         refused("format=qcow2,backing=1,first-writes=random", "1GiB"),
         refused("format=qcow2,preallocation=falloc,first-writes=random", "1GiB"),
         refused("format=qcow2,backing=3", "4MiB"),
+        // LIO would serve the container as if it were the disk.
+        refused("attach=vhost-scsi,format=qcow2", "1GiB"),
+        refused("attach=vhost-scsi,format=qcow2,backing=1", "1GiB"),
         vfio,
     ];
     insta::assert_snapshot!(all.join("\n"));

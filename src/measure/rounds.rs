@@ -95,8 +95,8 @@ pub struct Visit<'a> {
     pub bench: Bench<'a>,
     /// Index of the baseline in the scenario.
     pub baseline: usize,
-    /// Number of stacks of the scenario.
-    pub stacks: usize,
+    /// Of every stack of the scenario, how many members get the load at once.
+    pub members: &'a [u64],
     /// The load.
     pub workload: &'a Workload,
     /// How finely.
@@ -156,6 +156,7 @@ impl Visit<'_> {
                 Found::Ended(ended) => return Ok(ended),
             }
         }
+        self.bench.compare_clocks()?;
         self.rounds(progress, until)
     }
 
@@ -346,7 +347,7 @@ impl Visit<'_> {
                 RoundKind::Long => (Purpose::Long, length::TIMES),
             };
             let bound = self.bound(progress, times);
-            let mut flushes_s = vec![0.0; self.stacks];
+            let mut flushes_s = vec![0.0; self.members.len()];
             let mut part = |done: &Done, stack: usize| {
                 flushes_s[stack] += done.flush_s();
                 done.part(stack, writes)
@@ -401,7 +402,7 @@ impl Visit<'_> {
     /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
     fn match_rate(&mut self, progress: &mut Progress) -> Result<bool> {
         if progress.matched.is_none() {
-            let found = matched::rate(self.workload, self.measure, &progress.rounds, self.stacks);
+            let found = matched::rate(self.workload, self.measure, &progress.rounds, self.members);
             if let Some((rate_iops, slowest)) = found {
                 let name =
                     |ready: &super::bench::Ready| (ready.index == slowest).then(|| ready.stack.clone());

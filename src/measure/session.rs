@@ -14,12 +14,13 @@ use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::survey::{self, Survey};
+use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::host::facts::Facts;
-use crate::layer::guest;
-use crate::scenario::{Medium, Regime, Scenario};
+use crate::layer::guest::{self, GuestPlan};
+use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
@@ -28,7 +29,7 @@ use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
-use crate::store::record::{GuestDisk, LaidOut, PlaceFacts, Record, Warning};
+use crate::store::record::{GuestDisk, LaidOut, LayingOut, PlaceFacts, Record, Warning};
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
@@ -73,6 +74,8 @@ pub struct Session<'a> {
     pub stop: &'a AtomicBool,
     /// What earlier parts of a resumed run did; grows as this one goes on.
     pub past: Past,
+    /// What it has said.
+    pub told: Told,
     /// Devices that the guard has let this run write.
     pub admitted: Admitted,
     /// What may still be written by the load; `None`: `max_written` was not given.
@@ -105,7 +108,7 @@ impl Session<'_> {
         let layout = if self.past.apart { layout.apart() } else { layout };
         let result = self.carry_out(&layout);
         self.observer.tell(Event::TakingDown);
-        let taken_down = self.executor.undo_to(0);
+        let taken_down = self.take_down(0);
         let result = self.not_a_failure(result);
         let outcome = match (&result, &taken_down) {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
@@ -259,6 +262,7 @@ impl Session<'_> {
         }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
+        self.record_drives(places, &up)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
         self.write_first(places, planned, &up, &ready, region)?;
@@ -278,8 +282,17 @@ impl Session<'_> {
         for name in places.names() {
             places.get(&name)?.allow(&Allowed::default())?;
         }
-        self.executor.undo_to(mark)?;
+        self.take_down(mark)?;
         Ok(outcome)
+    }
+
+    /// Undoes what is up above a mark, and says what is worth a word of it.
+    fn take_down(&mut self, mark: usize) -> Result<()> {
+        let taken_down = self.executor.undo_to(mark);
+        for note in self.executor.notes() {
+            self.warn("target", "", note)?;
+        }
+        taken_down
     }
 
     fn measure(
@@ -307,6 +320,8 @@ impl Session<'_> {
                 known_cache: largest.map(|cache| cache.bytes as f64),
                 reaches: self.scenario.reaches(),
             });
+        let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
+        let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
         let mut visit = Visit {
             steady,
             bench: Bench {
@@ -319,9 +334,10 @@ impl Session<'_> {
                 store: &mut self.store,
                 spent_s: 0.0,
                 drains_ns: BTreeMap::new(),
+                clocks: BTreeMap::new(),
             },
             baseline: self.scenario.baseline,
-            stacks: self.scenario.stacks.len(),
+            members: &members,
             workload,
             measure: &self.scenario.measure,
             stream,
@@ -439,13 +455,15 @@ impl Session<'_> {
     }
 
     /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
-    /// lie between it and the first look. Later visits find what the run itself left there.
+    /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
+    /// was looked at, too: a drive that was with a guest may have come back under another's name.
     fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);
             for member in stack.medium.members() {
                 let Medium::Device { path } = member else { continue };
+                self.survey.recognise(path)?;
                 if intent == Intent::Write && !self.admitted.knows(path)? {
                     let (inspection, _) = survey::admitted(path, intent, self.scenario, stack)?;
                     self.admitted.add(path, inspection.identity);
@@ -471,8 +489,22 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
+    fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
+        let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
+        match !away && self.scenario.stacks.iter().any(survey::takes_drive) {
+            true => self.record_place(places, HOST),
+            false => Ok(()),
+        }
+    }
+
     /// Facts of the guests of a set, with their disks as they really are.
     pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+        let emulated = |guest: &GuestPlan| -> Result<(String, Option<String>)> {
+            Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
+        };
+        let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
+        self.tell_emulated(&emulated);
         for guest in &up.guests {
             let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
             let all = daemons.chain([(&guest.command, &guest.belows)]);
@@ -513,6 +545,15 @@ impl Session<'_> {
                 what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
             });
             for member in &ready.members {
+                let begun = LayingOut {
+                    visit: planned.number,
+                    set: planned.set as u32,
+                    stack: ready.stack.clone(),
+                    place: member.place.clone(),
+                    bytes: what.written() / what.parts,
+                };
+                self.store.append(&Record::LayingOut(begun))?;
+                self.store.sync()?;
                 let done = first_writes::write(places, ready, member, what, self.stop)?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&Record::LaidOut(done))?;
@@ -543,6 +584,8 @@ impl Session<'_> {
     pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
         let devices = self.devices_in(name);
         let facts = places.get(name)?.facts(&devices)?;
+        let emulated = places.get(name)?.emulated.clone();
+        self.tell_emulated(&[(name.to_owned(), emulated)]);
         self.store_place(places, name, facts, Vec::new(), Vec::new())
     }
 
@@ -555,13 +598,18 @@ impl Session<'_> {
         disks: Vec<GuestDisk>,
     ) -> Result<()> {
         let emulated = places.get(name)?.emulated.clone();
-        if let Some(why) = &emulated {
-            self.observer.tell(Event::Warning {
-                text: format!("{name} is emulated ({why}): its figures are not representative"),
-            });
-        }
         let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks };
-        Ok(self.store.append(&Record::Place(facts))?)
+        match self.told.has_changed(&facts) {
+            true => Ok(self.store.append(&Record::Place(facts))?),
+            false => Ok(()),
+        }
+    }
+
+    /// Once a run, and all at once.
+    fn tell_emulated(&mut self, places: &[(String, Option<String>)]) {
+        for text in self.told.emulated(places) {
+            self.observer.tell(Event::Warning { text });
+        }
     }
 
     fn devices_in(&self, place: &str) -> Vec<PathBuf> {
@@ -637,8 +685,12 @@ impl Session<'_> {
     }
 
     pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
-        self.observer.tell(Event::Warning { text: text.clone() });
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
+        // Every visit, and every guest of a stack, may find the same.
+        if !self.told.is_new(&warning) {
+            return Ok(());
+        }
+        self.observer.tell(Event::Warning { text: warning.text.clone() });
         self.store.append(&Record::Warning(warning)).context("cannot store a warning")
     }
 

@@ -8,10 +8,10 @@ use super::{caches, engine};
 use crate::exit::Failed;
 use crate::guard::admit::admit;
 use crate::guard::fill;
-use crate::guard::inspect::{Inspection, Kind};
+use crate::guard::inspect::{Inspection, Kind, identity_of};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
-use crate::host::block::Identity;
+use crate::host::block::{self, Identity};
 use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
@@ -20,6 +20,7 @@ use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub struct Survey {
     /// Files that are made, looked at once though several stacks have them in turn.
     made: BTreeMap<PathBuf, Found>,
     /// Who the local devices and files at the bottom are.
-    identities: Vec<Identity>,
+    identities: Vec<(PathBuf, Identity)>,
 }
 
 /// Refuses a scenario with unmet needs.
@@ -110,6 +111,7 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
         refuse_aliases(stack)?;
         survey.found.push(found);
     }
+    refuse_other_names(scenario)?;
     survey.warnings.dedup();
     survey.warn_of_idle_consents(scenario);
     Ok(survey)
@@ -184,14 +186,107 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
     Ok(())
 }
 
+/// A file or device of a stack.
+struct Named<'a> {
+    stack: &'a Stack,
+    path: &'a Path,
+    /// Without links; of a device by the kernel's name.
+    real: PathBuf,
+    /// Of a partition.
+    disk: Option<PathBuf>,
+    intent: Intent,
+}
+
+impl<'a> Named<'a> {
+    fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<Named<'a>> {
+        let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
+        let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
+            Some(node) => {
+                (Path::new("/dev").join(node.name), node.parent.map(|disk| Path::new("/dev").join(disk)))
+            }
+            // It may be made later, in a folder with two names.
+            None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
+        };
+        Some(Named { stack, path, real, disk, intent: intent(scenario, stack) })
+    }
+
+    /// Why both cannot be in one run, if so.
+    fn clash(&self, other: &Named) -> Option<String> {
+        if self.path == other.path {
+            return None; // What the sets are made for.
+        }
+        let (one, two) = (self.path.display(), other.path.display());
+        if self.real == other.real {
+            let real = self.real.display();
+            return Some(format!(
+                "{one} and {two} are the same, {real}; hint: give it one name in all stacks"
+            ));
+        }
+        let is_part = |a: &Named, b: &Named| a.disk.as_ref() == Some(&b.real);
+        let only_read = [self, other].iter().all(|named| named.intent == Intent::Read);
+        let parted = is_part(self, other) || is_part(other, self);
+        (parted && !only_read).then(|| {
+            format!("of {one} and {two} one is a part of the other, and one of them is written or given to a guest; hint: two runs")
+        })
+    }
+}
+
+fn in_real_folder(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Stacks on one medium are told by its name to be so: under two names they would be up together, though one takes the other's
+/// drive away or writes under it.
+fn refuse_other_names(scenario: &Scenario) -> Result<()> {
+    let probe = Probe::of_files(Path::new("/"));
+    let mut seen: Vec<Named> = Vec::new();
+    for stack in &scenario.stacks {
+        let mut own = Vec::new();
+        for member in stack.medium.members() {
+            let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
+            own.extend(Named::of(&probe, path, scenario, stack));
+        }
+        for (one, other) in own.iter().flat_map(|one| seen.iter().map(move |other| (one, other))) {
+            if let Some(why) = other.clash(one) {
+                let (first, second) = (&other.stack.text, &one.stack.text);
+                return Err(Failed::input(format!("{first} and {second}: {why}")).into());
+            }
+        }
+        seen.append(&mut own);
+    }
+    Ok(())
+}
+
 impl Survey {
+    /// Refuses another device under the name of one that was looked at.
+    ///
+    /// # Errors
+    /// Which it is now.
+    pub fn recognise(&self, path: &Path) -> Result<()> {
+        let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else { return Ok(()) };
+        let now = identity_of(path)?;
+        if known.is_same_device(&now) {
+            return Ok(());
+        }
+        let word = |identity: &Identity| {
+            judge::consent_word(identity).or(identity.name.as_deref()).unwrap_or("?").to_owned()
+        };
+        Err(Failed::measurement(format!(
+            "{} was {} when the run began and is {} now; hint: name it by /dev/disk/by-id/...",
+            path.display(),
+            word(known),
+            word(&now)
+        ))
+        .into())
+    }
+
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
             return; // The devices over there are not known yet.
         }
         let names_none = |consent: &&Consent| {
-            !self.identities.iter().any(|identity| judge::names_device(identity, &consent.serial))
+            !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
         };
         let idle: Vec<String> = scenario
             .consent
@@ -285,7 +380,7 @@ fn existing(
     if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
         survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
     }
-    survey.identities.push(found.identity.clone());
+    survey.identities.push((path.to_owned(), found.identity.clone()));
     Ok(found_of(&found))
 }
 
@@ -339,9 +434,20 @@ pub fn admitted(
     scenario: &Scenario,
     stack: &Stack,
 ) -> Result<(Inspection, Permit)> {
-    let admission = admit(path, intent, &scenario.consent)
-        .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+    let admission = admit(path, intent, &scenario.consent).map_err(|error| {
+        Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack)))
+    })?;
     Ok((admission.inspection, admission.permit))
+}
+
+/// Nobody expects a load that reads to need a consent.
+fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
+    match !scenario.writes() && stack.layers.iter().any(guest::gives_drive_to_stranger) {
+        true => {
+            "; the load only reads, but the system in the image gets the drive itself and may write to it"
+        }
+        false => "",
+    }
 }
 
 /// What a stack does to its medium: the load, or a layer, writes to it, takes it from this host, or only reads.
@@ -349,10 +455,100 @@ pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes();
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
-    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
     match load || layers {
         true => Intent::Write,
-        false if stack.layers.iter().any(takes) => Intent::Take,
+        false if takes_drive(stack) => Intent::Take,
         false => Intent::Read,
+    }
+}
+
+/// Whether its drive is away from this host while it is up.
+pub fn takes_drive(stack: &Stack) -> bool {
+    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    stack.layers.iter().any(takes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::rig::Loop;
+    use crate::measure::sets::layout;
+    use crate::scenario::check::{Request, from_arguments};
+
+    fn scenario(stacks: &[&str]) -> Scenario {
+        let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
+        let words = vec![("rw".to_owned(), "randread".to_owned())];
+        from_arguments(&stacks, &Request { words, ..Request::default() }).unwrap()
+    }
+
+    #[test]
+    fn one_medium_under_two_names_in_two_stacks_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir(at("real")).unwrap();
+        std::fs::write(at("real/x"), vec![1; 4096]).unwrap();
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        let look = |stacks: [String; 2]| {
+            let scenario = scenario(&stacks.each_ref().map(String::as_str));
+            look(&scenario, &layout(&scenario)).map(drop).map_err(|error| error.to_string())
+        };
+        let file = |name: &str| format!("file:{}", at(name));
+        let refused = look([file("real/x"), file("link/x") + " | loop"]).unwrap_err();
+        assert!(refused.contains("are the same") && refused.contains("hint: give it one name"), "{refused}");
+        assert_eq!(look([file("real/x"), file("real/x") + " | loop"]), Ok(()));
+        // Neither is there yet.
+        let made = |name: &str| file(name) + ",size=1MiB";
+        assert!(look([made("real/y"), made("link/y")]).unwrap_err().contains("are the same"));
+        assert_eq!(look([made("real/y"), made("link/z")]), Ok(()));
+    }
+
+    #[test]
+    fn a_drive_under_two_names_and_a_part_of_it_are_refused_where_it_is_taken() {
+        let scenario = scenario(&["/dev/nvme1n1", "/dev/disk/by-id/x | vm(attach=vfio)", "/dev/nvme1n1p1"]);
+        let named = |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| Named {
+            stack: &scenario.stacks[at],
+            path: Path::new(path),
+            real: if disk.is_some() { path } else { "/dev/nvme1n1" }.into(),
+            disk: disk.map(PathBuf::from),
+            intent,
+        };
+        let bare = named(0, "/dev/nvme1n1", None, Intent::Read);
+        let taken = named(1, "/dev/disk/by-id/x", None, Intent::Take);
+        let part = named(2, "/dev/nvme1n1p1", Some("/dev/nvme1n1"), Intent::Read);
+        let same = "/dev/nvme1n1 and /dev/disk/by-id/x are the same, /dev/nvme1n1; hint: give it one name in all stacks";
+        assert_eq!(bare.clash(&taken).as_deref(), Some(same));
+        assert!(taken.clash(&part).unwrap().contains("one is a part of the other"));
+        assert!(part.clash(&taken).is_some());
+        assert_eq!(bare.clash(&part), None, "reads side by side");
+        let other = Named { real: "/dev/nvme2n1p1".into(), disk: Some("/dev/nvme2n1".into()), ..part };
+        assert_eq!(taken.clash(&other), None);
+    }
+
+    #[test]
+    fn a_real_device_is_known_by_its_kernel_name() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&device.path, &link).unwrap();
+        let scenario = scenario(&["/dev/x"]);
+        let probe = Probe::of_files(Path::new("/"));
+        let named = |path| Named::of(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
+        assert_eq!(named(&link).real, device.path);
+        assert!(named(&link).clash(&named(&device.path)).is_some());
+    }
+
+    #[test]
+    fn what_is_another_device_than_at_first_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, "one").unwrap();
+        let known = identity_of(&path).unwrap();
+        let survey = Survey { identities: vec![(path.clone(), known)], ..Survey::default() };
+        assert!(survey.recognise(&path).is_ok());
+        assert!(survey.recognise(Path::new("/dev/not-looked-at")).is_ok());
+        std::fs::rename(&path, folder.path().join("y")).unwrap();
+        std::fs::write(&path, "one").unwrap();
+        let error = survey.recognise(&path).unwrap_err().to_string();
+        assert!(error.contains("when the run began") && error.contains("hint: name it by"), "{error}");
     }
 }

@@ -1,20 +1,27 @@
 //! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
 //! result, with the share of the window in which all ran.
 
-use super::bench::Member;
+use super::bench::{Member, Slices, cpu_times};
 use super::places::{Place, Places};
+use super::wire::agent::READY_BEFORE_NS;
+use super::wire::message::Ran;
 use super::wire::peer::slice_limit;
 use crate::exit::Failed;
-use crate::store::record::SlicePart;
+use crate::step::HOST;
+use crate::store::record::{CpuTimes, SlicePart};
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SliceResult, SliceSpec};
+use std::time::Duration;
 
 /// From asking the first to the common start: the last must have heard by then.
 const LEAST_LEAD_NS: u64 = 3_000_000;
 /// And as long for each of them: the asking takes its time, too.
 const LEAD_EACH_NS: u64 = 500_000;
-/// Shorter overlaps of timed windows are no measurement of all together.
-const LEAST_SHARE: f64 = 0.95;
+/// Of a whole window at most so much may pass before all have begun, or after one has ended its time: what some do by
+/// themselves is not what all do together, and must stay small against the differences that are told.
+const LEAST_SHARE: f64 = 0.99;
+/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this.
+const MOST_LATE: f64 = 0.05;
 /// So often a slice is tried, with twice the lead each time. Four were too few for 16 guests on two processors that builds used too.
 pub const TRIES: u32 = 6;
 
@@ -25,35 +32,46 @@ pub struct Together {
     pub share: f64,
     /// What each did.
     pub parts: Vec<SlicePart>,
-    /// The longest time to empty a queue.
-    pub drain_ns: u64,
+    /// Share of the whole window that had passed when the last began.
+    late: f64,
+    bound: Bound,
 }
 
-/// A result with the clock of its place minus that of the host.
-type Answer = (SliceResult, i64);
+/// What a place did, and its clock minus that of the host.
+type Answer = (Ran, i64);
 
 impl Together {
-    /// Whether it is a slice of all together. One by bytes lasts until the last is through, and is one in any case.
-    pub fn is_enough(&self, bound: Bound) -> bool {
-        matches!(bound, Bound::Bytes { .. }) || self.share >= LEAST_SHARE
+    /// Whether it is a slice of all together. One by bytes lasts until the last is through, however fast the others were;
+    /// there it counts whether they began together.
+    pub fn is_enough(&self) -> bool {
+        match self.bound {
+            Bound::Bytes { .. } => self.late <= MOST_LATE,
+            Bound::Time { .. } => self.share >= LEAST_SHARE,
+        }
     }
 }
 
-/// Runs a slice of `worker` in all places, after a longer lead with every attempt.
+/// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: they are guests of this host,
+/// whose CPU time is wanted.
 ///
 /// # Errors
 /// When a peer is lost or refuses.
-pub fn slice(
+pub(super) fn slice(
     places: &mut Places,
     members: &[Member],
     worker: u32,
     spec: &SliceSpec,
     attempt: u32,
-) -> Result<(SliceResult, Together)> {
+    on_host: bool,
+) -> Result<Slices> {
     let names: Vec<&str> = members.iter().map(|member| member.place.as_str()).collect();
     let spec = &SliceSpec { bound: shared_out(spec.bound, names.len() as u64), ..*spec };
-    let answers = ask_all(&mut places.several(&names)?, worker, spec, attempt)?;
-    merged(&names, &answers, spec.bound).context("no places")
+    let all: Vec<&str> = names.iter().copied().chain(on_host.then_some(HOST)).collect();
+    let mut reached = places.several(&all)?;
+    let host = if on_host { reached.pop() } else { None };
+    let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt)?;
+    let (ran, together) = merged(&names, &answers, spec.bound).context("no places")?;
+    Ok(Slices { ran, host_cpu, together: Some(together) })
 }
 
 /// That so many places shared no more than this of a window, again and again.
@@ -72,7 +90,13 @@ fn shared_out(bound: Bound, places: u64) -> Bound {
     }
 }
 
-fn ask_all(places: &mut [&mut Place], worker: u32, spec: &SliceSpec, attempt: u32) -> Result<Vec<Answer>> {
+fn ask_all(
+    places: &mut [&mut Place],
+    host: Option<&mut Place>,
+    worker: u32,
+    spec: &SliceSpec,
+    attempt: u32,
+) -> Result<(Vec<Answer>, Option<CpuTimes>)> {
     let mut slowest_ns = 0;
     for place in places.iter_mut() {
         // Clocks run apart; one exchange is as exact as its round trip is short.
@@ -85,18 +109,33 @@ fn ask_all(places: &mut [&mut Place], worker: u32, spec: &SliceSpec, attempt: u3
     let limit = slice_limit(spec.bound);
     let ask = |place: &mut Place| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
-        let result =
-            place.peer.slice(worker, &SliceSpec { begin_ns, ..*spec }, limit).map_err(Failed::from)?;
-        Ok((result, place.clock_offset_ns))
+        let ran = place.peer.slice(worker, &SliceSpec { begin_ns, ..*spec }, limit).map_err(Failed::from)?;
+        Ok((ran, place.clock_offset_ns))
     };
     std::thread::scope(|scope| {
         let asked: Vec<_> = places.iter_mut().map(|place| scope.spawn(|| ask(place))).collect();
+        // Between the asking and the common start nobody works: it is in no CPU time.
+        let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
+        std::thread::sleep(Duration::from_nanos(wait_ns));
+        let mut host = Host(host);
+        let before = host.cpu_times()?;
         // A panic in asking is a bug and goes on as one.
-        asked
+        let answers: Vec<Result<Answer>> = asked
             .into_iter()
             .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+            .collect();
+        let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
+        Ok((answers.into_iter().collect::<Result<_>>()?, host_cpu))
     })
+}
+
+/// This host, where its CPU times are wanted.
+struct Host<'a>(Option<&'a mut Place>);
+
+impl Host<'_> {
+    fn cpu_times(&mut self) -> Result<Option<CpuTimes>> {
+        self.0.as_deref_mut().map_or(Ok(None), cpu_times)
+    }
 }
 
 /// Where there are more places than processors, each hears of the slice when its turn comes.
@@ -107,46 +146,57 @@ fn lead_ns(places: usize, processors: usize, slowest_ns: u64) -> u64 {
 
 /// One result of all, its window in the host's time. Timed windows are of one length and lie as good as at one time; that of
 /// slices by bytes goes from the first submission to the last acknowledgement.
-fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(SliceResult, Together)> {
-    let start = |(result, offset): &Answer| result.window_start_ns.saturating_add_signed(-offset);
-    let end = |answer: &Answer| start(answer) + answer.0.window_ns;
-    let (first, last) = (answers.iter().map(start).min()?, answers.iter().map(end).max()?);
-    let shared = answers.iter().map(end).min()?.saturating_sub(answers.iter().map(start).max()?);
+fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+    let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
+    let end = |answer: &Answer| start(answer) + answer.0.result.window_ns;
+    let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
+    let starts = || answers.iter().map(start);
+    let (first, last) = (starts().min()?, answers.iter().map(end).max()?);
+    let shared = answers.iter().map(end).min()?.saturating_sub(starts().max()?);
     let window_ns = match bound {
-        Bound::Time { .. } => answers.first()?.0.window_ns,
+        Bound::Time { .. } => answers.first()?.0.result.window_ns,
         Bound::Bytes { .. } => last - first,
     };
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
-    let mut flush_ns = Some(0);
-    for (result, _) in answers {
-        for (sum, one) in [(&mut all.read, &result.read), (&mut all.write, &result.write)] {
-            sum.ios += one.ios;
-            sum.bytes += one.bytes;
-            sum.latency.merge(&one.latency);
-        }
-        all.sync_latency.merge(&result.sync_latency);
-        all.discarded_ios += result.discarded_ios;
-        all.discarded_ns = all.discarded_ns.max(result.discarded_ns);
-        all.drain_ns = all.drain_ns.max(result.drain_ns);
-        flush_ns = flush_ns.zip(result.flush_ns).map(|(all, one): (u64, u64)| all.max(one));
-        all.cpu_user_ns += result.cpu_user_ns;
-        all.cpu_system_ns += result.cpu_system_ns;
-        all.errors += result.errors;
-        all.first_error = all.first_error.or_else(|| result.first_error.clone());
+    let mut cpu = Some(CpuTimes::default());
+    for (ran, _) in answers {
+        add(&mut all, &ran.result);
+        cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
     }
-    all.flush_ns = flush_ns;
-    let part = |(name, (result, _)): (&&str, &Answer)| SlicePart {
+    // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
+    let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
+    all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
+    let part = |(name, (ran, _)): (&&str, &Answer)| SlicePart {
         place: (*name).to_owned(),
-        ios: result.read.ios + result.write.ios,
-        bytes: result.read.bytes + result.write.bytes,
-        window_ns: result.window_ns,
+        ios: ran.result.read.ios + ran.result.write.ios,
+        bytes: ran.result.read.bytes + ran.result.write.bytes,
+        window_ns: ran.result.window_ns,
     };
+    let whole = (last - first).max(1) as f64;
     let together = Together {
-        share: shared as f64 / (last - first).max(1) as f64,
+        share: shared as f64 / whole,
         parts: names.iter().zip(answers).map(part).collect(),
-        drain_ns: all.drain_ns,
+        late: (starts().max()? - first) as f64 / whole,
+        bound,
     };
-    Some((all, together))
+    Some((Ran { result: all, cpu }, together))
+}
+
+/// Everything but windows and flushes.
+fn add(all: &mut SliceResult, one: &SliceResult) {
+    for (sum, one) in [(&mut all.read, &one.read), (&mut all.write, &one.write)] {
+        sum.ios += one.ios;
+        sum.bytes += one.bytes;
+        sum.latency.merge(&one.latency);
+    }
+    all.sync_latency.merge(&one.sync_latency);
+    all.discarded_ios += one.discarded_ios;
+    all.discarded_ns = all.discarded_ns.max(one.discarded_ns);
+    all.drain_ns = all.drain_ns.max(one.drain_ns);
+    all.cpu_user_ns += one.cpu_user_ns;
+    all.cpu_system_ns += one.cpu_system_ns;
+    all.errors += one.errors;
+    all.first_error = all.first_error.take().or_else(|| one.first_error.clone());
 }
 
 #[cfg(test)]
@@ -159,7 +209,8 @@ mod tests {
         for _ in 0..ios {
             result.read.latency.record(window_ns / ios);
         }
-        (result, offset)
+        let cpu = Some(CpuTimes { user_ns: window_ns, idle_ns: 1, ..CpuTimes::default() });
+        (Ran { result, cpu }, offset)
     }
 
     #[test]
@@ -167,15 +218,16 @@ mod tests {
         let bound = Bound::Time { ns: 1000 };
         // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
         let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
-        let (result, together) = merged(&["vm0", "vm1"], &answers, bound).unwrap();
+        let (Ran { result, cpu }, together) = merged(&["vm0", "vm1"], &answers, bound).unwrap();
         assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
         assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
-        assert!(together.share == 1.0 && together.is_enough(bound));
+        assert_eq!(cpu, Some(CpuTimes { user_ns: 2000, idle_ns: 2, ..CpuTimes::default() }));
+        assert!(together.share == 1.0 && together.is_enough());
         let ios: Vec<_> = together.parts.iter().map(|part| (part.place.as_str(), part.ios)).collect();
         assert_eq!(ios, [("vm0", 10), ("vm1", 30)]);
         let shifted = [answer(10_000, 1000, 10, 0), answer(10_250, 1000, 30, 0)];
         let late = merged(&["a", "b"], &shifted, bound).unwrap().1;
-        assert!(late.share == 0.6 && !late.is_enough(bound) && late.is_enough(Bound::Bytes { bytes: 1 }));
+        assert!(late.share == 0.6 && !late.is_enough());
         let apart = [answer(10_000, 1000, 10, 0), answer(20_000, 1000, 30, 0)];
         assert_eq!(merged(&["a", "b"], &apart, bound).unwrap().1.share, 0.0);
     }
@@ -188,9 +240,30 @@ mod tests {
 
     #[test]
     fn slices_by_bytes_last_from_the_first_to_the_last() {
+        let bound = Bound::Bytes { bytes: 1 };
         let answers = [answer(10_000, 1000, 10, 0), answer(10_100, 1900, 10, 0)];
-        let (result, together) = merged(&["a", "b"], &answers, Bound::Bytes { bytes: 1 }).unwrap();
-        assert_eq!((result.window_start_ns, result.window_ns), (10_000, 2000));
-        assert_eq!(together.share, 0.45);
+        let (ran, together) = merged(&["a", "b"], &answers, bound).unwrap();
+        assert_eq!((ran.result.window_start_ns, ran.result.window_ns), (10_000, 2000));
+        assert_eq!((together.share, together.is_enough()), (0.45, true));
+        // The one after the other is not both together.
+        let after = [answer(10_000, 1000, 10, 0), answer(10_900, 1900, 10, 0)];
+        assert!(!merged(&["a", "b"], &after, bound).unwrap().1.is_enough());
+    }
+
+    #[test]
+    fn all_is_on_the_disk_when_the_last_flush_is_through() {
+        let flushed = |window_ns, flush_ns| {
+            let mut one = answer(10_000, window_ns, 10, 0);
+            one.0.result.flush_ns = Some(flush_ns);
+            one
+        };
+        let of =
+            |answers: &[Answer]| merged(&["a", "b"], answers, Bound::Bytes { bytes: 1 }).unwrap().0.result;
+        // The first is through at 13,000, the second at 12,100: 1,000 behind the last end.
+        assert_eq!(of(&[flushed(1000, 2000), flushed(2000, 100)]).flush_ns, Some(1000));
+        assert_eq!(of(&[flushed(1000, 500), flushed(2000, 100)]).flush_ns, Some(100));
+        let mut none = answer(10_000, 1000, 10, 0);
+        none.0.result.flush_ns = None;
+        assert_eq!(of(&[flushed(1000, 2000), none]).flush_ns, None);
     }
 }

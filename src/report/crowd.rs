@@ -13,10 +13,11 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     }
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&Crowd) -> String| crowds.iter().map(cell).collect::<Vec<_>>();
-    table.push("guests at once", 0, cells(&|one| one.stack.clone()));
+    table.push("guests at once", 0, cells(&named));
     table.push("slowest", 1, cells(&|one| of_place(&one.slowest)));
     table.push("fastest", 1, cells(&|one| of_place(&one.fastest)));
-    table.push("Jain", 0, cells(&|one| format!("{:.3}", one.jain)));
+    table.push("slowest of fastest", 4, cells(&|one| share(&one.spread).cell()));
+    table.push("Jain", 0, cells(&|one| Shown::of(&one.jain).cell()));
     table.push("all ran", 3, cells(&|one| format!("{:.1} %", 100.0 * one.together)));
     if crowds.iter().any(|one| one.scaling.is_some()) {
         table.push("times", 0, cells(&times));
@@ -24,6 +25,11 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     }
     table.push("IOPS/busy core", 2, cells(&|one| Shown::of(&one.per_core).cell()));
     Some(table)
+}
+
+fn named(crowd: &Crowd) -> String {
+    let emulated = if crowd.emulated.is_some() { " ~" } else { "" };
+    format!("{}{emulated}", crowd.stack)
 }
 
 /// `812 (vm0)`
@@ -46,8 +52,9 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
     let said = |crowd: &Crowd| match &crowd.scaling {
         Some(scaling) => {
             let (ratio, of) = (Shown::of(&scaling.ratio).cell(), share(&scaling.efficiency).cell());
+            let caution = scaling.caution.as_ref().map(|caution| format!(" ({caution})")).unwrap_or_default();
             format!(
-                "{}; {ratio} times the rate of {} in {} times the guests: {of} of linear",
+                "{}; {ratio} times the rate of {} in {} times the guests: {of} of linear{caution}",
                 crowd.sentence, scaling.against, scaling.places
             )
         }

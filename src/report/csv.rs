@@ -127,6 +127,7 @@ impl Lines<'_> {
         };
         let counts = [
             ("kills", row.kills),
+            ("kills with nothing under way", row.idle),
             ("acknowledged writes", row.acknowledged),
             ("blocks", row.found.blocks),
             ("blocks kept", row.found.kept),

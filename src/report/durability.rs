@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::verdicts::Said;
 use crate::bill::Findings;
-use crate::bill::durability::DurabilityRow;
+use crate::bill::durability::{DurabilityRow, percents};
 
 /// The trials as a table; `None` where there are none.
 pub(super) fn table(findings: &Findings) -> Option<Table> {
@@ -33,10 +33,9 @@ fn rows(findings: &Findings) -> &[DurabilityRow] {
     findings.durability.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-/// `0 of 20 (0.0 to 13.9 %)`
+/// `0 of 20 (0.0 to 14.0 %)`
 fn with_loss(row: &DurabilityRow) -> String {
-    let interval =
-        row.share.bounds().map(|(low, high)| format!(" ({:.1} to {:.1} %)", 100.0 * low, 100.0 * high));
+    let interval = percents(&row.share).map(|(low, high)| format!(" ({low} to {high} %)"));
     format!("{} of {}{}", row.lossy, row.kills, interval.unwrap_or_default())
 }
 

@@ -6,6 +6,7 @@ mod crowd;
 mod csv;
 mod disks;
 mod durability;
+mod grouped;
 mod html;
 mod json;
 mod markdown;

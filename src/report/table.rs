@@ -26,6 +26,11 @@ impl Table {
         self.columns.push(Column { head: head.to_owned(), rank, cells });
     }
 
+    /// Below the heads.
+    pub(super) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
     /// At most `width` columns wide; the first column is left-aligned, the others right.
     pub(super) fn text(&self, width: usize) -> String {
         let mut shown = self.columns.clone();
@@ -34,11 +39,20 @@ impl Table {
             column.cells.iter_mut().for_each(|cell| *cell = shortened(cell, most));
         }
         while total_width(&shown) > width && drop_least(&mut shown) {}
-        let rows = shown.first().map_or(0, |column| column.cells.len());
+        let rows = self.rows();
         let head = shown.iter().map(|column| column.head.clone()).collect();
         let lines = std::iter::once(head)
             .chain((0..rows).map(|row| shown.iter().map(|column| column.cells[row].clone()).collect()));
         lines.map(|cells: Vec<String>| line(&shown, &cells)).collect()
+    }
+
+    /// As [`Table::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
+    /// stand in parts.
+    pub(super) fn text_with(&self, rank: u8, width: usize) -> String {
+        let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
+        let kept = Table { columns: kept };
+        let fits = kept.text(usize::MAX).lines().all(|line| line.width() <= width);
+        if fits { self.text(width) } else { kept.in_parts(width) }
     }
 
     /// All columns, in as many tables as it takes; each begins with the first column.
@@ -58,7 +72,7 @@ impl Table {
     /// All columns, as a pipe table.
     pub(super) fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let rows = self.columns.first().map_or(0, |column| column.cells.len());
+        let rows = self.rows();
         let mut out = row(self.columns.iter().map(|column| escaped(&column.head)).collect());
         out += &row(self
             .columns

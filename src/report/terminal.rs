@@ -1,8 +1,8 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
 use super::number::SPREADS;
-use super::table::wrapped;
-use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
+use super::table::{Table, wrapped};
+use super::{Page, Renderer, crowd, disks, durability, grouped, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -90,7 +90,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> St
     out += &list("", sheet::debts(workload).into_iter(), width);
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text), width);
     if let Some(table) = verdicts::table(workload) {
-        out += &format!("\n{}", table.text(width));
+        out += &format!("\n{}", three_figures(&table, width));
     }
     if let Some(table) = crowd::table(workload) {
         out += &format!("\n{}{}", table.text(width), list("", crowd::sentences(workload), width));
@@ -100,6 +100,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> St
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
+}
+
+/// Sentences about many stacks leave their figures to the table, which then loses none of the three.
+fn three_figures(table: &Table, width: usize) -> String {
+    const FIGURES: u8 = 1;
+    if table.rows() < grouped::FEW { table.text(width) } else { table.text_with(FIGURES, width) }
 }
 
 fn bill(title: &str, bill: &Bill, width: usize) -> String {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 21] = [
+const FIXTURES: [Fixture; 22] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -24,6 +24,7 @@ const FIXTURES: [Fixture; 21] = [
     ("masked", twin::masked),
     ("rate_limited", twin::rate_limited),
     ("matrix", twin::matrix),
+    ("cells", twin::cells),
     ("attaches", twin::attaches),
     ("disturbed", twin::disturbed),
     ("named_bill", twin::named_bill),
@@ -266,6 +267,38 @@ fn published_figures_stand_in_every_form() {
         }
         assert!(name == "json" || text.contains("Published beside measured"), "{name}");
         assert!(!render(&findings(&twin::guest()), name, 400).to_lowercase().contains("published"), "{name}");
+    }
+}
+
+#[test]
+fn what_is_alike_of_many_stacks_is_said_once_and_each_keeps_its_figures() {
+    for make in [twin::cells, twin::matrix] {
+        let found = findings(&make());
+        let csv = render(&found, "csv", 80);
+        let json: serde_json::Value = serde_json::from_str(&render(&found, "json", 80)).unwrap();
+        for (at, workload) in found.workloads.iter().enumerate() {
+            let said = super::verdicts::sentences(workload);
+            let stacks = workload.rows.len() - 1;
+            let all = workload.comparisons.len() + 2 * workload.charges.len();
+            assert!(stacks > 5 && said.len() < all / 2, "{} of {all}", said.len());
+            assert!(said.iter().any(|said| said.text.starts_with("every stack")));
+            for (number, one) in workload.comparisons.iter().enumerate() {
+                let stored = &json["workloads"][at]["comparisons"][number]["sentence"];
+                assert_eq!(stored.as_str(), Some(one.sentence.as_str()));
+                assert!(csv.contains(&one.stack));
+            }
+            for width in [80, 160] {
+                let text = render(&found, "terminal", width);
+                let heads = ["rate", "added CPU/IO"];
+                let column = |head: &str| {
+                    text.lines().any(|line| line.contains("against file") && line.contains(head))
+                };
+                assert!(
+                    heads.iter().all(|head| column(head)),
+                    "a figure that no sentence names has its column"
+                );
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the reports say of comparisons: three figures each, throughput, latency at a matched rate and CPU time, as
 //! sentences and side by side in a table.
 
+use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::Table;
 use crate::bill::findings::{
@@ -36,11 +37,10 @@ pub(super) fn class_of_charge(charge: &Charge) -> &'static str {
 }
 
 /// All that is concluded of a workload: throughput, latency, CPU time, and what the other stacks do to the baseline.
-/// What was not measured of any stack for one reason is one line.
+/// What is alike of many stacks is one line, and what was not measured of any for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
-    let rates = workload.comparisons.iter();
-    let mut all: Vec<Said> =
-        rates.map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }).collect();
+    let rates: Vec<One> = workload.comparisons.iter().map(of_rate).collect();
+    let mut all = grouped::sentences(&rates);
     all.extend(charges(workload, |charges| &charges.latency));
     all.extend(charges(workload, |charges| &charges.cpu));
     all.extend(
@@ -49,25 +49,41 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
     all
 }
 
+fn of_rate(one: &Comparison) -> One<'_> {
+    One {
+        stack: &one.stack,
+        against: &one.against,
+        quantity: &one.quantity,
+        class: class_of(&one.verdict),
+        phrase: &one.phrase,
+        sentence: &one.sentence,
+    }
+}
+
+fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
+    One {
+        stack: &charges.stack,
+        against: &charges.against,
+        quantity: &one.quantity,
+        class: if one.not_measured().is_some() { "absent" } else { class_of_charge(&one.verdict) },
+        phrase: &one.phrase,
+        sentence: &one.sentence,
+    }
+}
+
 fn charges(workload: &WorkloadFindings, pick: fn(&Charges) -> &ChargeFinding) -> Vec<Said> {
     let all: Vec<&ChargeFinding> = workload.charges.iter().map(pick).collect();
-    let said = |one: &&ChargeFinding| {
-        let class = if one.not_measured().is_some() { "absent" } else { class_of_charge(&one.verdict) };
-        Said { class, text: one.sentence.clone() }
+    let once = match all.as_slice() {
+        [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
+            others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
+        }),
+        _ => None,
     };
-    match all.as_slice() {
-        [first, others @ ..] if !others.is_empty() => {
-            let reason = first.not_measured().filter(|reason| {
-                others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
-            });
-            let once = |reason| Said {
-                class: "absent",
-                text: format!("{}: not measured: {reason}", first.quantity),
-            };
-            reason.map_or_else(|| all.iter().map(said).collect(), |reason| vec![once(reason)])
-        }
-        _ => all.iter().map(said).collect(),
+    if let (Some(reason), Some(first)) = (once, all.first()) {
+        return vec![Said { class: "absent", text: format!("{}: not measured: {reason}", first.quantity) }];
     }
+    let all: Vec<One> = workload.charges.iter().map(|charges| of_charge(charges, pick(charges))).collect();
+    grouped::sentences(&all)
 }
 
 /// The three figures of each comparison; `None` where it would only repeat the one sentence.

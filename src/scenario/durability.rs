@@ -170,6 +170,12 @@ fn has_a_guest(stack: &Stack, kills: &[Kill]) -> Result<(), Fault> {
     if top.copies > 1 {
         return refuse("durability is tried on one guest at a time", "leave xN out");
     }
+    if top.option("attach") == Some("vfio") {
+        return refuse(
+            "the guest has the drive itself, which keeps its power and its cache through every kill: nothing would be shown",
+            "another attach puts something of this host in between that can be killed; of the drive only a power cut tells",
+        );
+    }
     if kills.contains(&Kill::Daemon) && !is_served_beside(top) {
         return refuse(
             "kill=daemon, and nothing beside QEMU serves its disk",
@@ -250,6 +256,8 @@ mod tests {
         assert!(said(&["file:/srv/x.img,size=1GiB | vm | delay(us=5)"], "").contains("no guest on top"));
         assert!(said(&["file:/srv/x.img,size=1GiB | vm x2"], "").contains("one guest at a time"));
         assert!(said(&[GUEST], "kill=daemon").contains("nothing beside QEMU serves its disk"));
+        let drive = said(&["/dev/nvme1n1 | vm(attach=vfio)"], "");
+        assert!(drive.contains("keeps its power and its cache through every kill"), "{drive}");
         asked(&["file:/srv/x.img,size=1GiB | vm(attach=vhost-user-blk)"], "kill=daemon").unwrap();
         assert!(said(&[GUEST], "min_load=3s").contains("longer than max_load"));
         assert!(said(&[GUEST], "kill=power").contains("unknown kill \"power\""));

@@ -1,10 +1,10 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
-use super::Refusal;
-use super::conclusion::{Concludes, Conclusion, share, unresolved};
+use super::conclusion::{Concludes, Conclusion, no_difference, share, unresolved};
 use super::ratio::Difference;
-use super::round::{percent_up, rounded, rounded_up};
+use super::round::{rounded, rounded_up};
+use super::{Phrase, Refusal};
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.
@@ -77,35 +77,37 @@ impl Charge {
     }
 
     /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
-    pub fn share_sentence(&self, subject: &str) -> String {
-        match self {
-            Charge::Adds { added, half_width } => format!("adds {} to {subject}", share(*added, *half_width)),
-            Charge::Saves { saved, half_width } => {
-                format!("saves {} of {subject}", share(*saved, *half_width))
-            }
-            _ => self.undecided(subject),
-        }
+    pub fn about(&self, subject: &str) -> Phrase {
+        let (word, value, half_width, of) = match self {
+            Charge::Adds { added, half_width } => ("adds ", *added, *half_width, "to"),
+            Charge::Saves { saved, half_width } => ("saves ", *saved, *half_width, "of"),
+            _ => return self.undecided(subject),
+        };
+        let said = Phrase::of_size(value).words(word).figure(share(value, half_width));
+        said.words(format!(" {of} {subject}"))
     }
 
     /// `takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
     /// nanoseconds and the ratio behind the verdict.
-    pub fn cpu_sentence(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> String {
+    pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
         let (more, found, ratio) = match (self, found, ratio) {
             (Charge::Adds { .. }, Some(found), Some(ratio)) => ("more", found, ratio),
             (Charge::Saves { .. }, Some(found), Some(ratio)) => ("less", found, ratio),
             _ => return self.undecided(&format!("CPU an I/O of {subject}")),
         };
         let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
-        format!("takes {} {more} CPU an I/O (x {ratio:.decimals$}) for {subject}", microseconds(found))
+        let said = Phrase::of_size(found.value.abs()).words("takes ").figure(microseconds(found));
+        let said = said.words(format!(" {more} CPU an I/O (")).figure(format!("x {ratio:.decimals$}"));
+        said.words(format!(") for {subject}"))
     }
 
-    fn undecided(&self, subject: &str) -> String {
+    fn undecided(&self, subject: &str) -> Phrase {
         match self {
-            Charge::NoDifference { above } => {
-                format!("no difference above {} in {subject}", percent_up(*above))
-            }
+            Charge::NoDifference { above } => no_difference(*above, subject),
             Charge::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
-            Charge::Adds { .. } | Charge::Saves { .. } => format!("some difference in {subject}"),
+            Charge::Adds { .. } | Charge::Saves { .. } => {
+                Phrase::default().words(format!("some difference in {subject}"))
+            }
         }
     }
 }
@@ -127,7 +129,8 @@ mod tests {
 
     #[test]
     fn each_word_says_which_way() {
-        let said = |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).share_sentence("the mean");
+        let said =
+            |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).about("the mean").to_string();
         assert_eq!(said(1.123, 1.102, 1.144), "adds 12.3 % +- 2.1 % to the mean");
         assert_eq!(said(0.9, 0.88, 0.92), "saves 10.0 % +- 2.0 % of the mean");
         assert_eq!(said(1.0, 0.99, 1.012), "no difference above 1.2 % in the mean");
@@ -143,7 +146,7 @@ mod tests {
     fn cpu_time_is_said_in_microseconds_and_times() {
         let found = Difference { value: 2_310.0, half_width: 196.0, rounds: 40 };
         let more = Charge::of_interval(1.8, 1.7, 1.9, 0.02);
-        let said = |charge: &Charge, found| charge.cpu_sentence(Some(found), Some(1.8), "4k reads");
+        let said = |charge: &Charge, found| charge.about_cpu(Some(found), Some(1.8), "4k reads").to_string();
         assert_eq!(said(&more, &found), "takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k reads");
         let less = Charge::of_interval(0.8, 0.7, 0.9, 0.02);
         let saved = Difference { value: -300.0, ..found };

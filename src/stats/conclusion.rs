@@ -3,7 +3,7 @@
 
 use super::round::{percent, percent_up, rounded_percent};
 use super::visits::VisitRatio;
-use super::{Ratio, Refusal};
+use super::{Phrase, Ratio, Refusal};
 
 /// What the interval of a ratio carries; fractions of the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,10 +88,20 @@ pub(super) fn share(value: f64, half_width: f64) -> String {
     format!("some, at most {}", percent_up(value + half_width))
 }
 
+/// `no difference above 1.1 % in 4k random reads`.
+pub(super) fn no_difference(above: f64, subject: &str) -> Phrase {
+    let said = Phrase::of_size(above).words("no difference above ").bound(percent_up(above));
+    said.words(format!(" in {subject}"))
+}
+
 /// `unresolved in 4k random reads (+- 4.0 %): the reason`.
-pub(super) fn unresolved(half_width: Option<f64>, reason: &Refusal, subject: &str) -> String {
-    let width = half_width.map(|half| format!(" ({})", width(half))).unwrap_or_default();
-    format!("unresolved in {subject}{width}: {reason}")
+pub(super) fn unresolved(half_width: Option<f64>, reason: &Refusal, subject: &str) -> Phrase {
+    let said = Phrase::of_size(half_width.unwrap_or_default()).words(format!("unresolved in {subject}"));
+    let said = match half_width {
+        Some(half) => said.words(" (").figure(width(half)).words(")"),
+        None => said,
+    };
+    said.words(format!(": {reason}"))
 }
 
 /// `+- 4.0 %`; beyond the whole of the baseline a figure says no more than that.

@@ -3,6 +3,7 @@
 //! Refuses a percentile with fewer than ten samples beyond it in any batch.
 
 use super::spread::{BATCHES, mean};
+use super::visits::{self, VisitRatio};
 use super::{Refusal, t975};
 use iotax_load::Histogram;
 
@@ -106,6 +107,20 @@ pub fn of_ratio(a: &Batches, b: &Batches, q: f64) -> Result<Estimate, Refusal> {
     let logs: Vec<f64> = batch_logs(b, q)?.iter().zip(batch_logs(a, q)?).map(|(b, a)| b - a).collect();
     let pooled = log_quantile(&b.pooled(), q)? - log_quantile(&a.pooled(), q)?;
     Ok(interval(&logs, pooled, a.count().min(b.count())))
+}
+
+/// The ratio of the `q` quantiles, or of the means, B to A, of paired visits `(A, B)`: what a set-up did to the latencies holds
+/// for all rounds of its visit, so that each visit is read as a whole and counts once.
+///
+/// # Errors
+/// [`Refusal`] below `least` pairs, with a thin tail in any visit, or when nothing completed in one.
+pub fn of_visits(pairs: &[[Batches; 2]], q: Option<f64>, least: usize) -> Result<VisitRatio, Refusal> {
+    let value = |side: &Batches| q.map_or_else(|| pooled_mean_of_one(side), |q| pooled_of_one(side, q));
+    let values: Vec<(f64, f64)> =
+        pairs.iter().map(|[a, b]| Ok((value(a)?, value(b)?))).collect::<Result<_, Refusal>>()?;
+    let found = visits::of_at_least(least, &values)?;
+    let resolution = RESOLUTION.exp();
+    Ok(VisitRatio { low: found.low / resolution, high: found.high * resolution, ..found })
 }
 
 /// The mean latency of one stack in nanoseconds.
@@ -217,6 +232,53 @@ mod tests {
         assert!(mean.low < 113_315.0 && 113_315.0 < mean.high, "{mean:?}");
         let of_means = mean_of_ratio(&a, &b).unwrap();
         assert!(of_means.low < 1.1 && 1.1 < of_means.high && of_means.high < 1.15, "{of_means:?}");
+    }
+
+    #[test]
+    fn what_a_set_up_does_is_in_the_interval_of_visits_and_in_no_other() {
+        let (mut held, mut merged_held, runs) = (0, 0, 200);
+        for seed in 0..runs {
+            let mut noise = Noise::new(seed);
+            let pairs: Vec<[Batches; 2]> = (0..4)
+                .map(|_| {
+                    [1e5, 1.1e5].map(|median| {
+                        let luck = (0.1 * noise.normal()).exp();
+                        side(&mut noise, 16, 40, luck * median)
+                    })
+                })
+                .collect();
+            let holds = |low: f64, high: f64| usize::from(low < 1.1 && 1.1 < high);
+            let found = of_visits(&pairs, Some(0.5), 4).unwrap();
+            held += holds(found.low, found.high);
+            let merged = |at: usize| {
+                let mut all = Batches::new(64);
+                for (visit, pair) in pairs.iter().enumerate() {
+                    pair[at]
+                        .batches
+                        .iter()
+                        .enumerate()
+                        .for_each(|(round, one)| all.add(16 * visit + round, one));
+                }
+                all
+            };
+            let found = of_ratio(&merged(0), &merged(1), 0.5).unwrap();
+            merged_held += holds(found.low, found.high);
+        }
+        assert!(held >= 184, "{held} of {runs}");
+        assert!(merged_held < 170, "as if each batch were a set-up of its own: {merged_held} of {runs}");
+    }
+
+    #[test]
+    fn visits_are_refused_as_everywhere() {
+        let mut noise = Noise::new(13);
+        let pairs: Vec<[Batches; 2]> =
+            (0..4).map(|_| [1e5, 1.1e5].map(|median| side(&mut noise, 4, 200, median))).collect();
+        assert!(of_visits(&pairs, None, 4).unwrap().visits == 4 && of_visits(&pairs, Some(0.98), 4).is_ok());
+        assert_eq!(of_visits(&pairs[..3], Some(0.5), 4), Err(Refusal::TooFewVisits { have: 3 }));
+        assert!(of_visits(&pairs[..3], Some(0.5), 3).is_ok());
+        assert_eq!(of_visits(&pairs, Some(0.999), 4), Err(Refusal::ThinTail { have: 0 }));
+        let idle = [[Batches::new(1), pairs[0][1].clone()]; 1];
+        assert_eq!(of_visits(&idle, None, 4), Err(Refusal::IdleStack));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
 //! sentence names what it is about.
 
-use super::Refusal;
-use super::conclusion::{Concludes, Conclusion, share, unresolved, width};
+use super::conclusion::{Concludes, Conclusion, no_difference, share, unresolved, width};
 use super::round::percent_up;
+use super::{Phrase, Refusal};
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.
@@ -83,11 +83,22 @@ impl Verdict {
 
     /// The phrase with what it is about: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at iodepth 32 x 4`.
     pub fn sentence(&self, subject: &str) -> String {
+        self.about(subject).to_string()
+    }
+
+    /// The same with its figures apart.
+    pub fn about(&self, subject: &str) -> Phrase {
+        let differs = |word: &str, value: f64, half_width: f64| {
+            Phrase::of_size(value).words(format!("{word} ")).figure(share(value, half_width))
+        };
         match self {
-            Verdict::Costs { .. } => format!("{} of {subject}", self.phrase()),
-            Verdict::Gains { .. } | Verdict::NoDifference { .. } => {
-                format!("{} in {subject}", self.phrase())
+            Verdict::Costs { cost, half_width } => {
+                differs("costs", *cost, *half_width).words(format!(" of {subject}"))
             }
+            Verdict::Gains { gain, half_width } => {
+                differs("gains", *gain, *half_width).words(format!(" in {subject}"))
+            }
+            Verdict::NoDifference { above } => no_difference(*above, subject),
             Verdict::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
         }
     }

@@ -15,6 +15,8 @@ pub struct Cleaned {
     pub undone: Vec<String>,
     /// What is still there.
     pub left: Vec<Left>,
+    /// What is worth a word and is no failure.
+    pub notes: Vec<String>,
 }
 
 /// What would be undone, first to last.
@@ -45,5 +47,6 @@ pub fn clean(run_dir: &Path, run_id: &str, system: &mut dyn System) -> Result<Cl
             Err(left) => cleaned.left.push(left),
         }
     }
+    cleaned.notes = system.notes();
     Ok(cleaned)
 }

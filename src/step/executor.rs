@@ -3,7 +3,7 @@
 //! command left to run.
 
 use super::journal::{Journal, Open};
-use super::system::{NotOurs, System};
+use super::system::{NotOurs, NothingMade, System};
 use super::{PathRef, RunTag, Step, StepId, Yield};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
 use anyhow::{Context, Result, anyhow};
@@ -115,8 +115,20 @@ impl Executor {
         report_left(&left)
     }
 
+    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.system.notes()
+    }
+
     fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
+        let nothing = cause.is::<NothingMade>();
         let cause = cause.context(format!("cannot {why}"));
+        if nothing {
+            return match self.forget_last() {
+                Ok(()) => cause,
+                Err(error) => error.context(format!("{cause:#}; and the journal could not say so")),
+            };
+        }
         let Some(open) = self.up.pop() else { return cause };
         match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up) {
             Ok(()) => cause,

@@ -2,7 +2,7 @@
 //! the stretch that the image may take and refuses to go beyond.
 
 use super::op::MakeImage;
-use crate::layer::guest::qemu::{Backend, STORAGE_DAEMON, Span, room_node};
+use crate::layer::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
 use crate::layer::guest::qmp::Qmp;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -40,13 +40,7 @@ fn start(image: &MakeImage, socket: UnixStream) -> Result<Child> {
     let backend = if image.block { Backend::HostDevice } else { Backend::File };
     let span = Span { offset: image.offset, bytes: image.room };
     let mut command = Command::new(STORAGE_DAEMON);
-    command.args([
-        "--chardev",
-        "stdio,id=control",
-        "--monitor",
-        "chardev=control,mode=control",
-        "--blockdev",
-    ]);
+    command.args(EMPTY_DAEMON).arg("--blockdev");
     command.arg(room_node("room", image.on.path()?, backend, span).into_word());
     let ends = || socket.try_clone().map(OwnedFd::from).map(Stdio::from);
     command.stdin(ends()?).stdout(ends()?).stderr(Stdio::piped());
@@ -90,7 +84,7 @@ mod tests {
     use crate::guard::rig;
     use crate::host::probe::program_path;
     use crate::layer::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
-    use crate::layer::guest::settings::{Settings, differences, of_node};
+    use crate::layer::guest::settings::{of_node, of_node_differing};
     use crate::step::PathRef;
     use crate::units::MIB;
     use std::io::Write;
@@ -208,7 +202,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let ends = || Stdio::from(OwnedFd::from(theirs.try_clone().unwrap()));
         let mut daemon = Command::new(STORAGE_DAEMON)
-            .args(["--chardev", "stdio,id=control", "--monitor", "chardev=control,mode=control"])
+            .args(EMPTY_DAEMON)
             .args(["--blockdev", &node])
             .stdin(ends())
             .stdout(ends())
@@ -224,7 +218,7 @@ mod tests {
             (of("format"), of("backing"), of("cluster-size")),
             (Some("qcow2"), Some("2"), Some("16384"))
         );
-        assert_eq!(differences(&disk, 2, &told, &Settings::new()), Vec::<String>::new());
+        assert_eq!(of_node_differing(&disk, &told), Vec::<String>::new());
     }
 
     #[test]

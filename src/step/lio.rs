@@ -1,7 +1,7 @@
 //! The kernel's SCSI target (LIO) through configfs, as far as vhost needs it. Files are served with asynchronous direct I/O and a
 //! cache that the guest's flushes empty: what QEMU calls cache=none. Devices are served as they are.
 
-use super::system::run;
+use super::system::{run, tell_kernel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::ErrorKind;
@@ -42,34 +42,40 @@ fn adapter(block: bool) -> PathBuf {
     Path::new(TARGET).join("core").join(if block { "iblock_0" } else { "fileio_0" })
 }
 
-/// Folder of a port of the vhost fabric.
-pub fn port(wwn: &str) -> PathBuf {
-    Path::new(TARGET).join("vhost").join(wwn)
+/// Folder of the vhost fabric. The kernel has one when somebody has made it.
+pub fn fabric() -> PathBuf {
+    Path::new(TARGET).join("vhost")
 }
 
-/// Makes the backstore, the port and the LUN.
+/// Folder of a port of it.
+pub fn port(wwn: &str) -> PathBuf {
+    fabric().join(wwn)
+}
+
+/// Makes the backstore, the port and the LUN. Tells the fabric's folder, if it was not there before.
 ///
 /// # Errors
 /// When the kernel has no such target, or refuses a part.
-pub fn export(lun: &Lun) -> Result<()> {
+pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
     ready()?;
     let store = backstore(lun.block, lun.name);
     make(&adapter(lun.block))?;
     fs::create_dir(&store).with_context(|| format!("cannot make {}", store.display()))?;
-    write(&store.join("control"), &control(lun)?)?;
-    write(&store.join("wwn/vpd_unit_serial"), lun.serial)?;
-    write(&store.join("enable"), "1").with_context(|| {
+    tell_kernel(&store.join("control"), &control(lun)?)?;
+    tell_kernel(&store.join("wwn/vpd_unit_serial"), lun.serial)?;
+    tell_kernel(&store.join("enable"), "1").with_context(|| {
         format!("LIO does not serve {}: the kernel's log (dmesg) tells why", lun.backing.display())
     })?;
     let group = port(lun.wwn).join("tpgt_1");
-    make(&port(lun.wwn).with_file_name(""))?;
+    let made = make(&fabric())?;
     for folder in [port(lun.wwn), group.clone(), group.join("lun/lun_0")] {
         fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     // The other end of the one connection that there is; any name that no other has will do.
-    write(&group.join("nexus"), &nexus(lun.wwn))?;
+    tell_kernel(&group.join("nexus"), &nexus(lun.wwn))?;
     let link = group.join("lun/lun_0").join(LINK);
-    symlink(&store, &link).with_context(|| format!("cannot make {}", link.display()))
+    symlink(&store, &link).with_context(|| format!("cannot make {}", link.display()))?;
+    Ok(made.then(fabric))
 }
 
 /// The initiator's name: the port's with another vendor's first digit.
@@ -79,7 +85,7 @@ fn nexus(wwn: &str) -> String {
 
 /// Whether the kernel's target is there, after trying to have it.
 fn ready() -> Result<()> {
-    if !Path::new(CONFIGFS).join("target").exists() || !Path::new(TARGET).join("vhost").exists() {
+    if !Path::new(CONFIGFS).join("target").exists() || !fabric().exists() {
         // The kernel would ask for the backstores itself, but not where its modprobe is another than ours (a container).
         let modules = ["-a", "target_core_mod", "target_core_iblock", "target_core_file", "vhost_scsi"];
         run(Command::new("modprobe").args(modules))?;
@@ -108,18 +114,21 @@ pub fn is_exported(name: &str, wwn: &str) -> bool {
     port(wwn).exists() || [true, false].into_iter().any(|block| backstore(block, name).exists())
 }
 
-/// Takes all parts of it away, in whatever state they are.
+/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.
 ///
 /// # Errors
 /// When a part is still in use.
-pub fn unexport(block: bool, name: &str, wwn: &str) -> Result<()> {
+pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
     let group = port(wwn).join("tpgt_1");
     gone(fs::remove_file(group.join("lun/lun_0").join(LINK)), &group)?;
     for folder in [group.join("lun/lun_0"), group, port(wwn), backstore(block, name)] {
         gone(fs::remove_dir(&folder), &folder)?;
     }
-    // Others may have backstores in the adapter, and then it stays.
+    // Others may have backstores in the adapter or ports in the fabric, and then they stay.
     let _ = fs::remove_dir(adapter(block));
+    if let Some(fabric) = fabric {
+        let _ = fs::remove_dir(fabric);
+    }
     Ok(())
 }
 
@@ -130,15 +139,12 @@ fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
     }
 }
 
-fn make(folder: &Path) -> Result<()> {
+/// Whether it was not there before.
+fn make(folder: &Path) -> Result<bool> {
     match fs::create_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        other => other.with_context(|| format!("cannot make {}", folder.display())),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        other => other.map(|()| true).with_context(|| format!("cannot make {}", folder.display())),
     }
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write \"{text}\" to {}", file.display()))
 }
 
 #[cfg(test)]
@@ -166,6 +172,6 @@ mod tests {
         assert_eq!(control(&lun("/dev/sdb", true)).unwrap(), "udev_path=/dev/sdb,readonly=1");
         assert!(control(&lun("/srv/a,b.img", false)).is_err());
         assert_eq!(nexus("naa.5001405000000001"), "naa.6001405000000001");
-        assert_eq!(port("naa.5").with_file_name(""), Path::new("/sys/kernel/config/target/vhost/"));
+        assert_eq!(port("naa.5"), Path::new("/sys/kernel/config/target/vhost/naa.5"));
     }
 }

@@ -8,6 +8,7 @@ mod image;
 pub mod journal;
 pub mod lio;
 pub mod op;
+pub mod queue;
 pub mod simulated;
 pub mod system;
 pub mod vfio;
@@ -102,6 +103,9 @@ pub struct Yield {
     /// A process that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
+    /// Settings of the queue of a disk that was taken away.
+    #[serde(default, skip_serializing_if = "queue::Settings::is_empty")]
+    pub queue: queue::Settings,
 }
 
 /// A process, so that a number used again is never mistaken for it.

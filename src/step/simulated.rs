@@ -2,12 +2,13 @@
 //! plan is undone from any prefix, without root. It refuses what the real one refuses: removing a
 //! device in use, unmounting what is not mounted, making what exists.
 
-use super::lio::Lun;
+use super::lio::{self, Lun};
 use super::op::MakeImage;
-use super::system::{LoopRequest, System};
-use super::vfio::Function;
+use super::queue::Settings;
+use super::system::{LoopRequest, NothingMade, System};
+use super::vfio::TakenDrive;
 use super::{ProcessId, Yield};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ pub struct SimulatedSystem {
     pub processes: BTreeMap<u32, String>,
     /// PCI functions that vfio-pci has.
     pub taken: BTreeSet<String>,
+    /// Settings of the queues of drives, which are the driver's own after a while with vfio-pci.
+    pub queue: Settings,
     /// LUNs of the kernel's target: name and what is below.
     pub luns: BTreeMap<String, PathBuf>,
     /// This boot.
@@ -44,6 +47,11 @@ impl SimulatedSystem {
         Ok(())
     }
 
+    /// Whether a process of ours runs, by the word that all of them carry.
+    fn has_guest(&self) -> bool {
+        self.processes.values().any(|tag| tag.starts_with("iotax-"))
+    }
+
     /// A reboot: what lives in the kernel is gone, files stay.
     pub fn reboot(&mut self) {
         let lost: Vec<PathBuf> = self.mounts.keys().cloned().collect();
@@ -53,6 +61,7 @@ impl SimulatedSystem {
         self.processes.clear();
         self.taken.clear();
         self.luns.clear();
+        self.directories.remove(&lio::fabric());
         self.boot += 1;
     }
 
@@ -77,7 +86,13 @@ impl System for SimulatedSystem {
             self.files.insert(path.to_owned(), Some(run_id.to_owned()));
         }
         self.changed()?;
-        Ok(Yield { path: Some(path.to_owned()), inode: Some(1), bytes: Some(bytes), reused, process: None })
+        Ok(Yield {
+            path: Some(path.to_owned()),
+            inode: Some(1),
+            bytes: Some(bytes),
+            reused,
+            ..Yield::default()
+        })
     }
 
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
@@ -203,35 +218,51 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        ensure!(self.taken.insert(function.address.to_owned()), "{} is taken", function.address);
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        if !self.taken.insert(drive.address.to_owned()) {
+            return Err(anyhow!("{} is taken", drive.address).context(NothingMade));
+        }
+        self.queue.clear();
         self.changed()?;
         Ok("/dev/vfio/14".into())
+    }
+
+    fn queue_settings(&self, _: &Path) -> Settings {
+        self.queue.clone()
+    }
+
+    fn restore_queue(&mut self, _: &str, was: &Settings) {
+        self.queue.extend(was.clone());
     }
 
     fn is_taken(&self, address: &str) -> Result<bool> {
         Ok(self.taken.contains(address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        ensure!(self.processes.len() < 2, "a guest has {}", function.address);
-        self.taken.remove(function.address);
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        ensure!(!self.has_guest(), "a guest has {}", drive.address);
+        self.taken.remove(drive.address);
         Ok(())
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
         self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
-        self.changed()
+        let made = self.directories.insert(lio::fabric());
+        self.changed()?;
+        Ok(made.then(lio::fabric))
     }
 
     fn is_exported(&self, name: &str, _: &str) -> Result<bool> {
         Ok(self.luns.contains_key(name))
     }
 
-    fn unexport_lun(&mut self, _: bool, name: &str, _: &str) -> Result<()> {
-        ensure!(self.processes.len() < 2, "a guest has {name}");
+    fn unexport_lun(&mut self, _: bool, name: &str, _: &str, fabric: Option<&Path>) -> Result<()> {
+        ensure!(!self.has_guest(), "a guest has {name}");
         self.luns.remove(name);
+        if let Some(fabric) = fabric.filter(|_| self.luns.is_empty()) {
+            self.directories.remove(fabric);
+        }
         Ok(())
     }
 }

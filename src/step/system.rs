@@ -5,10 +5,13 @@
 
 use super::lio::{self, Lun};
 use super::op::MakeImage;
-use super::vfio::{self, Function};
+use super::queue::{self, Settings};
+use super::vfio::{self, TakenDrive};
 use super::{ProcessId, Yield, image};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
+use crate::host::pci;
+use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +38,11 @@ pub struct LoopRequest<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotOurs(pub String);
+
+/// The context of a failure before anything was changed: nothing is taken back, as what would be found is somebody else's.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was changed")]
+pub struct NothingMade;
 
 /// What an operation may do. Errors say what could not be done and why.
 pub trait System {
@@ -84,17 +92,25 @@ pub trait System {
     /// Removes a plain file of the run directory; one that is gone is fine.
     fn remove_plain(&mut self, path: &Path) -> Result<()>;
     /// Gives a PCI function to vfio-pci and tells the file of its IOMMU group.
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf>;
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
     /// Whether vfio-pci has a function, or is meant to have it.
     fn is_taken(&self, address: &str) -> Result<bool>;
     /// Gives it back to its driver and waits for its disk.
-    fn give_back(&mut self, function: &Function) -> Result<()>;
-    /// Exports a LUN of the kernel's SCSI target to vhost.
-    fn export_lun(&mut self, lun: &Lun) -> Result<()>;
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()>;
+    /// Settings of the queue of a disk that a person could have made.
+    fn queue_settings(&self, disk: &Path) -> Settings;
+    /// Writes them back to the disks at that address of a PCI function; what cannot be is a note.
+    fn restore_queue(&mut self, address: &str, was: &Settings);
+    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Exports a LUN of the kernel's SCSI target to vhost, and tells the fabric's folder if it was not there before.
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
     /// Whether any part of such an export is there.
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool>;
-    /// Takes an export away, whole or in parts.
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()>;
+    /// Takes an export away, whole or in parts, and a fabric's folder that was made for it and has no other in it.
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -108,6 +124,8 @@ pub struct RealSystem {
     held: BTreeMap<PathBuf, fs::File>,
     /// Called while a file is filled, with the bytes done; `Break` stops with an error.
     on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+    /// Not told yet.
+    notes: Vec<String>,
 }
 
 impl System for RealSystem {
@@ -324,19 +342,35 @@ impl System for RealSystem {
         gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
     }
 
-    fn take_function(&mut self, function: &Function) -> Result<PathBuf> {
-        vfio::take(function)
+    fn take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf> {
+        vfio::take(&here(), drive)
     }
 
     fn is_taken(&self, address: &str) -> Result<bool> {
-        Ok(vfio::is_taken(address))
+        Ok(vfio::is_taken(&here(), address))
     }
 
-    fn give_back(&mut self, function: &Function) -> Result<()> {
-        vfio::give_back(function)
+    fn give_back(&mut self, drive: &TakenDrive) -> Result<()> {
+        self.notes.extend(vfio::give_back(&here(), drive)?);
+        Ok(())
     }
 
-    fn export_lun(&mut self, lun: &Lun) -> Result<()> {
+    fn queue_settings(&self, disk: &Path) -> Settings {
+        let real = disk.canonicalize().ok();
+        let name = real.as_ref().and_then(|disk| disk.file_name()?.to_str());
+        name.map(|name| queue::settings(&here(), name)).unwrap_or_default()
+    }
+
+    fn restore_queue(&mut self, address: &str, was: &Settings) {
+        let disks = pci::disks_at(&here(), address);
+        self.notes.extend(disks.iter().flat_map(|disk| queue::restore(&here(), disk, was)));
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
         lio::export(lun)
     }
 
@@ -344,8 +378,8 @@ impl System for RealSystem {
         Ok(lio::is_exported(name, wwn))
     }
 
-    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str) -> Result<()> {
-        lio::unexport(block, name, wwn)
+    fn unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
+        lio::unexport(block, name, wwn, fabric)
     }
 }
 
@@ -360,6 +394,10 @@ impl RealSystem {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         runs(process)
     }
+}
+
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
 }
 
 /// The kernel's random id of this boot.
@@ -518,6 +556,14 @@ pub(super) fn run(command: &mut Command) -> Result<String> {
         bail!("{shown} failed ({}): {}", output.status, words.trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Writes a word to a file of the kernel's.
+///
+/// # Errors
+/// When it does not take it.
+pub(super) fn tell_kernel(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
 }
 
 fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {

@@ -69,14 +69,16 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 16] = [
     "run",
     "place",
     "worker",
     "design",
     "matched",
     "apart",
+    "laying_out",
     "laid_out",
+    "clocks",
     "slice",
     "trial",
     "warning",

@@ -7,7 +7,7 @@ use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
-    DesignUp, LaidOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp,
+    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,8 +31,12 @@ pub struct Run {
     pub matched: Vec<Matched>,
     /// Why stacks were measured apart that could be up together.
     pub apart: Option<String>,
+    /// First writes that were begun.
+    pub laying_out: Vec<LayingOut>,
     /// First writes before measuring.
     pub laid_out: Vec<LaidOut>,
+    /// Clocks against the host's, in the order compared.
+    pub clocks: Vec<Clocks>,
     /// Slices, in the order measured.
     pub slices: Vec<Slice>,
     /// Durability trials, in the order made.
@@ -101,7 +105,9 @@ impl Run {
             designs: run.designs,
             matched: run.matched,
             apart: run.apart,
+            laying_out: run.laying_out,
             laid_out: run.laid_out,
+            clocks: run.clocks,
             slices: run.slices,
             trials: run.trials,
             warnings: run.warnings,
@@ -123,7 +129,9 @@ struct Gathered {
     designs: Vec<DesignUp>,
     matched: Vec<Matched>,
     apart: Option<String>,
+    laying_out: Vec<LayingOut>,
     laid_out: Vec<LaidOut>,
+    clocks: Vec<Clocks>,
     slices: Vec<Slice>,
     trials: Vec<Trial>,
     warnings: Vec<Warning>,
@@ -142,7 +150,9 @@ impl Gathered {
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),
             Record::Apart { reason } => self.apart = Some(reason),
+            Record::LayingOut(laying_out) => self.laying_out.push(laying_out),
             Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
+            Record::Clocks(clocks) => self.clocks.push(clocks),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Warning(warning) => self.warnings.push(warning),
@@ -366,6 +376,7 @@ mod tests {
             gate: Some(Gate::NOTHING_OWED),
             device_read_bytes: None,
             together: None,
+            run_again: 0,
             parts: Vec::new(),
         }
     }

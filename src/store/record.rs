@@ -32,8 +32,12 @@ pub enum Record {
         /// What was found.
         reason: String,
     },
+    /// What was never written is about to be written once.
+    LayingOut(LayingOut),
     /// What was never written was written once, before anything was measured.
     LaidOut(LaidOut),
+    /// The clock of a place against the host's, at the beginning and the end of a load.
+    Clocks(Clocks),
     /// A stretch of load on one stack.
     Slice(Slice),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
@@ -187,6 +191,21 @@ pub struct WorkerUp {
     pub command: Option<Vec<String>>,
 }
 
+/// First writes that begin: a run that is killed in the middle of them knows what it may have written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayingOut {
+    /// Visit number, from 0.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// Name of the stack.
+    pub stack: String,
+    /// Where the load runs.
+    pub place: String,
+    /// Bytes of all writes that are to come.
+    pub bytes: u64,
+}
+
 /// First writes through a stack, in one place: part of no figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaidOut {
@@ -206,6 +225,32 @@ pub struct LaidOut {
     pub took_ns: u64,
     /// Time of the flushes.
     pub flush_ns: u64,
+}
+
+/// A clock that was compared with the host's twice, which tells how fast it runs. The place was not stopped in between.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// Visit number, from 0.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// Whose clock.
+    pub place: String,
+    /// At the beginning.
+    pub from: ClockReading,
+    /// At the end.
+    pub to: ClockReading,
+}
+
+/// A clock against the host's at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// When, on the host's CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// Clock of the place minus clock of the host.
+    pub offset_ns: i64,
+    /// The round trip by which they were compared: half of it bounds the error.
+    pub round_trip_ns: u64,
 }
 
 /// Ids, window, samples of one slice.
@@ -243,7 +288,7 @@ pub struct Slice {
     pub errors: u64,
     /// Metric by metric.
     pub samples: Vec<Sample>,
-    /// CPU time of the place during the slice.
+    /// CPU time of the place during the slice, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
     /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,6 +302,9 @@ pub struct Slice {
     /// Of load in several places: the share of the window in which all of them ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
+    /// How often it was run again because its places did not run together; those runs are not recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub run_again: u32,
     /// What each of several places contributed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<SlicePart>,
@@ -379,6 +427,16 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
+    /// What passed from an earlier reading to this one. A count that ran backwards (iowait may) is none.
+    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
+            idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
+        }
+    }
+
     /// Of two places together.
     pub fn plus(self, other: CpuTimes) -> CpuTimes {
         CpuTimes {

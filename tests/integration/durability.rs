@@ -76,6 +76,27 @@ fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }
 
+#[test]
+#[ignore = "minutes of boots; ./check --lab runs it by name"]
+fn a_chain_of_images_is_the_same_one_in_every_trial() {
+    let _alone = crate::rig::alone();
+    if !can_boot() || !can_run(&["qemu-storage-daemon"]) {
+        return;
+    }
+    let rig = Rig::new();
+    // Refcounts that are not written are made anew by the QEMU that opens the image next.
+    let chain = "format=qcow2,backing=1,lazy-refcounts=true,cache=[none,writeback],memory=256MiB,vcpus=1";
+    let guest = format!("{} | vm({chain})", rig.file("x.img", 64));
+    let rows = rows(&rig, 0, &["run", "--durability=trials=2,min_load=100ms,max_load=500ms", &guest]);
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        let (_, _, blocks, kept, _) = told(row);
+        assert!(blocks > 0 && kept == blocks, "{row}");
+    }
+    assert!(!rig.path("x.img").exists());
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
 /// A run that is in the midst of its first load, which would last ten minutes.
 fn in_the_midst_of_a_trial(rig: &Rig) -> Child {
     let guest = format!("{} | vm(memory=256MiB,vcpus=1)", rig.file("x.img", 64));
@@ -153,5 +174,6 @@ fn what_could_show_nothing_is_refused_before_anything_is_made() {
     assert!(small.contains("less than a batch for each of 40 trials"), "{small}");
     let plan = rig.expect(0, &["plan", "--durability=trials=3", &guest]);
     assert!(plan.contains("durability of vm: 3 trials each: the guest; QEMU"), "{plan}");
+    assert!(plan.contains("time: 6 kills, each behind 1.50 s of load in the mean"), "{plan}");
     assert!(plan.contains("snapshot=on,driver=raw,node-name=disk0-below"), "{plan}");
 }

@@ -86,7 +86,8 @@ fn of_a_drive_that_a_guest_in_the_lab_is_given() {
                --bs 4k --rw randread --iodepth 1 --visits 1 --budget 20s";
     let bound = "[ $(basename $(readlink $function/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
                  && [ \"$(cat $function/driver_override)\" = '(null)' ]";
-    let killed = killed_at_each(0..3, run, bound);
+    // Intent and done of taking the drive, of the initramfs and of the guest, and the first undoing: with a guest that has it.
+    let killed = killed_at_each(0..7, run, bound);
     let script = format!(
         r#"
 modprobe nvme
@@ -96,8 +97,14 @@ function=$(readlink -f /sys/block/nvme0n1/device/device)
 mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && modprobe ext4 && mount /dev/nvme0n1 /mnt/fs
 {run} >/mnt/out 2>&1; fact mounted: exit $?, $(tr '\n' ' ' </mnt/out)
 umount /mnt/fs
+# Kept by somebody else for a guest of theirs: not taken, and not given back.
+echo vfio-pci >$function/driver_override
+{run} >/mnt/out 2>&1; fact kept: exit $?, for $(cat $function/driver_override), $(tr '\n' ' ' </mnt/out)
+echo >$function/driver_override
 {killed}
+echo 64 >/sys/block/nvme0n1/queue/read_ahead_kb
 {run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
+fact read ahead $(cat /sys/block/nvme0n1/queue/read_ahead_kb)
 $iotax report last --format json >/mnt/json || fail no report
 fact attach $(grep -c '"attach": "vfio"' /mnt/json)
 grep -q 'on this host and' /mnt/out && fail "another drive: $(cat /mnt/out)"
@@ -108,7 +115,8 @@ fact given back
     let Some(facts) = lab(&script, "intel_iommu=on iommu=pt", &drives) else { return };
     eprintln!("{}", facts.join("\n"));
     assert!(facts[0].starts_with("mounted: exit 2, ") && facts[0].contains("/mnt/fs (ext4)"), "{facts:?}");
-    for fact in ["killed everywhere", "attach 1", "given back"] {
+    assert!(facts[1].contains("for vfio-pci, ") && facts[1].contains("somebody else keeps"), "{facts:?}");
+    for fact in ["killed everywhere", "read ahead 64", "attach 1", "given back"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
 }
@@ -149,8 +157,8 @@ fn of_disks_that_the_kernel_of_the_lab_serves() {
         "$iotax run 'file:/mnt/fs/x.img,size=32MiB | {guest}' '/dev/nvme1n1 | {guest}' --bs 4k --rw randread \
          --iodepth 1 --budget 20s"
     );
-    // Empty folders of the target's own (core, vhost, discovery_auth) do not count.
-    let untouched = "! ls /sys/kernel/config/target/core/*/iotax* /sys/kernel/config/target/vhost/naa* 2>/dev/null \
+    // Empty folders of the target's own (core, discovery_auth) do not count; that of the fabric is there for us alone.
+    let untouched = "! ls /sys/kernel/config/target/core/*/iotax* 2>/dev/null && ! [ -e /sys/kernel/config/target/vhost ] \
                      && ! [ -e /mnt/fs/x.img ] && ! pgrep -f iotax-2 >/dev/null";
     let killed = killed_at_each(4..9, &run, untouched);
     let script = format!(

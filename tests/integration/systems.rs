@@ -50,6 +50,28 @@ fn an_image_with_its_own_system_is_a_place() {
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }
 
+/// A reset in its QEMU leaves the guest a file system that nobody unmounted, below it the same overlay; a new QEMU a fresh one.
+#[test]
+#[ignore = "boots somebody else's system, which takes minutes in the translator: ./check --lab runs it by name"]
+fn the_disk_of_an_image_with_its_own_system_keeps_what_it_acknowledged() {
+    let _alone = crate::rig::alone();
+    let Some(image) = image() else { return };
+    let before = changed(&image);
+    let rig = Rig::new();
+    let guest = format!("{} | vm(image={},vcpus=1)", rig.file("x.img", 64), image.display());
+    let trials = "--durability=trials=1,min_load=200ms,max_load=500ms";
+    let report: Value =
+        serde_json::from_str(&rig.expect(0, &["run", trials, &guest, "--format", "json"])).unwrap();
+    let rows = report["durability"]["rows"].as_array().unwrap();
+    let killed: Vec<&Value> = rows.iter().map(|row| &row["kill"]).collect();
+    assert_eq!(killed, ["guest", "qemu"]);
+    for row in rows {
+        assert!(row["blocks"].as_u64() > Some(0) && row["kept"] == row["blocks"], "{row}");
+    }
+    assert_eq!(changed(&image), before);
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
 #[test]
 fn an_image_that_cannot_be_booted_is_told_before_anything_is_made() {
     let rig = Rig::new();
@@ -61,4 +83,51 @@ fn an_image_that_cannot_be_booted_is_told_before_anything_is_made() {
         assert!(said.contains(why), "{said}");
     }
     assert!(!rig.path("x.img").exists());
+}
+
+/// A disk with this code in its boot sector, and what is said of a guest from it.
+fn given_up(code: &[u8], firmware: &str) -> String {
+    let rig = Rig::new();
+    let image = rig.path("image");
+    let mut disk = vec![0; 4 << 20];
+    disk[..code.len()].copy_from_slice(code);
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(&image, disk).unwrap();
+    let stack =
+        format!("{} | vm(image={},firmware={firmware},vcpus=1)", rig.file("x.img", 16), image.display());
+    let said = rig.complaint(4, &["run", &stack, "--rw", "randread", "--budget", "8s"]);
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+    assert!(said.contains("does not start; hint: has it "), "{said}");
+    said
+}
+
+/// What a boot sector does that finds no system, and one that no firmware of the other kind starts.
+#[test]
+fn an_image_that_the_firmware_gives_up_is_given_up_with_its_words() {
+    let _alone = crate::rig::alone();
+    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+        return;
+    }
+    const INT_18: [u8; 2] = [0xcd, 0x18];
+    let said = given_up(&INT_18, "direct");
+    assert!(
+        said.contains("the firmware said \"No bootable device.") && said.contains("firmware=ovmf"),
+        "{said}"
+    );
+    if can("ovmf", Path::new("/usr/share/OVMF").exists()) {
+        let said = given_up(&INT_18, "ovmf");
+        assert!(said.contains("the firmware said \"") && said.contains("firmware=direct"), "{said}");
+    }
+}
+
+#[test]
+#[ignore = "waits for a minute in which nothing happens; ./check --lab runs it by name"]
+fn an_image_whose_boot_sector_leads_nowhere_is_given_up() {
+    let _alone = crate::rig::alone();
+    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+        return;
+    }
+    const JUMP_TO_ITSELF: [u8; 2] = [0xeb, 0xfe];
+    let said = given_up(&JUMP_TO_ITSELF, "direct");
+    assert!(said.contains("512 bytes of the image were read, and for 60s nothing more"), "{said}");
 }

@@ -298,6 +298,30 @@ pub(crate) fn matrix() -> RunData {
 /// One of the seeds with which a stack without a cost seems to have one.
 const MATRIX_SEED: u64 = 36;
 
+/// A grid of cache modes and queues, reads and writes, as guests' disks are compared.
+pub(crate) fn cells() -> RunData {
+    let cell = |name, latency_ns| TwinStack {
+        place: "vm",
+        servers: Some(8.0),
+        host_cpu_ns: Some(2_300.0),
+        ..stack(name, FILE, latency_ns)
+    };
+    let stacks = vec![
+        TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) },
+        cell("vm(cache=none,num-queues=1)", 105_000.0),
+        cell("vm(cache=none,num-queues=4)", 101_000.0),
+        cell("vm(cache=writeback,num-queues=1)", 90_000.0),
+        cell("vm(cache=writeback,num-queues=4)", 90_300.0),
+        cell("vm(cache=directsync,num-queues=1)", 118_000.0),
+        cell("vm(cache=directsync,num-queues=4)", 112_000.0),
+    ];
+    let reads = Job { iodepth: 32, ..Job::default() };
+    let writes = Job { rw: Rw::RandWrite, ..reads.clone() };
+    let mut twin = Twin::new(61, stacks).over(&[], vec![reads, writes]);
+    (twin.slice_ns, twin.matched) = (1e7, Some((40, 40_000.0)));
+    twin.measured()
+}
+
 /// Two stacks over three set-ups, each of which gives a stack something of its own.
 pub(crate) fn attaches() -> RunData {
     let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
@@ -393,6 +417,7 @@ fn trial(stack: &str, number: u32) -> Trial {
         batch: 16,
         in_flight: 4,
         acknowledged: 1200,
+        writing: Some(true),
         found,
     }
 }

@@ -1,8 +1,9 @@
 //! From a command line to a guest that answers: who executes, QEMU as a child, and a watch over its boot with limits.
 //! A guest that says nothing is given up with the last words of its console and of QEMU, never waited for.
 
-use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE};
+use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Event, Qmp, QmpError};
+use super::signs::{self, Sign, Signs, plain};
 use crate::exit::Failed;
 use crate::host::facts;
 use crate::host::probe::Probe;
@@ -56,6 +57,8 @@ pub struct Limits {
     pub ready: Duration,
     /// For an answer of QEMU itself.
     pub answer: Duration,
+    /// Of somebody else's system: without anything that is read or said before its boot loader.
+    pub idle: Option<Duration>,
 }
 
 impl Limits {
@@ -64,13 +67,22 @@ impl Limits {
     /// costs least, as nothing is left to try after it. In a guest that is translated itself (nested), all takes many
     /// times as long: its console was silent for more than two minutes.
     ///
-    /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network.
+    /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network; that it
+    /// never will is told by [`Signs`]. A firmware that finds nothing is done within seconds in the translator.
     pub fn of(accel: Accel, nested: bool, own_system: bool) -> Limits {
         let limits = Limits::of_ours(accel, nested);
         match own_system {
-            true => Limits { ready: limits.ready * 5, ..limits },
+            true => {
+                Limits { ready: limits.ready * 5, idle: Some(limits.life.max(KVM_IDLE * 2) / 2), ..limits }
+            }
             false => limits,
         }
+    }
+
+    /// How long the agent in somebody else's guest waits for the rest of that system: half of the patience that this host has
+    /// for the agent. The other half is for what comes before it.
+    pub fn for_the_system(&self) -> Duration {
+        self.ready / 2
     }
 
     fn of_ours(accel: Accel, nested: bool) -> Limits {
@@ -78,6 +90,7 @@ impl Limits {
             life: Duration::from_secs(life),
             ready: Duration::from_secs(ready),
             answer: Duration::from_secs(10),
+            idle: None,
         };
         match (accel, nested) {
             (Accel::Kvm, _) => seconds(10, 60),
@@ -124,6 +137,9 @@ pub enum BootFailure {
     /// It lives, but the agent's port never opened.
     #[error("its agent was not there within {0:?}")]
     NotReady(Duration),
+    /// There is no use in waiting.
+    #[error("{0}, and nothing comes after that")]
+    NeverStarts(Sign),
     /// Ctrl-C.
     #[error("it was not waited for")]
     Interrupted,
@@ -209,7 +225,10 @@ fn open(
     limits: Limits,
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
-    let mut boot = Boot { files, process, limits, stop, begin: Instant::now(), alive: false };
+    let begin = Instant::now();
+    let earlier = if qmp.is_some() { signs::length(&files.console) } else { 0 };
+    let signs = limits.idle.map(|idle| Signs::new(earlier, idle));
+    let mut boot = Boot { files, process, limits, stop, begin, alive: false, signs, looked: begin };
     let control = qmp.map_or_else(|| boot.control(), Ok);
     let outcome = control.and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
@@ -222,6 +241,10 @@ fn open(
     outcome.map_err(|failure| boot.give_up(failure, accel))
 }
 
+/// Between two looks at a boot.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// A firmware on a processor is done within two seconds.
+const KVM_IDLE: Duration = Duration::from_secs(20);
 /// For devices to finish what was under way.
 const RESET_LIMIT: Duration = Duration::from_secs(20);
 
@@ -232,6 +255,10 @@ struct Boot<'a> {
     stop: &'a AtomicBool,
     begin: Instant,
     alive: bool,
+    /// Of somebody else's system.
+    signs: Option<Signs>,
+    /// When they were looked at last.
+    looked: Instant,
 }
 
 impl Boot<'_> {
@@ -256,12 +283,30 @@ impl Boot<'_> {
             match event {
                 Some(event) if opens_port(&event) => return Ok(()),
                 Some(event) if event.name == "STOP" => stopped(qmp)?,
+                Some(event) if event.name == "RESET" => self.started_over()?,
                 Some(_) => {}
                 // The event may have been before our time.
                 None if port_is_open(qmp)? => return Ok(()),
-                None => self.check()?,
+                None => {
+                    self.check()?;
+                    self.look(qmp)?;
+                }
             }
         }
+    }
+
+    fn started_over(&mut self) -> Result<(), BootFailure> {
+        let signs = self.signs.as_mut();
+        signs.map_or(Ok(()), |signs| signs.reset().map_err(BootFailure::NeverStarts))
+    }
+
+    /// For signs that it never will be open.
+    fn look(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
+        let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL) else {
+            return Ok(());
+        };
+        self.looked = Instant::now();
+        signs.look(&self.files.console, system_read(qmp)?).map_err(BootFailure::NeverStarts)
     }
 
     fn check(&mut self) -> Result<(), BootFailure> {
@@ -299,6 +344,17 @@ impl Boot<'_> {
     }
 }
 
+/// Bytes that were read of the image with the system, where QEMU tells.
+fn system_read(qmp: &mut Qmp) -> Result<Option<u64>, BootFailure> {
+    let answer = match qmp.execute("query-blockstats", Value::Null) {
+        Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
+        other => other.map_err(BootFailure::Control)?,
+    };
+    let drives = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+    let system = drives.iter().find(|drive| drive["device"] == SYSTEM_DRIVE);
+    Ok(system.and_then(|drive| drive["stats"]["rd_bytes"].as_u64()))
+}
+
 fn end_at_reboot(qmp: &mut Qmp) -> Result<(), BootFailure> {
     qmp.execute("set-action", json!({"reboot": "shutdown"})).map(drop).map_err(BootFailure::Control)
 }
@@ -330,7 +386,7 @@ fn stopped(qmp: &mut Qmp) -> Result<(), BootFailure> {
 }
 
 fn has_content(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0)
+    signs::length(path) > 0
 }
 
 const LAST_LINES: usize = 20;
@@ -358,16 +414,28 @@ fn tail(path: &Path) -> Vec<String> {
     if read.is_err() {
         return Vec::new();
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = plain(&String::from_utf8_lossy(&bytes));
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    // A guest's console may carry any byte; none of them may steer the user's terminal.
-    let plain = |line: &&str| line.chars().filter(|c| !c.is_control()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(plain).collect()
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_stops_waiting_for_its_system_before_its_host_stops_waiting_for_it() {
+        for (accel, nested, seconds) in [
+            (Accel::Kvm, false, 150),
+            (Accel::Kvm, true, 150),
+            (Accel::Tcg, false, 750),
+            (Accel::Tcg, true, 4500),
+        ] {
+            let limits = Limits::of(accel, nested, true);
+            assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
+            assert!(limits.for_the_system() < limits.ready);
+        }
+    }
 
     #[test]
     fn who_executes() {
@@ -434,9 +502,7 @@ mod tests {
         std::fs::write(&files.console, console).unwrap();
         let words = last_words(&files);
         assert!(
-            words.ends_with("    [31mline 50")
-                && words.contains("[31mline 31\n")
-                && !words.contains("line 30\n"),
+            words.ends_with("    line 50") && words.contains("    line 31\n") && !words.contains("line 30\n"),
             "{words}"
         );
         assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));

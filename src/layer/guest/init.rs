@@ -35,10 +35,6 @@ const PORT_LIMIT: Duration = Duration::from_secs(20);
 /// A guest that nobody connects to powers off: its host died between start and connect.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
 
-/// For the services of a system that is not ours: one that waits for a network which never comes gives up after two
-/// minutes. Half of what a guest in the translator is given in all.
-const SYSTEM_LIMIT: Duration = Duration::from_secs(450);
-
 /// For the agent's last words to reach the host.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
@@ -77,17 +73,17 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
 }
 
 /// The life of the agent in a guest whose system is not ours, where the seed started this process as root: it waits until
-/// that system has started, then does what PID 1 of our own guests does. It never returns: it powers the guest off.
+/// that system has started, for so long at most (less than its host waits for it), then does what PID 1 of our own guests does. It never returns: it powers the guest off.
 ///
 /// # Errors
 /// Where there is no such port: this is no guest of ours, and is left alone.
-pub fn supervise() -> Result<std::convert::Infallible> {
+pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     // A module that the system loads only when it finds the port is there by then.
     find_port(PORT_LIMIT)?;
     // What started this process must not take it along.
     let _ = rustix::process::setsid();
     say("started by the seed");
-    await_system();
+    await_system(patience);
     if let Err(error) = serve_in_system() {
         say(&format!("failed: {error:#}"));
     }
@@ -95,22 +91,35 @@ pub fn supervise() -> Result<std::convert::Infallible> {
 }
 
 /// While services still start they take the processors that are to be measured with.
-fn await_system() {
+fn await_system(patience: Duration) {
     let begin = Instant::now();
     let mut question = Command::new("systemctl");
     question.args(["is-system-running", "--wait"]).stdin(Stdio::null()).stdout(Stdio::null());
-    // Without systemd nobody says when it is over.
-    let Ok(mut asked) = question.stderr(Stdio::null()).spawn() else { return };
+    match ends_within(question.stderr(Stdio::null()), patience) {
+        // Without systemd nobody says when it is over.
+        None => {}
+        Some(true) => {
+            say(&format!("the guest's system had started after {:.1} s more", begin.elapsed().as_secs_f64()));
+        }
+        Some(false) => {
+            say(&format!("the guest's system still starts after {patience:?}, and is not waited for"));
+        }
+    }
+}
+
+/// Whether a program ends in time; it is ended if not. `None`: it cannot be started.
+fn ends_within(program: &mut Command, limit: Duration) -> Option<bool> {
+    let begin = Instant::now();
+    let mut asked = program.spawn().ok()?;
     while matches!(asked.try_wait(), Ok(None)) {
-        if begin.elapsed() > SYSTEM_LIMIT {
-            say(&format!("the guest's system still starts after {SYSTEM_LIMIT:?}, and is not waited for"));
+        if begin.elapsed() > limit {
             let _ = asked.kill();
             let _ = asked.wait();
-            return;
+            return Some(false);
         }
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100).min(limit));
     }
-    say(&format!("the guest's system had started after {:.1} s more", begin.elapsed().as_secs_f64()));
+    Some(true)
 }
 
 fn serve_in_system() -> Result<()> {
@@ -334,6 +343,16 @@ mod tests {
     #[test]
     fn this_test_is_no_init() {
         assert!(!is_init());
+    }
+
+    #[test]
+    fn what_does_not_end_in_time_is_not_waited_for() {
+        let (soon, late) = (Duration::from_millis(50), Duration::from_secs(60));
+        assert_eq!(ends_within(&mut Command::new("true"), late), Some(true));
+        let begin = Instant::now();
+        assert_eq!(ends_within(Command::new("sleep").arg("60"), soon), Some(false));
+        assert!(begin.elapsed() < late);
+        assert_eq!(ends_within(&mut Command::new("no-such-program-here"), soon), None);
     }
 
     #[test]

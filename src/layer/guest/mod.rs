@@ -17,6 +17,7 @@ pub mod qmp;
 pub mod room;
 mod seed;
 pub mod settings;
+pub mod signs;
 pub mod system_image;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,6 @@ pub mod vm;
 pub use boot::Requested;
 pub use disk::DiskKey;
 pub use vm::{
-    Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, initramfs_for, is_dead_kvm,
-    put_on_processors, reach, reach_again, requested, seed,
+    Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, gives_drive_to_stranger, initramfs_for,
+    is_dead_kvm, put_on_processors, reach, reach_again, requested, seed,
 };

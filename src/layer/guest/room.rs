@@ -1,10 +1,11 @@
-//! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes. Asked before anything is made, since a
-//! host that swaps, or kills a guest for want of memory, measures nothing.
+//! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes, processors. Asked before anything is made,
+//! since a host that swaps, or kills a guest for want of memory, measures nothing.
 
 use super::pin::{self, Group, Pin};
+use super::qemu::{Accel, Qcow2, Server};
 use super::vm::GuestPlan;
 use crate::exit::Failed;
-use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes};
+use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
 use crate::host::probe::Probe;
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,28 +18,39 @@ pub struct Room {
     /// Huge pages by size.
     pub huge_pages: Vec<HugePages>,
     /// Its NUMA nodes.
-    pub nodes: Vec<u32>,
-    /// Processors that are online.
-    pub processors: usize,
+    pub nodes: Vec<Node>,
+    /// Processors that this program may use; `None`: not known.
+    pub processors: Option<usize>,
     /// Of these, which share an L3 cache.
     pub groups: Vec<Group>,
 }
 
+/// What a NUMA node has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Its number.
+    pub number: u32,
+    /// Bytes that could be had there at most; `None`: not known.
+    pub memory: Option<u64>,
+    /// Huge pages by size; empty: not known.
+    pub huge_pages: Vec<HugePages>,
+}
+
 /// Left to the host itself.
 const HOST_PART: f64 = 0.1;
-/// QEMU's own memory for each guest: measured 60 to 90 MiB with 7.2.
+/// QEMU's own memory for each guest, without tables of images: measured 60 to 90 MiB with 7.2.
 const QEMU_BYTES: u64 = 96 << 20;
 
 impl Room {
     /// Of this machine.
     pub fn of(probe: &Probe) -> Room {
-        let node = |name: &String| name.strip_prefix("node")?.parse().ok();
+        let node = |name: &String| Some(Node::of(probe, name.strip_prefix("node")?.parse().ok()?));
         Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
             nodes: probe.names("/sys/devices/system/node").iter().filter_map(node).collect(),
             groups: pin::groups(&cpu(probe)),
-            processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            processors: std::thread::available_parallelism().ok().map(std::num::NonZero::get),
         }
     }
 
@@ -51,35 +63,53 @@ impl Room {
         self.check_processors(guests)?;
         self.check_huge_pages(guests)?;
         let plain = guests.iter().filter(|guest| guest.memory.huge_page.is_none());
-        let wanted: u64 =
-            plain.map(|guest| guest.memory.bytes).sum::<u64>() + guests.len() as u64 * QEMU_BYTES;
-        match self.memory.map(|bytes| (bytes as f64 * (1.0 - HOST_PART)) as u64) {
+        let tables = tables(guests);
+        let wanted =
+            plain.map(|guest| guest.memory.bytes).sum::<u64>() + guests.len() as u64 * QEMU_BYTES + tables;
+        match self.memory.map(left_by_host) {
             Some(most) if wanted > most => Err(Failed::input(format!(
-                "{} need {} of memory with QEMU's own, and this host can give {}; hint: less memory, or fewer guests",
-                named(guests),
+                "{} need {} of memory with QEMU's own{}, and this host can give {}; hint: {}",
+                named(&guests.iter().collect::<Vec<_>>()),
                 show_bytes(wanted),
-                show_bytes(most)
+                if tables > 0 {
+                    format!(" ({} for tables of qcow2 images)", show_bytes(tables))
+                } else {
+                    String::new()
+                },
+                show_bytes(most),
+                hint(wanted - most, tables)
             ))),
             _ => Ok(()),
         }
     }
 
-    /// What is worth a word: more virtual processors than there are, so that guests wait for each other.
-    pub fn warning(&self, guests: &[GuestPlan]) -> Option<String> {
-        let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
-        (vcpus as usize > self.processors).then(|| {
-            format!(
-                "{} have {vcpus} vCPUs on {} processors: they wait for each other, and for the host's own I/O threads",
-                named(guests),
-                self.processors
-            )
-        })
+    /// What is worth a word of guests that are loaded at one time: more threads than processors, so that they wait for each
+    /// other.
+    pub fn warnings(&self, guests: &[&GuestPlan]) -> Vec<String> {
+        let crowded = |guests: &[&GuestPlan], of: &str, processors: usize| {
+            let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
+            let serving: u32 = guests.iter().map(|guest| serving_threads(guest)).sum();
+            ((vcpus + serving) as usize > processors).then(|| {
+                format!(
+                    "{}: vCPUs ({vcpus}) and threads that serve disks ({serving}) are more than the {of} ({processors}), and wait for each other",
+                    named(guests)
+                )
+            })
+        };
+        let pinned: Vec<&GuestPlan> = guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
+        let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
+        let on_all = self.processors.and_then(|all| crowded(guests, "processors", all));
+        let on_own = crowded(&pinned, "processors that cpus gives", own.len());
+        on_all.into_iter().chain(on_own).collect()
     }
 
     fn check_nodes(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
-        let missing = |guest: &&GuestPlan| guest.memory.node.is_some_and(|node| !self.nodes.contains(&node));
-        let Some(guest) = guests.iter().find(missing) else { return Ok(()) };
-        let known: Vec<String> = self.nodes.iter().map(u32::to_string).collect();
+        let known = |number: u32| self.nodes.iter().any(|node| node.number == number);
+        let missing = |guest: &&GuestPlan| guest.memory.node.is_some_and(|node| !known(node));
+        let Some(guest) = guests.iter().find(missing) else {
+            return self.nodes.iter().try_for_each(|node| node.check(guests));
+        };
+        let known: Vec<String> = self.nodes.iter().map(|node| node.number.to_string()).collect();
         Err(Failed::input(format!(
             "guest {}: numa={} is no node of this host; it has {}",
             guest.place,
@@ -89,7 +119,8 @@ impl Room {
     }
 
     fn check_processors(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
-        let known: BTreeSet<u32> = self.groups.iter().flat_map(|group| group.cpus.clone()).collect();
+        self.check_vcpus(guests)?;
+        let known: BTreeSet<u32> = self.groups.iter().flat_map(Group::cpus).collect();
         let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
         for guest in guests {
             if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
@@ -104,33 +135,141 @@ impl Room {
         Ok(())
     }
 
-    fn check_huge_pages(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
-        let mut wanted: BTreeMap<u64, u64> = BTreeMap::new();
-        for guest in guests {
-            if let Some(page) = guest.memory.huge_page {
-                *wanted.entry(page).or_default() += guest.memory.bytes.div_ceil(page);
-            }
+    /// A guest with more vCPUs than there are processors waits for itself. In the translator, whose figures say nothing of a real
+    /// guest anyway, that is a warning: so whatever a scenario asks for can be tried anywhere.
+    fn check_vcpus(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+        let Some(processors) = self.processors else { return Ok(()) };
+        let too_large = |guest: &&GuestPlan| guest.accel == Accel::Kvm && guest.vcpus as usize > processors;
+        match guests.iter().find(too_large) {
+            Some(guest) => Err(Failed::input(format!(
+                "guest {} has {} vCPUs, and this host {processors} processors; hint: vcpus={processors} at most",
+                guest.place, guest.vcpus
+            ))),
+            None => Ok(()),
         }
-        for (page, pages) in wanted {
+    }
+
+    fn check_huge_pages(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+        for (page, pages) in huge_pages_wanted(guests.iter()) {
             let known = self.huge_pages.iter().find(|known| known.size == page);
-            let (free, total) =
-                known.map_or((0, 0), |known| (known.free.unwrap_or(0), known.total.unwrap_or(0)));
+            let (free, total) = known.map_or((0, 0), |known| (available(known), known.total.unwrap_or(0)));
             if free < pages {
-                let (size, kib) = (show_bytes(page), page >> 10);
-                return Err(Failed::need(format!(
-                    "{} need {pages} huge pages of {size}, and {free} are free; hint: \
-                     echo {} > /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages",
-                    named(guests),
-                    total - free.min(total) + pages
-                )));
+                let all = guests.iter().collect::<Vec<_>>();
+                return Err(lacking(&all, page, pages, (free, total), "", "/sys/kernel/mm/hugepages"));
             }
         }
         Ok(())
     }
 }
 
+impl Node {
+    /// What the page cache has there could be had too, but for what is dirty: more than this there is not.
+    fn of(probe: &Probe, number: u32) -> Node {
+        let bytes = |key| node_memory_bytes(probe, number, key);
+        let cached = ["Active(file)", "Inactive(file)", "SReclaimable"].into_iter().filter_map(bytes);
+        Node {
+            number,
+            memory: bytes("MemFree").map(|free| free + cached.sum::<u64>()),
+            huge_pages: node_huge_pages(probe, number),
+        }
+    }
+
+    /// Whether guests whose memory is bound to it fit.
+    fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
+        let bound = |guest: &&GuestPlan| guest.memory.node == Some(self.number);
+        let (huge, plain): (Vec<&GuestPlan>, Vec<&GuestPlan>) =
+            guests.iter().filter(bound).partition(|guest| guest.memory.huge_page.is_some());
+        let wanted: u64 = plain.iter().map(|guest| guest.memory.bytes).sum();
+        if let Some(most) = self.memory.map(left_by_host).filter(|most| wanted > *most) {
+            return Err(Failed::input(format!(
+                "{} need {} of memory of NUMA node {}, and it can give {}; hint: another numa, less memory, or fewer guests",
+                named(&plain),
+                show_bytes(wanted),
+                self.number,
+                show_bytes(most)
+            )));
+        }
+        for (page, pages) in huge_pages_wanted(huge.iter().copied()) {
+            let Some(known) = self.huge_pages.iter().find(|known| known.size == page) else { continue };
+            let (free, total) = (available(known), known.total.unwrap_or(0));
+            if free < pages {
+                let (node, folder) =
+                    (self.number, format!("/sys/devices/system/node/node{}/hugepages", self.number));
+                let there = format!(" on NUMA node {node}");
+                return Err(lacking(&huge, page, pages, (free, total), &there, &folder));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn left_by_host(bytes: u64) -> u64 {
+    (bytes as f64 * (1.0 - HOST_PART)) as u64
+}
+
+/// Number of huge pages by their size.
+fn huge_pages_wanted<'a>(guests: impl Iterator<Item = &'a GuestPlan>) -> BTreeMap<u64, u64> {
+    let mut wanted = BTreeMap::new();
+    for guest in guests {
+        if let Some(page) = guest.memory.huge_page {
+            *wanted.entry(page).or_default() += guest.memory.bytes.div_ceil(page);
+        }
+    }
+    wanted
+}
+
+/// Free ones that are not promised to somebody.
+fn available(pages: &HugePages) -> u64 {
+    pages.free.unwrap_or(0).saturating_sub(pages.reserved.unwrap_or(0))
+}
+
+/// With the command that makes as many as there must be in all.
+fn lacking(
+    guests: &[&GuestPlan],
+    page: u64,
+    pages: u64,
+    (free, total): (u64, u64),
+    there: &str,
+    folder: &str,
+) -> Failed {
+    let (size, kib) = (show_bytes(page), page >> 10);
+    Failed::need(format!(
+        "{} need {pages} huge pages of {size}{there}, and {free} are free; hint: \
+         echo {} > {folder}/hugepages-{kib}kB/nr_hugepages",
+        named(guests),
+        total - free.min(total) + pages
+    ))
+}
+
+/// Threads of this host that serve the disk of a guest which is under load; its other disks rest meanwhile.
+fn serving_threads(guest: &GuestPlan) -> u32 {
+    let of_disk = |server: &Server, iothreads: u16| match server {
+        // Without a thread of its own it is the main loop.
+        Server::Qemu | Server::Daemon(_) => u32::from(iothreads).max(1),
+        // vhost's worker.
+        Server::Kernel(_) => 1,
+        // A drive needs nobody.
+        _ => 0,
+    };
+    guest.disks.iter().map(|disk| of_disk(&disk.server, disk.iothreads)).max().unwrap_or(0)
+}
+
+/// Tables of qcow2 images that QEMU, or what serves a disk beside it, keeps in memory.
+fn tables(guests: &[GuestPlan]) -> u64 {
+    let images = guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
+    images.map(Qcow2::table_cache).sum()
+}
+
+/// What would do.
+fn hint(lacking: u64, tables: u64) -> &'static str {
+    if lacking < tables {
+        return "less memory, fewer guests, or a smaller l2-cache-size";
+    }
+    "less memory, or fewer guests"
+}
+
 /// `guest vm0`, `the 16 guests vm0 to vm15`
-fn named(guests: &[GuestPlan]) -> String {
+fn named(guests: &[&GuestPlan]) -> String {
     match guests {
         [] => "no guests".to_owned(),
         [one] => format!("guest {}", one.place),
@@ -144,12 +283,12 @@ mod tests {
     use super::*;
 
     fn room() -> Room {
-        let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512) };
+        let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(0) };
         Room {
             memory: Some(8 << 30),
             huge_pages: vec![pages],
-            nodes: vec![0],
-            processors: 4,
+            nodes: vec![Node::default()],
+            processors: Some(4),
             groups: Vec::new(),
         }
     }
@@ -174,8 +313,26 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_images_count_for_each_image() {
+        use super::super::qemu::{DiskSpec, Span, USUAL_CLUSTER};
+        let mut guests = guests(6, Memory::plain(1 << 30));
+        let spans = vec![Span { offset: 0, bytes: 0 }; 4];
+        let (bytes, cluster) = (1 << 40, USUAL_CLUSTER);
+        let chain = Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache: None };
+        guests[0].disks.push(DiskSpec { qcow2: Some(chain.clone()), ..DiskSpec::made_up() });
+        assert!(room().check(&guests).is_ok(), "129 MiB more");
+        guests.iter_mut().skip(1).for_each(|guest| {
+            guest.disks.push(DiskSpec { qcow2: Some(chain.clone()), ..DiskSpec::made_up() });
+        });
+        assert_eq!(
+            room().check(&guests).unwrap_err().message,
+            "the 6 guests vm0 to vm5 need 7.32 GiB of memory with QEMU's own (774 MiB for tables of qcow2 images), and this host can give 7.20 GiB; hint: less memory, fewer guests, or a smaller l2-cache-size"
+        );
+    }
+
+    #[test]
     fn processors_that_are_not_there_are_refused() {
-        let groups = vec![Group { cpus: vec![0, 1, 2, 3], node: None }];
+        let groups = vec![Group::single(0..4, None)];
         let room = Room { groups, ..room() };
         let mut guests = guests(1, Memory::plain(256 << 20));
         let pin = |cpus: &[u32]| Some(Pin { vcpus: vec![cpus.to_vec(); 2], others: cpus.to_vec() });
@@ -205,9 +362,95 @@ mod tests {
     }
 
     #[test]
-    fn more_vcpus_than_processors_are_a_warning() {
-        let plain = Memory::plain(256 << 20);
-        assert_eq!(room().warning(&guests(2, plain)), None);
-        assert!(room().warning(&guests(3, plain)).unwrap().contains("have 6 vCPUs on 4 processors"));
+    fn huge_pages_that_are_promised_are_not_free() {
+        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
+        let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(100) };
+        let lacking = Room { huge_pages: vec![pages], ..room() }.check(&guests(2, huge)).unwrap_err();
+        assert!(
+            lacking.message.contains("need 512 huge pages of 2 MiB, and 412 are free"),
+            "{}",
+            lacking.message
+        );
+        assert!(lacking.message.contains("echo 700 >"), "{}", lacking.message);
+    }
+
+    #[test]
+    fn a_node_has_its_own_memory_and_huge_pages() {
+        let pages = |free| HugePages { size: 2 << 20, total: Some(300), free: Some(free), reserved: None };
+        let node =
+            |number, memory, free| Node { number, memory: Some(memory), huge_pages: vec![pages(free)] };
+        let room = Room { nodes: vec![node(0, 6 << 30, 256), node(1, 2 << 30, 256)], ..room() };
+        let on = |number, memory| Memory { node: Some(number), ..memory };
+        let plain = Memory::plain(1 << 30);
+        assert!(room.check(&guests(2, on(0, plain))).is_ok());
+        let refused = room.check(&guests(2, on(1, plain))).unwrap_err();
+        assert_eq!(refused.code, crate::exit::BAD_INPUT);
+        assert_eq!(
+            refused.message,
+            "the 2 guests vm0 to vm1 need 2 GiB of memory of NUMA node 1, and it can give 1.80 GiB; hint: another numa, less memory, or fewer guests"
+        );
+        let unknown = Room { nodes: vec![Node { number: 1, ..Node::default() }], ..room.clone() };
+        assert!(unknown.check(&guests(2, on(1, plain))).is_ok(), "not known, not refused");
+        let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
+        assert!(room.check(&guests(2, huge)).is_ok(), "on any node");
+        let lacking = room.check(&guests(2, on(1, huge))).unwrap_err();
+        assert_eq!(lacking.code, crate::exit::UNMET_NEED);
+        assert!(
+            lacking.message.ends_with(
+                "need 512 huge pages of 2 MiB on NUMA node 1, and 256 are free; hint: \
+                 echo 556 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"
+            ),
+            "{}",
+            lacking.message
+        );
+    }
+
+    #[test]
+    fn a_machine_tells_what_its_nodes_have() {
+        let machine = crate::host::made_up::server();
+        let meminfo = "Node 1 MemFree: 1000 kB\nNode 1 Active(file): 20 kB\nNode 1 Inactive(file): 3 kB\nNode 1 SReclaimable: 1 kB\n";
+        machine.put(&[("/sys/devices/system/node/node1/meminfo", meminfo)]);
+        let nodes = Room::of(&machine.probe).nodes;
+        let told: Vec<_> = nodes.iter().map(|node| (node.number, node.memory)).collect();
+        assert_eq!(told, [(0, None), (1, Some(1024 << 10))]);
+    }
+
+    #[test]
+    fn a_guest_larger_than_the_host_is_refused_where_it_would_be_real() {
+        let mut large = guests(1, Memory::plain(256 << 20));
+        large[0].vcpus = 5;
+        let refused = room().check(&large).unwrap_err();
+        assert_eq!(refused.code, crate::exit::BAD_INPUT);
+        assert_eq!(
+            refused.message,
+            "guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"
+        );
+        assert!(Room { processors: None, ..room() }.check(&large).is_ok(), "not known, not refused");
+        large[0].accel = Accel::Tcg;
+        assert!(room().check(&large).is_ok());
+        assert_eq!(room().warnings(&large.iter().collect::<Vec<_>>()).len(), 1);
+    }
+
+    #[test]
+    fn more_threads_than_processors_are_a_warning() {
+        use super::super::qemu::DiskSpec;
+        let mut guests = guests(2, Memory::plain(256 << 20));
+        let warned = |guests: &[GuestPlan]| room().warnings(&guests.iter().collect::<Vec<_>>());
+        assert_eq!(warned(&guests), Vec::<String>::new());
+        let disk = |iothreads, server| DiskSpec { iothreads, server, ..DiskSpec::made_up() };
+        guests[0].disks =
+            vec![disk(1, Server::Qemu), disk(4, Server::Qemu), disk(0, Server::Kernel("naa.5".into()))];
+        guests[1].disks = vec![disk(0, Server::Daemon("/run/x".into()))];
+        assert_eq!(
+            warned(&guests),
+            [
+                "the 2 guests vm0 to vm1: vCPUs (4) and threads that serve disks (5) are more than the processors (4), and wait for each other"
+            ]
+        );
+        guests[1].pin = Some(Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] });
+        assert_eq!(
+            warned(&guests)[1],
+            "guest vm1: vCPUs (2) and threads that serve disks (1) are more than the processors that cpus gives (2), and wait for each other"
+        );
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, ReadWriteSeek};
 use std::io::{Cursor, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// By which the seed is found in the guest.
 pub const SERIAL: &str = "iotax-seed";
@@ -20,6 +21,9 @@ const MARGIN: usize = 4 << 20;
 /// What cloud-init does in the guest. Only `bootcmd` is run: the modules that make users, host keys and packages are left
 /// out, and what the image came with stays as it is.
 const USER_DATA: &str = include_str!("seed/user-data");
+
+/// Stands in it for the seconds that the agent waits for the system.
+const PATIENCE: &str = "@patience@";
 
 /// A disk of its own kind each time: what cloud-init did for another one counts for nothing.
 const META_DATA: &str = "instance-id: iotax\n";
@@ -40,16 +44,17 @@ ethernets:
     addresses: [192.0.2.1/24]
 ";
 
-/// The seed with this program (static, for it finds no library of ours there).
+/// The seed with this program (static, for it finds no library of ours there), which waits that long for the system.
 ///
 /// # Errors
 /// The program cannot be read, or is not what it should be.
-pub fn build(program: &Path) -> Result<Vec<u8>> {
+pub fn build(program: &Path, patience: Duration) -> Result<Vec<u8>> {
     let agent = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let agent =
         elf::loadable(&agent).with_context(|| format!("cannot use {} as an agent", program.display()))?;
+    let user_data = USER_DATA.replace(PATIENCE, &patience.as_secs().to_string());
     let files: [(&str, &[u8]); 4] = [
-        ("user-data", USER_DATA.as_bytes()),
+        ("user-data", user_data.as_bytes()),
         ("meta-data", META_DATA.as_bytes()),
         ("network-config", NETWORK_CONFIG.as_bytes()),
         ("iotax", &agent),
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_seed_is_a_volume_called_cidata_with_what_cloud_init_reads() {
-        let seed = build(&std::env::current_exe().unwrap()).unwrap();
+        let seed = build(&std::env::current_exe().unwrap(), Duration::from_secs(150)).unwrap();
         let system = FileSystem::new(Cursor::new(seed), FsOptions::new()).unwrap();
         assert_eq!(system.read_volume_label_from_root_dir_as_bytes().unwrap(), Some(LABEL));
         let read = |name: &str| {
@@ -88,7 +93,9 @@ mod tests {
             system.root_dir().open_file(name).unwrap().read_to_end(&mut content).unwrap();
             content
         };
-        assert!(read("user-data").starts_with(b"#cloud-config\n"));
+        let user_data = String::from_utf8(read("user-data")).unwrap();
+        assert!(user_data.starts_with("#cloud-config\n"));
+        assert!(user_data.contains("\"$agent\" agent --port --patience 150 &"), "{user_data}");
         assert_eq!(read("meta-data"), META_DATA.as_bytes());
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(read("iotax") == elf::loadable(&own).unwrap());

@@ -1,7 +1,8 @@
 //! What the disks of a running guest really are: asked of QEMU (or of the process that serves a disk), held against what
 //! was asked for and against what the guest sees. A setting that was dropped on the way would be measured as if it were on.
 
-use super::qemu::{DiskSpec, on_off};
+use super::attach::Property;
+use super::qemu::{DiskSpec, Server, on_off};
 use super::qmp::{Qmp, QmpError};
 use crate::host::facts::Device;
 use crate::host::pci::Drive;
@@ -24,19 +25,22 @@ pub fn of_qemu(
 ) -> Result<Settings, QmpError> {
     let mut settings = Settings::new();
     for property in disk.way.properties(at) {
-        let arguments =
-            json!({"path": format!("/machine/peripheral/{}", property.object), "property": property.name});
-        // A property that another QEMU calls otherwise is not told.
-        match qemu.execute("qom-get", arguments) {
-            Ok(value) => drop(settings.insert(property.option.into(), word(&value))),
-            Err(QmpError::Refused { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        let told = told_of_property(qemu, &property)?;
+        settings.extend(told.map(|value| (property.option.to_owned(), word(&value))));
     }
+    let of_daemon = blocks.is_some();
     let (blocks, node) = match blocks {
         Some(daemon) => (daemon, "disk".to_owned()),
         None => (qemu, format!("disk{at}")),
     };
+    let threads = match of_daemon {
+        true => threads_of_daemon(blocks)?,
+        false => threads_of_device(blocks, &disk.way.threads(at))?,
+    };
+    settings.extend(threads.map(|threads| ("iothreads".to_owned(), threads.to_string())));
+    if !has_node(disk) {
+        return Ok(settings);
+    }
     // Told flat, every chain has a depth of 0.
     let nodes = blocks.execute("query-named-block-nodes", json!({"flat": false}))?;
     settings.extend(of_node(&nodes, &node));
@@ -44,7 +48,56 @@ pub fn of_qemu(
         let devices = blocks.execute("query-block", Value::Null)?;
         settings.extend(of_overlay(&devices, &node));
     }
+    settings.extend(never_told(disk).map(|option| (option.to_owned(), NOT_TOLD.to_owned())));
     Ok(settings)
+}
+
+/// A property that another QEMU calls otherwise is not told.
+fn told_of_property(qemu: &mut Qmp, property: &Property) -> Result<Option<Value>, QmpError> {
+    let path = format!("/machine/peripheral/{}", property.object);
+    answered(qemu.execute("qom-get", json!({"path": path, "property": property.name})))
+}
+
+fn answered(answer: Result<Value, QmpError>) -> Result<Option<Value>, QmpError> {
+    match answer {
+        Err(QmpError::Refused { .. }) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// How many threads serve a device of QEMU's: it has one as a link, or a list of several.
+fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<usize>, QmpError> {
+    let mut threads = None;
+    for property in properties {
+        let told = told_of_property(qemu, property)?.map(|value| match &value {
+            Value::Array(several) => several.len(),
+            one => usize::from(one.as_str().is_some_and(|link| !link.is_empty())),
+        });
+        threads = told.map(|more| threads.unwrap_or(0) + more).or(threads);
+    }
+    Ok(threads)
+}
+
+/// A daemon has those that it was told to make, and one disk.
+fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
+    let objects = answered(daemon.execute("qom-list", json!({"path": "/objects"})))?;
+    let is_thread = |object: &&Value| object["type"] == "child<iothread>";
+    Ok(objects.and_then(|objects| Some(objects.as_array()?.iter().filter(is_thread).count())))
+}
+
+/// Whether a block node of QEMU's, or of the process in its stead, is in the way.
+fn has_node(disk: &DiskSpec) -> bool {
+    matches!(disk.server, Server::Qemu | Server::Daemon(_))
+}
+
+/// What stands for the value of an option that no QEMU tells.
+const NOT_TOLD: &str = "not told by QEMU";
+
+/// Options of a node that no QEMU tells (7.2; the schema of 10.0 has no word for them): its command line, which is in
+/// the record, is all that is known of them.
+fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
+    let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
+    ["aio", "discard"].into_iter().chain(l2_cache.map(|_| "l2-cache-size"))
 }
 
 /// What a block node tells of itself; nothing where there is none of that name.
@@ -97,42 +150,102 @@ pub fn of_guest(device: &Device) -> Settings {
     let told = [
         ("write-cache", device.write_cache.clone()),
         ("num-queues", device.hardware_queues.map(|queues| queues.to_string())),
+        ("read-only", device.read_only.map(|on| on_off(on).to_owned())),
         ("scheduler", device.scheduler.clone()),
         ("driver", device.driver.clone()),
     ];
     told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
-/// Settings that are not as they were asked for, as clauses.
+/// Settings that are not as they were asked for, or that nobody tells, as clauses.
 pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Settings) -> Vec<String> {
-    let mut differ = Vec::new();
-    let asked = [
+    let mut differ = of_node_differing(disk, qemu);
+    differ.extend(differing(asked_of_device(disk), qemu));
+    // A drive is as it is; see [`other_drive`].
+    if !matches!(disk.server, Server::Drive(_)) {
+        differ.extend(in_guest(disk, vcpus, guest));
+    }
+    differ
+}
+
+/// Those of the disk's block node alone, where it has one.
+pub fn of_node_differing(disk: &DiskSpec, qemu: &Settings) -> Vec<String> {
+    if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() }
+}
+
+/// Silence is no agreement.
+fn differing(asked: Vec<Asked>, told: &Settings) -> Vec<String> {
+    let differs = |(option, asked): Asked| match told.get(option) {
+        Some(told) if *told == asked => None,
+        Some(told) => Some(format!("{option}={asked} was asked for, and QEMU has {told}")),
+        None => Some(format!("{option}={asked} was asked for, and QEMU does not tell it")),
+    };
+    asked.into_iter().filter_map(differs).collect()
+}
+
+/// An option with what was asked for.
+type Asked = (&'static str, String);
+
+/// Of the block node: all that [`told_of`] reads.
+fn asked_of_node(disk: &DiskSpec) -> Vec<Asked> {
+    let mut asked = vec![
         // An overlay is QEMU's own file, through the page cache and never flushed.
         ("cache.direct", on_off(disk.cache.direct() && !disk.snapshot).to_owned()),
         ("cache.no-flush", on_off(disk.cache.no_flush() || disk.snapshot).to_owned()),
-        ("snapshot", on_off(disk.snapshot).to_owned()),
         ("read-only", on_off(disk.read_only).to_owned()),
-        ("write-cache", on_off(disk.cache.write_cache()).to_owned()),
+        ("detect-zeroes", disk.detect_zeroes.word().to_owned()),
         ("format", if disk.snapshot { "qcow2" } else { disk.format() }.to_owned()),
     ];
-    let images = disk.qcow2.iter().flat_map(|images| {
+    asked.extend(disk.snapshot.then(|| ("snapshot", on_off(true).to_owned())));
+    asked.extend(disk.qcow2.iter().flat_map(|images| {
         [
             ("backing", images.backing().to_string()),
             ("cluster-size", images.cluster.to_string()),
             ("lazy-refcounts", on_off(images.lazy_refcounts).to_owned()),
         ]
-    });
-    let queues = disk.num_queues.map(|queues| ("num-queues", queues.to_string()));
-    for (option, asked) in asked.into_iter().chain(images).chain(queues) {
-        if let Some(told) = qemu.get(option).filter(|told| **told != asked) {
-            differ.push(format!("{option}={asked} was asked for, and QEMU has {told}"));
-        }
+    }));
+    asked
+}
+
+/// Of the device: of all properties that its way tells, those that were asked for.
+fn asked_of_device(disk: &DiskSpec) -> Vec<Asked> {
+    let told = disk.way.properties(0);
+    let mut asked: Vec<Asked> = told
+        .iter()
+        .filter_map(|property| Some((property.option, asked_of(disk, property.option)?)))
+        .collect();
+    asked.extend(disk.way.takes_iothread().then(|| ("iothreads", disk.iothreads.to_string())));
+    asked
+}
+
+/// `None`: QEMU was left the choice.
+fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
+    match (option, &disk.server) {
+        ("num-queues", _) => disk.num_queues.map(|queues| queues.to_string()),
+        ("queue-size", _) => disk.queue_size.map(|size| size.to_string()),
+        ("write-cache", _) => Some(on_off(disk.cache.write_cache()).to_owned()),
+        ("wwpn", Server::Kernel(wwn)) => Some(wwn.clone()),
+        ("host", Server::Drive(drive)) => Some(drive.address.clone()),
+        _ => None,
     }
-    let sees = if disk.cache.write_cache() { "write back" } else { "write through" };
+}
+
+/// What the guest's kernel does not see as it should.
+fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
+    if guest.is_empty() {
+        return vec!["the guest tells nothing of the disk".to_owned()];
+    }
+    let cache = if disk.cache.write_cache() { "write back" } else { "write through" };
     // A SCSI disk that cannot be written has no cache for writes.
-    if let Some(told) = guest.get("write-cache").filter(|told| *told != sees && !disk.read_only) {
-        differ.push(format!("the guest should see a {sees} cache, and sees a {told} one"));
-    }
+    let cache = (!disk.read_only).then_some(("write-cache", cache));
+    let should = [("read-only", on_off(disk.read_only))].into_iter().chain(cache);
+    let mut differ: Vec<String> = should
+        .filter_map(|(option, should)| match guest.get(option) {
+            Some(told) if told == should => None,
+            Some(told) => Some(format!("the guest should see {option}={should}, and sees {told}")),
+            None => Some(format!("the guest should see {option}={should}, and does not tell it")),
+        })
+        .collect();
     if let (Some(asked), Some(told)) = (disk.num_queues, guest.get("num-queues")) {
         if *told != asked.to_string() {
             let why =
@@ -143,30 +256,39 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
     differ
 }
 
-/// What of a drive that the guest was given is not as this host knew it, as clauses: then both sides measured other
-/// drives, or one drive in two formats.
-pub fn other_drive(drive: &Drive, device: &Device) -> Vec<String> {
+/// What of a drive that the guest was given is not as this host knew it, or could not be read, as clauses.
+///
+/// # Errors
+/// With those that leave no doubt: its serial, size or logical block is another one in the guest, so that both sides would
+/// measure other drives, or one drive in two formats.
+pub fn other_drive(drive: &Drive, device: Option<&Device>) -> Result<Vec<String>, String> {
+    let Some(device) = device else {
+        let unread =
+            "the guest does not tell which drive it has: whether it is the one of this host is not known";
+        return Ok(vec![unread.to_owned()]);
+    };
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     let block = device.queue.get("logical_block_size").cloned();
     let both = [
-        ("model", drive.model.clone(), device.model.clone()),
-        ("serial", drive.serial.clone(), device.serial.clone()),
-        ("firmware", drive.firmware.clone(), device.firmware.clone()),
-        ("logical block", number(drive.logical_block), block),
-        ("size", number(drive.bytes), number(device.bytes)),
+        ("model", false, drive.model.clone(), device.model.clone()),
+        ("serial", true, drive.serial.clone(), device.serial.clone()),
+        ("firmware", false, drive.firmware.clone(), device.firmware.clone()),
+        ("logical block", true, number(drive.logical_block), block),
+        ("size", true, number(drive.bytes), number(device.bytes)),
     ];
-    let differing = both.into_iter().filter(|(_, here, there)| here != there);
-    let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
-    differing
-        .map(|(what, here, there)| {
-            format!("its {what} is {} on this host and {} in the guest", told(here), told(there))
-        })
-        .collect()
+    let (mut doubts, mut another) = (Vec::new(), false);
+    for (what, decides, here, there) in both.into_iter().filter(|(_, _, here, there)| here != there) {
+        another |= decides && here.is_some() && there.is_some();
+        let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
+        doubts.push(format!("its {what} is {} on this host and {} in the guest", told(here), told(there)));
+    }
+    if another { Err(doubts.join("; ")) } else { Ok(doubts) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::{Aio, Cache, Qcow2, Span};
+    use super::super::attach;
+    use super::super::qemu::{Aio, Cache, DetectZeroes, Qcow2, Span};
     use super::*;
 
     fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
@@ -177,13 +299,27 @@ mod tests {
         pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
     }
 
+    /// QEMU does all that it was asked for.
+    fn as_asked(disk: &DiskSpec) -> Settings {
+        let node = if has_node(disk) { asked_of_node(disk) } else { Vec::new() };
+        let asked = node.into_iter().chain(asked_of_device(disk));
+        asked.map(|(option, value)| (option.to_owned(), value)).collect()
+    }
+
+    fn with(settings: &Settings, option: &str, value: &str) -> Settings {
+        let mut settings = settings.clone();
+        settings.insert(option.to_owned(), value.to_owned());
+        settings
+    }
+
+    const SEEN: &[(&str, &str)] = &[("read-only", "off"), ("write-cache", "write back"), ("num-queues", "4")];
+
     #[test]
     fn what_was_dropped_on_the_way_is_told() {
         let none = disk(Cache::None, Some(4));
-        let qemu = settings(&[("cache.direct", "on"), ("write-cache", "on"), ("num-queues", "4")]);
-        let guest = settings(&[("write-cache", "write back"), ("num-queues", "4")]);
+        let (qemu, guest) = (as_asked(&none), settings(SEEN));
         assert_eq!(differences(&none, 4, &qemu, &guest), Vec::<String>::new());
-        let fewer = settings(&[("write-cache", "write back"), ("num-queues", "2")]);
+        let fewer = with(&guest, "num-queues", "2");
         assert_eq!(
             differences(&none, 2, &qemu, &fewer),
             ["num-queues=4 was asked for, and the guest uses 2 (it has 2 vCPUs)"]
@@ -193,26 +329,110 @@ mod tests {
             [
                 "cache.direct=off was asked for, and QEMU has on",
                 "write-cache=off was asked for, and QEMU has on",
-                "the guest should see a write through cache, and sees a write back one"
+                "the guest should see write-cache=write through, and sees write back"
             ]
         );
+        assert_eq!(
+            differences(&none, 4, &qemu, &with(&guest, "read-only", "on")),
+            ["the guest should see read-only=off, and sees on"]
+        );
+        let reader = DiskSpec { read_only: true, ..none };
+        assert_eq!(
+            differences(&reader, 4, &as_asked(&reader), &guest),
+            ["the guest should see read-only=on, and sees off"]
+        );
+    }
+
+    /// Of every way with all options: what is read is compared, and what is not told is no agreement.
+    #[test]
+    fn all_that_is_read_is_compared_and_silence_is_told() {
+        let drive = Drive { address: "0000:01:00.0".into(), ..Drive::default() };
+        for way in attach::ALL {
+            let server = match way.name() {
+                "vhost-user-blk" => Server::Daemon("/run/x".into()),
+                "vhost-scsi" => Server::Kernel("naa.5".into()),
+                "vfio" => Server::Drive(Box::new(drive.clone())),
+                _ => Server::Qemu,
+            };
+            let full = DiskSpec { way: *way, server, queue_size: Some(128), ..disk(Cache::None, Some(4)) };
+            let (qemu, guest) = (as_asked(&full), settings(SEEN));
+            assert_eq!(differences(&full, 4, &qemu, &guest), Vec::<String>::new(), "{way:?}");
+            for property in way.properties(0) {
+                let option = property.option;
+                let other = differences(&full, 4, &with(&qemu, option, "other"), &guest);
+                assert!(other.len() == 1 && other[0].starts_with(option), "{way:?} {option}: {other:?}");
+            }
+            let silent = differences(&full, 4, &Settings::new(), &guest);
+            assert_eq!(silent.len(), qemu.len(), "{way:?}: {silent:?}");
+            assert!(silent.iter().all(|one| one.ends_with("and QEMU does not tell it")), "{silent:?}");
+            let unseen = differences(&full, 4, &qemu, &Settings::new());
+            assert_eq!(unseen.len(), usize::from(way.name() != "vfio"), "{way:?}: {unseen:?}");
+        }
+        let asked = DiskSpec { detect_zeroes: DetectZeroes::On, ..disk(Cache::None, None) };
+        let told = as_asked(&disk(Cache::None, None));
+        assert_eq!(
+            differences(&asked, 4, &told, &settings(SEEN)),
+            ["detect-zeroes=on was asked for, and QEMU has off"]
+        );
+    }
+
+    /// A QEMU that gives these answers, one a question.
+    fn qemu(answers: Vec<Value>) -> Qmp {
+        use std::io::{BufRead, BufReader, Write};
+        let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        std::thread::spawn(move || {
+            let mut heard = BufReader::new(theirs.try_clone().unwrap()).lines();
+            let greeting = json!({"QMP": {}});
+            writeln!(theirs, "{greeting}").unwrap();
+            let answers = std::iter::once(json!({"return": {}})).chain(answers);
+            for (number, mut answer) in answers.enumerate() {
+                heard.next();
+                answer["id"] = (number + 1).into();
+                writeln!(theirs, "{answer}").unwrap();
+            }
+        });
+        Qmp::greet(ours, std::time::Duration::from_secs(20)).unwrap()
+    }
+
+    #[test]
+    fn threads_are_counted_where_they_are_told() {
+        let of_device = |answers: &[Value]| {
+            let properties = attach::ALL[0].threads(3);
+            assert_eq!(properties.len(), answers.len());
+            threads_of_device(&mut qemu(answers.to_vec()), &properties).unwrap()
+        };
+        let told = |value: Value| json!({"return": value});
+        let unknown = json!({"error": {"class": "GenericError", "desc": "Property not found"}});
+        assert_eq!(of_device(&[told(json!("/objects/iothread3")), unknown.clone()]), Some(1));
+        assert_eq!(of_device(&[told(json!("")), unknown.clone()]), Some(0));
+        let several = json!([{"iothread": "iothread3-0"}, {"iothread": "iothread3-1"}]);
+        assert_eq!(of_device(&[told(json!("")), told(several)]), Some(2));
+        assert_eq!(of_device(&[unknown.clone(), unknown.clone()]), None);
+        let objects = json!([
+            {"name": "type", "type": "string"},
+            {"name": "iothread0", "type": "child<iothread>"}
+        ]);
+        assert_eq!(threads_of_daemon(&mut qemu(vec![told(objects)])).unwrap(), Some(1));
+        assert_eq!(threads_of_daemon(&mut qemu(vec![unknown])).unwrap(), None);
     }
 
     #[test]
     fn an_overlay_is_what_writes_meet() {
-        let inserted = json!({"drv": "qcow2", "ro": false, "backing_file_depth": 1, "cache": {"direct": false, "no-flush": true}});
+        let inserted = json!({"drv": "qcow2", "ro": false, "backing_file_depth": 1, "detect_zeroes": "off",
+            "cache": {"direct": false, "no-flush": true}});
         let told = of_overlay(&json!([{"device": "disk0", "inserted": inserted}]), "disk0");
         let expected = [
             ("cache.direct", "off"),
             ("cache.no-flush", "on"),
+            ("detect-zeroes", "off"),
             ("format", "qcow2"),
             ("read-only", "off"),
             ("snapshot", "on"),
         ];
         assert_eq!(told, settings(&expected));
         let overlay = DiskSpec { snapshot: true, ..disk(Cache::None, None) };
-        assert_eq!(differences(&overlay, 1, &told, &Settings::new()), Vec::<String>::new());
-        assert_eq!(differences(&disk(Cache::None, None), 1, &told, &Settings::new()).len(), 4);
+        assert_eq!(of_node_differing(&overlay, &told), Vec::<String>::new());
+        assert_eq!(of_node_differing(&disk(Cache::None, None), &told).len(), 3);
     }
 
     #[test]
@@ -234,14 +454,25 @@ mod tests {
             queue: queue("512"),
             ..Device::default()
         };
-        assert_eq!(other_drive(&drive, &same), Vec::<String>::new());
+        assert_eq!(other_drive(&drive, Some(&same)), Ok(Vec::new()));
+        let unsure = other_drive(&drive, Some(&Device { firmware: None, serial: None, ..same.clone() }));
         assert_eq!(
-            other_drive(&drive, &Device { queue: queue("4096"), firmware: None, ..same }),
+            unsure.unwrap(),
             [
-                "its firmware is F on this host and unknown in the guest",
-                "its logical block is 512 on this host and 4096 in the guest"
+                "its serial is S on this host and unknown in the guest",
+                "its firmware is F on this host and unknown in the guest"
             ]
         );
+        let unread = other_drive(&drive, None).unwrap();
+        assert!(unread.len() == 1 && unread[0].contains("does not tell which drive it has"), "{unread:?}");
+        assert_eq!(
+            other_drive(&drive, Some(&Device { queue: queue("4096"), model: None, ..same.clone() })),
+            Err("its model is M on this host and unknown in the guest; its logical block is 512 on this host and 4096 in the guest".into())
+        );
+        let other_serial = Device { serial: Some("T".into()), ..same.clone() };
+        for other in [other_serial, Device { bytes: Some(2 << 30), ..same }] {
+            assert!(other_drive(&drive, Some(&other)).is_err(), "{other:?}");
+        }
     }
 
     #[test]
@@ -278,11 +509,11 @@ mod tests {
         let node = |depth: u32, cluster: u64| {
             let image =
                 json!({"cluster-size": cluster, "format-specific": {"data": {"lazy-refcounts": false}}});
-            let node =
-                json!({"node-name": "disk0", "drv": "qcow2", "backing_file_depth": depth, "image": image});
+            let node = json!({"node-name": "disk0", "drv": "qcow2", "backing_file_depth": depth, "image": image,
+                "ro": false, "detect_zeroes": "off", "cache": {"direct": true, "no-flush": false}});
             of_node(&json!([node]), "disk0")
         };
-        let told = |qemu: &Settings| differences(&disk, 2, qemu, &Settings::new());
+        let told = |qemu: &Settings| of_node_differing(&disk, qemu);
         assert_eq!(told(&node(1, 65536)), Vec::<String>::new());
         assert_eq!(
             told(&node(0, 4096)),
@@ -291,6 +522,9 @@ mod tests {
                 "cluster-size=65536 was asked for, and QEMU has 4096"
             ]
         );
-        assert_eq!(told(&settings(&[("format", "raw")])), ["format=qcow2 was asked for, and QEMU has raw"]);
+        assert_eq!(
+            told(&with(&node(1, 65536), "format", "raw")),
+            ["format=qcow2 was asked for, and QEMU has raw"]
+        );
     }
 }

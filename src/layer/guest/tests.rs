@@ -310,6 +310,7 @@ fn quick(life: u64, ready: u64) -> Limits {
         life: Duration::from_secs(life),
         ready: Duration::from_secs(ready),
         answer: Duration::from_secs(10),
+        idle: None,
     }
 }
 

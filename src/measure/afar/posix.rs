@@ -5,7 +5,7 @@
 use super::{Ask, Created, Seen, Shell, facts};
 use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
 use crate::guard::marker;
-use crate::host::block::Identity;
+use crate::host::block::{Identity, Part};
 use crate::measure::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
@@ -115,7 +115,7 @@ impl Shell for Posix {
              if [ \"$k\" = file ]; then s stat stat -L -c '%s %i' \"$p\"; s bsdstat stat -L -f '%z %i' \"$p\"; \
              s open openers; tail -c 4096 \"$p\" | s trailer od -An -v -tx1; fi; \
              if [ \"$k\" = block ]; then s lsblk lsblk -J -b -o {COLUMNS} \"$p\"; s serials lsblk -J -d -o NAME,SERIAL; \
-             s sequence cat /sys/class/block/$b/diskseq; s open openers; s mounts mounts; s exclusive exclusive; fi",
+             s sequence cat /sys/class/block/$b/diskseq; s start cat /sys/class/block/$b/start; s partition cat /sys/class/block/$b/partition; s open openers; s mounts mounts; s exclusive exclusive; fi",
             quoted(path)
         );
         ask(&line, &[])
@@ -429,8 +429,19 @@ fn identity(node: &Node, sections: &[(String, String)]) -> Identity {
         serial,
         wwn,
         serial_shared_with: shared.unwrap_or_default(),
+        part: part(node, sections),
         inode: None,
     }
+}
+
+/// Where a partition lies, in sysfs' units of 512 bytes.
+fn part(node: &Node, sections: &[(String, String)]) -> Option<Part> {
+    if node.kind.as_deref() != Some("part") {
+        return None;
+    }
+    let told = |name: &str| one(sections, name)?.parse::<u64>().ok();
+    let start = told("start")?.checked_mul(512)?;
+    Some(Part { number: told("partition")?, start, bytes: node.size.as_ref().and_then(number)? })
 }
 
 /// Mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.

@@ -4,7 +4,8 @@
 use super::disk::Disk;
 use super::schedule::TrialSpec;
 use super::stamp::{BLOCK, SECTOR};
-use super::{verifier, writer};
+use super::verifier::{self, Verified};
+use super::writer;
 use crate::store::record::trial::{Found, MOST_EXAMPLES};
 use iotax_load::Random;
 use proptest::prelude::*;
@@ -30,6 +31,10 @@ enum Lie {
     Misplaces,
     /// A write that is under way is torn within a sector.
     TearsUnderWay,
+    /// Sectors of a write that is under way go to each other's places.
+    MisplacesUnderWay,
+    /// A block with a write under way cannot be read any more.
+    SpoilsUnderWay,
     /// A block that was flushed is torn within a sector.
     TearsFlushed,
     /// An old write comes late, over a newer one.
@@ -38,12 +43,14 @@ enum Lie {
     Unreadable,
 }
 
-const LIES: [Lie; 8] = [
+const LIES: [Lie; 10] = [
     Lie::Overlay,
     Lie::IgnoresFlush,
     Lie::ForgetsSome,
     Lie::Misplaces,
     Lie::TearsUnderWay,
+    Lie::MisplacesUnderWay,
+    Lie::SpoilsUnderWay,
     Lie::TearsFlushed,
     Lie::Resurrects,
     Lie::Unreadable,
@@ -117,6 +124,13 @@ impl FakeDisk {
         let mut inside = self.inside.into_inner().unwrap();
         for (block, data) in std::mem::take(&mut inside.cached) {
             let kept = inside.stable.entry(block).or_insert_with(|| vec![0x5a; BLOCK]);
+            if kept.is_empty() {
+                // A block that could not be read can again when it is written, whole.
+                if random.chance(50) {
+                    *kept = data;
+                }
+                continue;
+            }
             for at in (0..BLOCK).step_by(SECTOR) {
                 // The liar that never flushes has lost most of what was in its cache.
                 if random.chance(if self.lie == Lie::IgnoresFlush { 2 } else { 50 }) {
@@ -126,6 +140,13 @@ impl FakeDisk {
             if self.lie == Lie::TearsUnderWay {
                 kept[..100].copy_from_slice(&data[..100]);
                 kept[100..SECTOR].fill(0);
+            }
+            if self.lie == Lie::MisplacesUnderWay {
+                kept.copy_from_slice(&data);
+                kept.rotate_left(SECTOR);
+            }
+            if self.lie == Lie::SpoilsUnderWay {
+                kept.clear();
             }
         }
         // A block with an acknowledged write is what a lie is told about.
@@ -154,17 +175,36 @@ fn spec(seed: u64) -> TrialSpec {
 
 /// Writes, dies at that write, and is read back.
 fn trial(lie: Lie, seed: u64, dies_at: u64) -> Found {
-    let spec = spec(seed);
     let disk = FakeDisk { lie, dies_at, inside: Mutex::default() };
+    trial_on(disk, &spec(seed), seed, &[]).1.found
+}
+
+/// The same on a disk that others had before, on which those blocks cannot be read.
+fn trial_on(disk: FakeDisk, spec: &TrialSpec, seed: u64, unreadable: &[u64]) -> (FakeDisk, Verified) {
+    let dies_at = disk.dies_at;
     let mut acknowledged = 0;
-    let written = writer::write(&disk, &spec, &mut |last| {
+    let written = writer::write(&disk, spec, &mut |last| {
         acknowledged = last;
         ControlFlow::Continue(())
     });
     assert!(format!("{:#}", written.unwrap_err()).contains("failed: killed"));
     assert_eq!(acknowledged, (dies_at / 16) * 16);
     let disk = disk.after_the_kill(seed, &spec.expected(acknowledged));
-    verifier::verify(&disk, &spec, acknowledged)
+    let verified = verifier::verify(&disk, spec, acknowledged, unreadable);
+    (disk, verified)
+}
+
+impl FakeDisk {
+    /// As the next stack finds it.
+    fn turned(self, lie: Lie) -> FakeDisk {
+        let stable = self.inside.into_inner().unwrap().stable;
+        FakeDisk { lie, inside: Mutex::new(Inside { stable, ..Inside::default() }), ..self }
+    }
+}
+
+/// Lies about blocks to which nothing was promised but to be whole.
+fn under_way() -> impl Strategy<Value = Lie> {
+    proptest::sample::select(&[Lie::TearsUnderWay, Lie::MisplacesUnderWay, Lie::SpoilsUnderWay][..])
 }
 
 proptest! {
@@ -176,6 +216,21 @@ proptest! {
         prop_assert_eq!(found.broken(), 0, "{:?}", found);
         prop_assert_eq!(found.kept, found.blocks);
         prop_assert!(found.examples.is_empty());
+    }
+
+    #[test]
+    fn an_honest_disk_is_not_accused_of_what_a_liar_left_on_it(seed in any::<u64>(), batches in 32u64..56, lie in under_way()) {
+        let disk = FakeDisk { lie, dies_at: 16 * batches + 7, inside: Mutex::default() };
+        let (disk, lied) = trial_on(disk, &spec(seed), seed, &[]);
+        prop_assert!(lied.found.broken() > 0, "{:?}: {:?}", lie, lied);
+        // The same blocks are under way once more, and some of them stay as they were.
+        let again = TrialSpec { trial: !seed, ..spec(seed) };
+        let (disk, honest) = trial_on(disk.turned(Lie::None), &again, !seed, &lied.unreadable);
+        prop_assert_eq!(honest.found.broken(), 0, "{:?}: {:?}", lie, honest);
+        // And who lies on it is caught as on any other.
+        let third = TrialSpec { trial: seed ^ 1, ..spec(!seed) };
+        let (_, lied) = trial_on(disk.turned(lie), &third, seed ^ 1, &honest.unreadable);
+        prop_assert!(lied.found.broken() > 0, "{:?}: {:?}", lie, lied);
     }
 
     #[test]
@@ -205,6 +260,12 @@ fn each_lie_is_called_by_its_name() {
     let late = found(Lie::Resurrects);
     assert!(late.lost == 1 && late.examples[0].found.contains("the older write"), "{late:?}");
     assert_eq!(found(Lie::Unreadable).unreadable, 1);
+    let (misplaced, spoilt) = (found(Lie::MisplacesUnderWay), found(Lie::SpoilsUnderWay));
+    assert!(
+        misplaced.under_way_torn > 0
+            && misplaced.examples.iter().all(|one| one.found.contains("another's place"))
+    );
+    assert!(spoilt.under_way_torn > 0 && spoilt.under_way_new == 0 && spoilt.lost == 0, "{spoilt:?}");
 }
 
 #[test]

@@ -55,6 +55,11 @@ impl TrialSpec {
         (batch + 1) * u64::from(self.batch)
     }
 
+    /// The last write that it may do.
+    pub fn last(&self) -> u64 {
+        self.most_batches.saturating_mul(u64::from(self.batch))
+    }
+
     /// Whole batches up to a write.
     pub fn batches(&self, acknowledged: u64) -> u64 {
         acknowledged / u64::from(self.batch)

@@ -1,5 +1,6 @@
 //! What a written block holds: in each of its eight sectors of 512 bytes the trial, the block, the write's number, which
-//! sector it is, random filler and a checksum. A sector is what a disk writes whole or not at all, so it is what is judged.
+//! sector it is, filler and a checksum. A sector is what a disk writes whole or not at all, so it is what is judged. Half of the
+//! filler is the same in all writes of a trial to a sector, so that a part of one is known for that trial's.
 
 use iotax_load::Random;
 
@@ -28,9 +29,9 @@ pub struct Stamp {
 pub enum Sector {
     /// A whole one of a trial, written to be that sector of its block.
     Whole(Stamp, u32),
-    /// It begins as one of a trial, and its checksum is wrong.
+    /// Part of it is of the trial that was asked about, and as a whole it is nobody's.
     Torn,
-    /// No trial wrote it.
+    /// No trial wrote it whole, and the one that was asked about no part of it: another one may have left it torn.
     Foreign,
 }
 
@@ -43,35 +44,54 @@ pub fn fill(block: &mut [u8], stamp: &Stamp) {
         sector[16..24].copy_from_slice(&stamp.block.to_le_bytes());
         sector[24..32].copy_from_slice(&stamp.sequence.to_le_bytes());
         sector[32..FILLER].copy_from_slice(&(at as u32).to_le_bytes());
-        for word in sector[FILLER..CHECKSUM].chunks_mut(8) {
-            let bytes = random.next().to_le_bytes();
-            word.copy_from_slice(&bytes[..word.len()]);
+        for (word, mark) in
+            sector[FILLER..CHECKSUM].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at))
+        {
+            word[..4].copy_from_slice(&mark);
+            word[4..].copy_from_slice(&random.next().to_le_bytes()[..4]);
         }
         let checksum = crc32fast::hash(&sector[..CHECKSUM]);
         sector[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
     }
 }
 
-/// What the sectors of a block hold.
-pub fn sectors(block: &[u8]) -> impl Iterator<Item = Sector> + '_ {
-    block.chunks_exact(SECTOR).map(sector)
+/// Half of each word of the filler.
+fn marks(trial: u64, block: u64, sector: usize) -> impl Iterator<Item = [u8; 4]> {
+    // Streams of writes are counted from the other end.
+    let mut random = Random::new(trial ^ block, u64::MAX - sector as u64);
+    std::iter::repeat_with(move || (random.next() as u32).to_le_bytes())
 }
 
-fn sector(bytes: &[u8]) -> Sector {
-    if bytes[..8] != MAGIC {
-        return Sector::Foreign;
-    }
-    if crc32fast::hash(&bytes[..CHECKSUM]).to_le_bytes() != bytes[CHECKSUM..] {
-        return Sector::Torn;
-    }
-    let number = |at: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_le_bytes(word)
+/// What the sectors of a block hold; a torn one, if that trial wrote part of it.
+pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sector> + '_ {
+    let sector = move |(at, bytes)| match whole(bytes) {
+        Some((stamp, own)) => Sector::Whole(stamp, own),
+        None if has_part_of(bytes, trial, marks(trial, block, at)) => Sector::Torn,
+        None => Sector::Foreign,
     };
-    let stamp = Stamp { trial: number(8), block: number(16), sequence: number(24) };
+    bytes.chunks_exact(SECTOR).enumerate().map(sector)
+}
+
+fn whole(bytes: &[u8]) -> Option<(Stamp, u32)> {
+    if bytes[..8] != MAGIC || crc32fast::hash(&bytes[..CHECKSUM]).to_le_bytes() != bytes[CHECKSUM..] {
+        return None;
+    }
+    let stamp = Stamp { trial: number(bytes, 8), block: number(bytes, 16), sequence: number(bytes, 24) };
     // The upper half of this word is filler.
-    Sector::Whole(stamp, number(32) as u32)
+    Some((stamp, number(bytes, 32) as u32))
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+fn has_part_of(bytes: &[u8], trial: u64, marks: impl Iterator<Item = [u8; 4]>) -> bool {
+    let words = bytes[FILLER..CHECKSUM].chunks_exact(8);
+    let marked = words.zip(marks).filter(|(word, mark)| word[..4] == *mark).count();
+    // One mark of four bytes may be there by chance, in the gigabytes that some trials read.
+    marked >= 2 || number(bytes, 8) == trial
 }
 
 #[cfg(test)]
@@ -80,12 +100,18 @@ mod tests {
 
     const STAMP: Stamp = Stamp { trial: 9, block: 77, sequence: 1234 };
 
+    fn seen(block: &[u8]) -> Vec<Sector> {
+        sectors(block, STAMP.trial, STAMP.block).collect()
+    }
+
     #[test]
     fn a_block_reads_as_it_was_written() {
         let mut block = vec![0; BLOCK];
         fill(&mut block, &STAMP);
         let expected: Vec<Sector> = (0..8).map(|at| Sector::Whole(STAMP, at)).collect();
-        assert_eq!(sectors(&block).collect::<Vec<_>>(), expected);
+        assert_eq!(seen(&block), expected);
+        // Whoever asks.
+        assert_eq!(sectors(&block, 8, 3).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -95,9 +121,7 @@ mod tests {
         for at in (0..BLOCK).step_by(37) {
             let mut changed = block.clone();
             changed[at] ^= 1;
-            let seen = sectors(&changed).nth(at / SECTOR).unwrap();
-            let expected = if at % SECTOR < 8 { Sector::Foreign } else { Sector::Torn };
-            assert_eq!(seen, expected, "byte {at}");
+            assert_eq!(seen(&changed)[at / SECTOR], Sector::Torn, "byte {at}");
         }
     }
 
@@ -107,7 +131,26 @@ mod tests {
         fill(&mut old, &STAMP);
         fill(&mut new, &Stamp { sequence: 1235, ..STAMP });
         old[..100].copy_from_slice(&new[..100]);
-        assert_eq!(sectors(&old).next(), Some(Sector::Torn));
-        assert_eq!(sectors(&vec![0; BLOCK]).next(), Some(Sector::Foreign));
+        assert_eq!(seen(&old)[0], Sector::Torn);
+        assert_eq!(seen(&vec![0; BLOCK])[0], Sector::Foreign);
+    }
+
+    #[test]
+    fn a_torn_sector_is_of_whoever_wrote_a_part_of_it() {
+        let (mut before, mut mine) = (vec![0; BLOCK], vec![0; BLOCK]);
+        fill(&mut before, &Stamp { trial: 8, ..STAMP });
+        fill(&mut mine, &STAMP);
+        for part in [0..40, 0..100, 60..100, 480..SECTOR] {
+            let torn = |below: &[u8], above: &[u8]| {
+                let mut torn = below.to_vec();
+                torn[part.clone()].copy_from_slice(&above[part.clone()]);
+                torn
+            };
+            // Something of mine on another trial's, and on nobody's.
+            assert_eq!(seen(&torn(&before, &mine))[0], Sector::Torn, "{part:?}");
+            assert_eq!(seen(&torn(&vec![0x5a; BLOCK], &mine))[0], Sector::Torn, "{part:?}");
+            // It was torn before, and I did not touch it.
+            assert_eq!(seen(&torn(&before, &vec![0; BLOCK]))[0], Sector::Foreign, "{part:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 use super::kill::{Victims, kills_of};
 use super::schedule::TrialSpec;
 use super::stamp::BLOCK;
+use super::verifier::{MOST_UNREADABLE, Verified};
 use crate::exit::Failed;
 use crate::layer::guest::GuestPlan;
 use crate::measure::observer::Event;
@@ -14,10 +15,11 @@ use crate::measure::sets::Layout;
 use crate::measure::wire::message::{Request, Response};
 use crate::scenario::{DurabilitySpec, Kill};
 use crate::store::record::Record;
-use crate::store::record::trial::{Found, Trial};
+use crate::store::record::trial::Trial;
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use iotax_load::{Random, TargetSpec};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -77,8 +79,9 @@ fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) 
 
 /// How the load of a trial ended.
 enum Loaded {
-    /// By the kill's time: from the first acknowledgement on, nanoseconds; the last acknowledgement.
-    Struck { load_ns: u64, acknowledged: u64 },
+    /// When the kill was due, or the writer had written all that it may: from the first acknowledgement on, nanoseconds;
+    /// the last acknowledgement.
+    Due { load_ns: u64, acknowledged: u64 },
     /// By Ctrl-C.
     Interrupted,
 }
@@ -97,12 +100,14 @@ impl Session<'_> {
     ) -> Result<Outcome> {
         let trials = number_of_trials(spec, &self.ground(layout))?;
         let most_batches = most_batches(spec, self.allowance, trials);
+        let mut unreadable = BTreeSet::new();
         for set in 0..layout.sets.len() {
             let mark = self.executor.mark();
             let up = self.bring_up(layout, places, Planned { number: 0, set })?;
-            let mut stand = Stand { spec, up, region, most_batches, below: mark, set };
+            let mut stand = Stand { spec, up, region, most_batches, below: mark, set, unreadable };
             stand.below += stand.up.below_guests;
-            let outcome = self.trials_of(&stand, places)?;
+            let outcome = self.trials_of(&mut stand, places)?;
+            unreadable = stand.unreadable;
             // In order where the guest can still be spoken to.
             stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
             self.executor.undo_to(mark)?;
@@ -113,7 +118,7 @@ impl Session<'_> {
         Ok(Outcome::Complete)
     }
 
-    fn trials_of(&mut self, stand: &Stand, places: &mut Places) -> Result<Outcome> {
+    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<Outcome> {
         let guest = stand.guest()?;
         let kills = kills_of(stand.spec, guest);
         let ready = self.ready(places, &stand.up, stand.region)?;
@@ -137,7 +142,7 @@ impl Session<'_> {
     /// One of them, from the first write to what was read back; `None`: interrupted.
     fn trial(
         &mut self,
-        stand: &Stand,
+        stand: &mut Stand,
         places: &mut Places,
         stack: &str,
         number: u32,
@@ -147,9 +152,9 @@ impl Session<'_> {
         let target = self.target(stand, places)?;
         let trial = self.trial_spec(stand, number);
         let victims = Victims::of(guest)?;
-        let after = load_time(stand.spec, trial.seed);
+        let due = Due::of(stand.spec, &trial);
         let request = Request::DurableWrite { target, spec: trial.clone() };
-        let Loaded::Struck { load_ns, acknowledged } = load(places, guest, request, after, self.stop)? else {
+        let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
             // Nobody can speak with an agent that is writing.
             places.take(&guest.place).map(drop)?;
             return Ok(None);
@@ -164,7 +169,10 @@ impl Session<'_> {
             None => self.start_again(stand, places)?,
         }
         let target = self.target(stand, places)?;
-        let found = read_back(places, guest, target, &trial, acknowledged)?;
+        let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
+        let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
+        let Verified { found, unreadable } = read_back(places, guest, request)?;
+        stand.unreadable.extend(unreadable);
         Ok(Some(Trial {
             stack: stack.to_owned(),
             trial: number,
@@ -173,6 +181,7 @@ impl Session<'_> {
             batch: stand.spec.batch,
             in_flight: stand.spec.in_flight,
             acknowledged,
+            writing: Some(acknowledged < trial.last()),
             found,
         }))
     }
@@ -219,6 +228,8 @@ struct Stand<'a> {
     /// The executor's mark above what the guest stands on.
     below: usize,
     set: usize,
+    /// Blocks that trials before could not read, of any stack: all are on the same file. No later one is blamed for them.
+    unreadable: BTreeSet<u64>,
 }
 
 impl Stand<'_> {
@@ -227,19 +238,37 @@ impl Stand<'_> {
     }
 }
 
-/// When the kill strikes, after the first acknowledgement.
-fn load_time(spec: &DurabilitySpec, seed: u64) -> Duration {
-    let spread = spec.most_ns.saturating_sub(spec.least_ns);
-    Duration::from_nanos(spec.least_ns + Random::new(seed, u64::MAX).below(spread.saturating_add(1)))
+/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write, whichever comes first. A
+/// writer that may not write for so long would be idle by then, and nothing under way.
+#[derive(Debug, PartialEq, Eq)]
+struct Due {
+    after: Duration,
+    acknowledged: u64,
 }
 
-/// Lets the writer write until the kill's time has come. It is counted from the first acknowledgement: a kill before it
-/// would try nothing.
+impl Due {
+    fn of(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
+        let mut random = Random::new(trial.seed, u64::MAX);
+        let spread = spec.most_ns.saturating_sub(spec.least_ns);
+        let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
+        // The last quarter is what the writer does until the kill has reached it.
+        let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
+        let batch = (least + random.below(most - least + 1)).max(1);
+        Due { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
+    }
+
+    fn has_come(&self, since: Duration, acknowledged: u64) -> bool {
+        since >= self.after || acknowledged >= self.acknowledged
+    }
+}
+
+/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement: a kill before it would
+/// try nothing.
 fn load(
     places: &mut Places,
     guest: &GuestPlan,
     request: Request,
-    after: Duration,
+    due: &Due,
     stop: &AtomicBool,
 ) -> Result<Loaded> {
     let (asked, mut first, mut last) = (Instant::now(), None, 0);
@@ -250,19 +279,15 @@ fn load(
             last = acknowledged;
         }
         interrupted = stop.load(Ordering::Relaxed);
-        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| first.elapsed() >= after);
+        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| due.has_come(first.elapsed(), last));
         if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let peer = &mut places.get(&guest.place)?.peer;
-    if peer.watch(request, &mut watch).map_err(Failed::from)?.is_some() {
-        // All that it may write is written: it is as idle when the kill comes.
-        while watch(None).is_continue() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    // It answers when all that it may write is written: to wait would only make what was written older.
+    peer.watch(request, &mut watch).map_err(Failed::from)?;
     match first {
         _ if interrupted => Ok(Loaded::Interrupted),
-        Some(first) => Ok(Loaded::Struck { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
+        Some(first) => Ok(Loaded::Due { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
         None => Err(Failed::measurement(format!(
             "guest {}: no flush returned within {FIRST_LIMIT:?}",
             guest.place
@@ -271,17 +296,10 @@ fn load(
     }
 }
 
-fn read_back(
-    places: &mut Places,
-    guest: &GuestPlan,
-    target: TargetSpec,
-    trial: &TrialSpec,
-    acknowledged: u64,
-) -> Result<Found> {
+fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result<Verified> {
     let place = places.get(&guest.place)?;
-    let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged };
     match place.ask(request, VERIFY_LIMIT)? {
-        Response::DurableVerified { found } => Ok(found),
+        Response::DurableVerified { found, unreadable } => Ok(Verified { found, unreadable }),
         other => Err(Failed::from(place.peer.unexpected("durable_verify", &other)).into()),
     }
 }
@@ -304,6 +322,10 @@ fn told(trial: &Trial, all: u32) -> String {
 mod tests {
     use super::*;
 
+    fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> Due {
+        Due::of(spec, &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches })
+    }
+
     #[test]
     fn what_may_be_written_is_shared_out_among_the_trials() {
         let spec = DurabilitySpec::default();
@@ -315,12 +337,30 @@ mod tests {
     #[test]
     fn kills_strike_all_over_the_time_and_again_at_the_same_time() {
         let spec = DurabilitySpec::default();
-        let times: Vec<Duration> = (0..200).map(|seed| load_time(&spec, seed)).collect();
+        let time = |spec: &DurabilitySpec, seed| due(spec, seed, u64::MAX).after;
+        let times: Vec<Duration> = (0..200).map(|seed| time(&spec, seed)).collect();
         let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
         assert!(*least >= Duration::from_millis(500) && *least < Duration::from_millis(600));
         assert!(*most <= Duration::from_millis(2500) && *most > Duration::from_millis(2400));
-        assert_eq!(times[7], load_time(&spec, 7));
+        assert_eq!(times[7], time(&spec, 7));
         let fixed = DurabilitySpec { most_ns: spec.least_ns, ..spec };
-        assert_eq!(load_time(&fixed, 3), Duration::from_millis(500));
+        assert_eq!(time(&fixed, 3), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_writer_that_may_not_write_for_so_long_is_killed_while_it_still_writes() {
+        let spec = DurabilitySpec::default();
+        let due = |seed, most_batches| due(&spec, seed, most_batches);
+        let at: Vec<u64> = (0..500).map(|seed| due(seed, 400).acknowledged / 16).collect();
+        assert!(at.iter().all(|batch| (100..=300).contains(batch)), "{at:?}");
+        assert!(at.iter().any(|batch| *batch < 120) && at.iter().any(|batch| *batch > 280));
+        assert_eq!(due(1, 1).acknowledged, 16, "one batch at least");
+        let one = due(7, 400);
+        assert!(
+            !one.has_come(Duration::ZERO, one.acknowledged - 1)
+                && one.has_come(Duration::ZERO, one.acknowledged)
+        );
+        assert!(one.has_come(one.after, 16));
+        assert!(due(7, u64::MAX).acknowledged > u64::MAX / 8, "without a bound the time alone counts");
     }
 }

@@ -1,13 +1,36 @@
 //! Reads back after a kill. What is promised, exactly: each sector of a block with an acknowledged write has that write or
-//! a later one; a block that was only under way may be old or new, sector by sector, and no sector is torn.
+//! a later one; a block that was only under way may be old or new, sector by sector, and no sector is torn. It does not
+//! blame a trial for what was torn or unreadable before it.
 
 use super::disk::{Disk, Page};
 use super::schedule::TrialSpec;
 use super::stamp::{self, Sector, Stamp};
 use crate::store::record::trial::{Example, Found, MOST_EXAMPLES};
+use std::collections::BTreeSet;
 
-/// Reads every block with a write up to `acknowledged`, and those that may have been under way behind it.
-pub fn verify(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64) -> Found {
+/// What was read back.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// Counted.
+    pub found: Found,
+    /// Blocks that could not be read and are not known for that.
+    pub unreadable: Vec<u64>,
+}
+
+/// So many blocks fit into a request or an answer.
+pub const MOST_UNREADABLE: usize = 100_000;
+
+impl Verified {
+    fn and(mut self, other: Verified) -> Verified {
+        self.unreadable.extend(other.unreadable);
+        self.unreadable.truncate(MOST_UNREADABLE);
+        Verified { found: self.found.and(other.found), ..self }
+    }
+}
+
+/// Reads every block with a write up to `acknowledged`, and those that may have been under way behind it. Of these nobody
+/// wrote the ones that were `unreadable` before, as far as is known: they are as they were.
+pub fn verify(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64, unreadable: &[u64]) -> Verified {
     let expected = spec.expected(acknowledged);
     let under_way = spec.under_way(acknowledged);
     let only_under_way = under_way.keys().filter(|block| !expected.contains_key(block));
@@ -16,12 +39,12 @@ pub fn verify(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64) -> Found {
         .map(|(block, sequence)| Asked { block: *block, expected: Some(*sequence) })
         .chain(only_under_way.map(|block| Asked { block: *block, expected: None }))
         .collect();
+    let reading = Reading { disk, spec, acknowledged, unreadable: unreadable.iter().copied().collect() };
     let part = all.len().div_ceil(spec.in_flight.max(1) as usize).max(1);
     std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            all.chunks(part).map(|asked| scope.spawn(|| read_all(disk, spec, acknowledged, asked))).collect();
+        let parts: Vec<_> = all.chunks(part).map(|asked| scope.spawn(|| reading.read_all(asked))).collect();
         // A thread that panicked takes the agent's request with it, and the host is told.
-        parts.into_iter().map(|part| part.join().expect("a reader")).fold(Found::default(), Found::and)
+        parts.into_iter().map(|part| part.join().expect("a reader")).fold(Verified::default(), Verified::and)
     })
 }
 
@@ -31,16 +54,32 @@ struct Asked {
     expected: Option<u64>,
 }
 
-fn read_all(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64, asked: &[Asked]) -> Found {
-    let (mut found, mut page) = (Found::default(), Page::default());
-    for asked in asked {
-        let judged = match disk.read(asked.block, page.bytes()) {
-            Ok(()) => judge(page.bytes(), spec, asked, acknowledged),
-            Err(error) => Judged::Unreadable(error.to_string()),
-        };
-        count(&mut found, asked, judged);
+/// One verification, for several threads.
+struct Reading<'a> {
+    disk: &'a dyn Disk,
+    spec: &'a TrialSpec,
+    acknowledged: u64,
+    unreadable: BTreeSet<u64>,
+}
+
+impl Reading<'_> {
+    fn read_all(&self, asked: &[Asked]) -> Verified {
+        let (mut verified, mut page) = (Verified::default(), Page::default());
+        for asked in asked {
+            let judged = match self.disk.read(asked.block, page.bytes()) {
+                Ok(()) => judge(page.bytes(), self.spec, asked, self.acknowledged),
+                Err(_) if asked.expected.is_none() && self.unreadable.contains(&asked.block) => {
+                    Judged::Kept { later: false }
+                }
+                Err(error) => {
+                    verified.unreadable.push(asked.block);
+                    Judged::Unreadable(error.to_string())
+                }
+            };
+            count(&mut verified.found, asked, judged);
+        }
+        verified
     }
-    found
 }
 
 /// What became of a block.
@@ -52,7 +91,7 @@ enum Judged {
     },
     /// A sector of it is older than what was acknowledged: what is there instead.
     Lost(String),
-    /// A sector of it is neither.
+    /// A sector of it is neither, or belongs elsewhere.
     Torn(String),
     Unreadable(String),
 }
@@ -60,7 +99,7 @@ enum Judged {
 /// The worst of its sectors counts.
 fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Judged {
     let (mut lost, mut later) = (None, false);
-    for (at, sector) in stamp::sectors(block).enumerate() {
+    for (at, sector) in stamp::sectors(block, spec.trial, asked.block).enumerate() {
         match (sector, asked.expected) {
             (Sector::Torn, _) => return Judged::Torn(format!("sector {at} of it with a wrong checksum")),
             (Sector::Whole(stamp, own), Some(expected)) => {
@@ -68,13 +107,16 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Ju
                 lost = lost.or_else(|| older(&stamp, own as usize == at, spec, asked.block, expected));
             }
             (Sector::Foreign, Some(_)) => {
-                lost = lost.or_else(|| Some("content that no trial wrote".to_owned()));
+                lost = lost.or_else(|| Some("content that no trial wrote whole".to_owned()));
+            }
+            (Sector::Whole(stamp, own), None) if stamp.trial == spec.trial => {
+                if let Some(words) = misplaced(&stamp, own as usize == at, asked.block) {
+                    return Judged::Torn(words);
+                }
+                later |= stamp.sequence > acknowledged;
             }
             // It may be whatever it was before, and then it is not known what.
-            (Sector::Whole(stamp, _), None) => {
-                later |= stamp.trial == spec.trial && stamp.sequence > acknowledged;
-            }
-            (Sector::Foreign, None) => {}
+            (Sector::Whole(..) | Sector::Foreign, None) => {}
         }
     }
     lost.map_or(Judged::Kept { later }, Judged::Lost)
@@ -84,9 +126,16 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Ju
 fn older(stamp: &Stamp, in_place: bool, spec: &TrialSpec, block: u64, expected: u64) -> Option<String> {
     match () {
         () if stamp.trial != spec.trial => Some("content of another trial".to_owned()),
+        () => misplaced(stamp, in_place, block)
+            .or_else(|| (stamp.sequence < expected).then(|| format!("the older write {}", stamp.sequence))),
+    }
+}
+
+/// Where a whole sector of the trial belongs, if not here: no write to this block put it there, acknowledged or not.
+fn misplaced(stamp: &Stamp, in_place: bool, block: u64) -> Option<String> {
+    match () {
         () if stamp.block != block => Some(format!("what was written to block {}", stamp.block)),
         () if !in_place => Some("a sector of it in another's place".to_owned()),
-        () if stamp.sequence < expected => Some(format!("the older write {}", stamp.sequence)),
         () => None,
     }
 }

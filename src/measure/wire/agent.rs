@@ -3,17 +3,18 @@
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
 
 use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Progress, Request, Response, enclose, pack};
+use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, pack};
 use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
 use crate::measure::durability::disk::DirectDisk;
-use crate::measure::durability::{TrialSpec, verifier, writer};
+use crate::measure::durability::verifier::{self, Verified};
+use crate::measure::durability::{TrialSpec, writer};
 use crate::measure::engine::{self, LoadEngine};
 use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
 use anyhow::{Context, Result, anyhow};
-use iotax_load::{Job, TargetSpec};
+use iotax_load::{Job, SliceSpec, TargetSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -21,13 +22,16 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a peer is told that a request still runs.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// So long before a common start the CPU times are read: reading them takes a tenth of it, in a translator too.
+pub const READY_BEFORE_NS: u64 = 3_000_000;
 
 /// What the wire does not know itself: the machine, its steps, its guard.
 pub trait Handler {
@@ -95,21 +99,71 @@ pub trait Handler {
 /// When the stream is garbled or fails; its mere end is no error.
 pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut dyn Handler) -> Result<()> {
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
-    let writer = Mutex::new(writer);
+    let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let mut agent = Agent { workers: BTreeMap::new(), handler };
+    thread::scope(|scope| {
+        let (served, ended): (Sender<()>, _) = channel();
+        scope.spawn(|| tell_of_progress(&writer, &under_way, ended));
+        let result = answer_all(&mut reader, &writer, &under_way, &mut agent);
+        drop(served);
+        result
+    })
+}
+
+/// The request under way: its number, and since when.
+type UnderWay = Mutex<Option<(u64, Instant)>>;
+
+fn answer_all<W: Write>(
+    reader: &mut impl Read,
+    writer: &Mutex<W>,
+    under_way: &UnderWay,
+    agent: &mut Agent,
+) -> Result<()> {
     loop {
-        let frame = match frame::read(&mut reader) {
+        let frame = match frame::read(reader) {
             Ok(frame) => frame,
             Err(FrameError::Eof) => return Ok(()),
             Err(error) => return Err(error).context("cannot read the host's request"),
         };
-        let (id, answer) = with_progress(&writer, &frame, |tell| agent.answer(&frame, tell));
+        let id = serde_json::from_slice::<Envelope>(&frame.json).map_or(0, |envelope| envelope.id);
+        let began = Instant::now();
+        *hold(under_way) = Some((id, began));
+        let mut tell = |acknowledged| match progress(writer, id, began, Some(acknowledged)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let answer = agent.answer(&frame, &mut tell);
+        // From here on no progress of it is told: it would come behind its answer.
+        *hold(under_way) = None;
         let bye = matches!(answer.0, Response::Bye);
-        send(&writer, Kind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
+        send(writer, Kind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
         if bye {
             return Ok(());
         }
     }
+}
+
+/// Tells each second of a request that is under way for as long. One thread for all of them: to make one for each took a
+/// translated guest longer than all else that it does for a slice.
+fn tell_of_progress<W: Write>(writer: &Mutex<W>, under_way: &UnderWay, ended: Receiver<()>) {
+    // Half of that: a request that began behind a look is then told of in time, too.
+    while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
+        let request = hold(under_way);
+        let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
+        if late.is_some_and(|(id, began)| progress(writer, id, began, None).is_err()) {
+            return;
+        }
+    }
+}
+
+fn progress<W: Write>(
+    writer: &Mutex<W>,
+    id: u64,
+    began: Instant,
+    acknowledged: Option<u64>,
+) -> Result<(), FrameError> {
+    let body = Progress { running_ms: began.elapsed().as_millis() as u64, acknowledged };
+    send(writer, Kind::Progress, id, &body, Vec::new())
 }
 
 /// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them there.
@@ -161,7 +215,7 @@ impl Agent<'_> {
                 self.prepare(worker, &targets, &jobs, engine)?
             }
             Request::Slice { worker, spec } => {
-                let (scalars, blob) = pack(&self.worker(worker)?.slice(&spec).map_err(Failed::from)?);
+                let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));
             }
             Request::End { worker } => {
@@ -170,9 +224,11 @@ impl Agent<'_> {
                 Response::Ended
             }
             Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
-            Request::DurableVerify { target, spec, acknowledged } => {
+            Request::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;
-                Response::DurableVerified { found: verifier::verify(&disk, &spec, acknowledged) }
+                let Verified { found, unreadable } =
+                    verifier::verify(&disk, &spec, acknowledged, &unreadable);
+                Response::DurableVerified { found, unreadable }
             }
             Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
             Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
@@ -223,6 +279,20 @@ impl Agent<'_> {
         Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
     }
 
+    /// With the CPU times around it, which the host would read too early and too late: before the waiting for a common
+    /// start, and after others have answered.
+    fn slice(&mut self, worker: u32, spec: &SliceSpec) -> Result<Ran> {
+        self.worker(worker)?;
+        if let Some(begin_ns) = spec.begin_ns {
+            thread::sleep(Duration::from_nanos(begin_ns.saturating_sub(monotonic_ns() + READY_BEFORE_NS)));
+        }
+        // A place without /proc/stat has none, and the record says so.
+        let before = self.handler.cpu_times().ok();
+        let result = self.worker(worker)?.slice(spec).map_err(Failed::from)?;
+        let cpu = before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.since(from));
+        Ok(Ran { result, cpu })
+    }
+
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
         self.workers
             .get_mut(&number)
@@ -269,42 +339,6 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// CLOCK_MONOTONIC in nanoseconds, of the clock that slices are timed by.
 pub use iotax_load::clock::now as monotonic_ns;
-
-/// Runs `work` while another thread tells the host each second that it still runs. The request's
-/// number is read first, so that progress bears it; a request without one is number 0.
-fn with_progress<W: Write + Send>(
-    writer: &Mutex<W>,
-    request: &Frame,
-    work: impl FnOnce(Tell) -> Answer,
-) -> (u64, Answer) {
-    let id = serde_json::from_slice::<Envelope>(&request.json).map_or(0, |envelope| envelope.id);
-    thread::scope(|scope| {
-        let (done, waiting): (Sender<()>, _) = channel();
-        let start = Instant::now();
-        let progress =
-            move |acknowledged| Progress { running_ms: start.elapsed().as_millis() as u64, acknowledged };
-        scope.spawn(move || {
-            while waiting.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if send(writer, Kind::Progress, id, &progress(None), Vec::new()).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut tell = |acknowledged| match send(
-            writer,
-            Kind::Progress,
-            id,
-            &progress(Some(acknowledged)),
-            Vec::new(),
-        ) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        };
-        let answer = work(&mut tell);
-        drop(done);
-        (id, answer)
-    })
-}
 
 /// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
 fn send<W: Write>(

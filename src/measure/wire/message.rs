@@ -69,6 +69,9 @@ pub enum Request {
         spec: TrialSpec,
         /// The last write that was acknowledged.
         acknowledged: u64,
+        /// Blocks that could not be read before the trial.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unreadable: Vec<u64>,
     },
     /// A step (or its undo), as the handler understands it.
     Step {
@@ -169,6 +172,9 @@ pub enum Response {
     DurableVerified {
         /// What was read.
         found: Found,
+        /// Blocks that could not be read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unreadable: Vec<u64>,
     },
     /// To `step`.
     Step {
@@ -248,9 +254,18 @@ pub struct Progress {
     pub acknowledged: Option<u64>,
 }
 
-/// [`SliceResult`] without its histograms.
+/// A slice that was run in a place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// What the worker says.
+    pub result: SliceResult,
+    /// What the processors of the place did from its start to its end, without the waiting for a common start.
+    pub cpu: Option<CpuTimes>,
+}
+
+/// [`SliceResult`] without its histograms, and the CPU times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each field is SliceResult's of the same name")]
+#[expect(missing_docs, reason = "each field is SliceResult's, or Ran's, of the same name")]
 pub struct SliceScalars {
     pub window_start_ns: u64,
     pub window_ns: u64,
@@ -267,6 +282,8 @@ pub struct SliceScalars {
     pub read_len: u32,
     pub write_len: u32,
     pub sync_len: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuTimes>,
 }
 
 /// Completions of one direction.
@@ -279,7 +296,8 @@ pub struct Count {
 }
 
 /// Takes a result apart for the wire.
-pub fn pack(result: &SliceResult) -> (SliceScalars, Vec<u8>) {
+pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
+    let result = &ran.result;
     let parts = [&result.read.latency, &result.write.latency, &result.sync_latency].map(Histogram::encode);
     let [read_len, write_len, sync_len] = [0, 1, 2].map(|i: usize| parts[i].len() as u32);
     let scalars = SliceScalars {
@@ -298,6 +316,7 @@ pub fn pack(result: &SliceResult) -> (SliceScalars, Vec<u8>) {
         read_len,
         write_len,
         sync_len,
+        cpu: ran.cpu,
     };
     (scalars, parts.concat())
 }
@@ -306,14 +325,14 @@ pub fn pack(result: &SliceResult) -> (SliceScalars, Vec<u8>) {
 ///
 /// # Errors
 /// A clause when lengths and blob disagree or a histogram does not decode.
-pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<SliceResult, String> {
+pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
     let (read, rest) = split(blob, scalars.read_len)?;
     let (write, rest) = split(rest, scalars.write_len)?;
     let (sync, rest) = split(rest, scalars.sync_len)?;
     if !rest.is_empty() {
         return Err(format!("{} bytes too many behind the histograms", rest.len()));
     }
-    Ok(SliceResult {
+    let result = SliceResult {
         window_start_ns: scalars.window_start_ns,
         window_ns: scalars.window_ns,
         read: direction(scalars.read, read)?,
@@ -327,7 +346,8 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<SliceResult, String>
         cpu_system_ns: scalars.cpu_system_ns,
         errors: scalars.errors,
         first_error: scalars.first_error,
-    })
+    };
+    Ok(Ran { result, cpu: scalars.cpu })
 }
 
 fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
@@ -366,7 +386,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn some_result() -> SliceResult {
+    fn some_result() -> Ran {
         let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
         result.first_error = Some("Input/output error".into());
         for ns in [1, 90_000, u64::MAX] {
@@ -374,7 +394,7 @@ mod tests {
             result.sync_latency.record(ns / 2);
         }
         result.read.ios = 3;
-        result
+        Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }) }
     }
 
     #[test]

@@ -4,10 +4,10 @@
 
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Progress, Request, Response, enclose, unpack};
+use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, unpack};
 use crate::exit::Failed;
 use crate::scenario::Engine;
-use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Job, SliceSpec, TargetSpec};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::ops::ControlFlow;
@@ -246,12 +246,7 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::call`].
-    pub fn slice(
-        &mut self,
-        worker: u32,
-        spec: &SliceSpec,
-        limit: Duration,
-    ) -> Result<SliceResult, WireError> {
+    pub fn slice(&mut self, worker: u32, spec: &SliceSpec, limit: Duration) -> Result<Ran, WireError> {
         match self.call_with_blob(Request::Slice { worker, spec: *spec }, limit)? {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),

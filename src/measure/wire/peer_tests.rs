@@ -3,6 +3,7 @@
 use super::super::fake::{FakeHandler, spec, target};
 use super::super::frame::{NOISE_LIMIT, PREAMBLE};
 use super::*;
+use crate::store::record::CpuTimes;
 use iotax_load::{EngineName, Rw};
 use std::sync::atomic::Ordering;
 
@@ -40,7 +41,8 @@ fn a_whole_conversation() {
         assert_eq!(prepared.engine, "fake");
     }
     assert_eq!(alive.load(Ordering::SeqCst), 3);
-    let result = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
+    let Ran { result, cpu } = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
+    assert_eq!(cpu, Some(CpuTimes::default()), "the fake's processors do nothing");
     assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
     peer.end(2).unwrap();
     assert_eq!(alive.load(Ordering::SeqCst), 2);
@@ -161,8 +163,13 @@ fn a_trial_is_watched_and_read_back() {
     });
     assert_eq!(answer.unwrap(), Some(Response::DurableWritten { acknowledged: 80 }));
     assert_eq!(told, (1..=10).map(|batch| batch * 8).collect::<Vec<u64>>());
-    let verify = Request::DurableVerify { target: target(false), spec: spec.clone(), acknowledged: 80 };
-    let Response::DurableVerified { found } = peer.call(verify, QUICK_LIMIT).unwrap() else {
+    let verify = Request::DurableVerify {
+        target: target(false),
+        spec: spec.clone(),
+        acknowledged: 80,
+        unreadable: vec![7],
+    };
+    let Response::DurableVerified { found, .. } = peer.call(verify, QUICK_LIMIT).unwrap() else {
         panic!("another answer")
     };
     assert!(found.broken() == 0 && found.kept == found.blocks && found.blocks >= 60, "{found:?}");

@@ -1,8 +1,8 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
-//! back and its disk is there again under the name that the stack knows.
+//! back and its disk is there again, its queue set as it was.
 
 use super::{Operation, RunTag, System, Yield};
-use crate::step::vfio::{self, Function};
+use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ pub struct PassThrough {
 }
 
 impl PassThrough {
-    fn function(&self) -> Function<'_> {
-        Function { address: &self.address, driver: &self.driver, disk: &self.disk }
+    fn drive(&self) -> TakenDrive<'_> {
+        TakenDrive { address: &self.address, driver: &self.driver, disk: &self.disk }
     }
 }
 
@@ -30,17 +30,21 @@ impl Operation for PassThrough {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let group = system.take_function(&self.function())?;
-        Ok(Yield { path: Some(group), ..Yield::default() })
+        let queue = system.queue_settings(&self.disk);
+        let group = system.take_drive(&self.drive())?;
+        Ok(Yield { path: Some(group), queue, ..Yield::default() })
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        // The plan was refused unless the function had a driver of this host: vfio-pci has it from us.
+        // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
+        // asked here: vfio-pci has it from us.
         Ok(system.is_taken(&self.address)?.then(Yield::default))
     }
 
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.give_back(&self.function())
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        system.give_back(&self.drive())?;
+        system.restore_queue(&self.address, &made.queue);
+        Ok(())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

@@ -5,6 +5,7 @@ use crate::layer::guest;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Our binary as /init, and the modules that the guest needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub struct BuildInitramfs {
 pub struct BuildSeed {
     /// Where it is written, within the run directory.
     pub path: PathBuf,
+    /// How long the agent waits there for a system that still starts.
+    #[serde(default)]
+    pub patience_s: u64,
 }
 
 /// A file that is made of what is on this machine, and gone with the run.
@@ -57,7 +61,7 @@ impl Scratch for BuildSeed {
     }
 
     fn content(&self) -> Result<Vec<u8>> {
-        guest::seed()
+        guest::seed(Duration::from_secs(self.patience_s))
     }
 }
 

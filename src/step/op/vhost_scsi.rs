@@ -50,16 +50,17 @@ impl Operation for ExportVhostScsi {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.export_lun(&self.lun()?)?;
-        Ok(Yield::default())
+        Ok(Yield { path: system.export_lun(&self.lun()?)?, ..Yield::default() })
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(system.is_exported(&self.name, &self.wwn)?.then(Yield::default))
+        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
+        let made = || Yield { path: Some(lio::fabric()), ..Yield::default() };
+        Ok(system.is_exported(&self.name, &self.wwn)?.then(made))
     }
 
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.unexport_lun(self.block, &self.name, &self.wwn)
+    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        system.unexport_lun(self.block, &self.name, &self.wwn, made.path.as_deref())
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

@@ -15,7 +15,7 @@ pub struct Trial {
     pub trial: u32,
     /// What was killed.
     pub kill: Kill,
-    /// From the first acknowledgement to the kill, nanoseconds.
+    /// From the first acknowledgement to the kill, or until the writer had written all that it may, nanoseconds.
     pub load_ns: u64,
     /// Writes between two flushes.
     pub batch: u32,
@@ -23,6 +23,10 @@ pub struct Trial {
     pub in_flight: u32,
     /// Writes of 4 KiB whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
+    /// Whether it was still writing when it was killed: `false` where it had written its share of `max_written` before.
+    /// Records from before it do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writing: Option<bool>,
     /// What was read back.
     pub found: Found,
 }
@@ -39,7 +43,7 @@ pub struct Found {
     pub later: u64,
     /// A sector has something older.
     pub lost: u64,
-    /// A sector is neither old nor new: its checksum is wrong.
+    /// A sector is neither old nor new: it has part of what was written, and its checksum is wrong.
     pub torn: u64,
     /// They could not be read.
     pub unreadable: u64,
@@ -47,7 +51,7 @@ pub struct Found {
     pub under_way: u64,
     /// Of these, blocks with a sector of that write.
     pub under_way_new: u64,
-    /// Of these, blocks with a torn sector, or that could not be read.
+    /// Of these, blocks with a torn sector or one that belongs elsewhere, or that could not be read and could before.
     pub under_way_torn: u64,
     /// Some of the blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +75,7 @@ impl Found {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }
 
-    /// Two parts of one trial.
+    /// Two parts of one trial, or two trials.
     #[must_use]
     pub fn and(mut self, other: Found) -> Found {
         self.blocks += other.blocks;

@@ -1,5 +1,6 @@
 //! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way says which devices it
-//! is in QEMU's words, what it lacks on a machine, since when QEMU has it, and what of a disk's options it does not take.
+//! is in QEMU's words, what it lacks on a machine, and what of a disk's options it does not take. The oldest QEMU that is taken has
+//! all of them.
 
 mod nvme;
 mod vfio;
@@ -8,7 +9,8 @@ mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{DiskSpec, Line, OLDEST, Server, Version};
+use super::qemu::{Backend, DiskSpec, Line, Server, can_be_sockets};
+use crate::exit::Failed;
 use crate::step::op::Op;
 use crate::step::{PathRef, RunTag};
 use std::path::{Path, PathBuf};
@@ -34,11 +36,6 @@ pub trait Way: Sync {
     /// Ids of `host::needs` beyond those of every guest.
     fn needs(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    /// The first QEMU that has it.
-    fn since(&self) -> Version {
-        OLDEST
     }
 
     /// Modules of the guest's kernel beyond those that it boots with.
@@ -71,6 +68,11 @@ pub trait Way: Sync {
         false
     }
 
+    /// Whether a disk that is read-only to its guest cannot be written by it, whatever runs there.
+    fn keeps_writes_out(&self, _backend: Backend) -> bool {
+        !self.takes_drive()
+    }
+
     /// The step that must be done before QEMU can have the disk, with what serves it then.
     fn beforehand(&self, _disk: &DiskSpec, _below: &PathRef, _tag: &RunTag) -> Option<Beforehand> {
         None
@@ -91,6 +93,11 @@ pub trait Way: Sync {
 
     /// Where QEMU tells what became of options of disk number `at`: option, object, property.
     fn properties(&self, at: usize) -> Vec<Property>;
+
+    /// Where QEMU tells which of its threads serve disk number `at`: one as a link, several as a list.
+    fn threads(&self, _at: usize) -> Vec<Property> {
+        Vec::new()
+    }
 
     /// Adds disk number `at` to QEMU's command line.
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec);
@@ -119,14 +126,14 @@ pub struct Beforehand {
     pub server: Server,
 }
 
-/// Options that QEMU's own block layer has, and nothing that goes past it.
-const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
+/// Options of a disk that something in QEMU answers for, those of its queues first: a drive has none of them.
+const OF_QEMU: &[&str] = &[
+    "num-queues",
+    "queue-size",
     "cache",
     "aio",
     "iothread",
     "iothreads",
-    "num-queues",
-    "queue-size",
     "discard",
     "detect-zeroes",
     "snapshot",
@@ -138,6 +145,9 @@ const OF_QEMUS_BLOCK_LAYER: &[&str] = &[
     "lazy-refcounts",
     "l2-cache-size",
 ];
+
+/// Those that only QEMU's own block layer has, and nothing that goes past it.
+const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
 pub struct Property {
@@ -173,6 +183,14 @@ impl DaemonFiles {
     pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
         let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
         DaemonFiles { socket: file("vhost"), control: file("qsd"), pid: file("pid"), log: file("qsd.log") }
+    }
+
+    /// Asked where there is such a process only: these paths are longer than those of the guest.
+    ///
+    /// # Errors
+    /// Bad input: a path that no Unix socket can have.
+    pub fn check(&self) -> Result<(), Failed> {
+        can_be_sockets([&self.socket, &self.control])
     }
 }
 

@@ -32,7 +32,7 @@ impl Way for Vfio {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        super::OF_QEMUS_BLOCK_LAYER
+        super::OF_QEMU
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {

@@ -26,8 +26,13 @@ impl Way for VhostScsi {
         false
     }
 
+    /// LIO opens a device as it is told, and a file for writing whatever it is told.
+    fn keeps_writes_out(&self, backend: Backend) -> bool {
+        backend == Backend::HostDevice
+    }
+
     fn lacks(&self) -> &'static [&'static str] {
-        &["cache", "aio", "iothread", "iothreads", "discard", "detect-zeroes", "snapshot"]
+        super::OF_QEMUS_BLOCK_LAYER
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {

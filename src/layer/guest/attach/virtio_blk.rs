@@ -21,6 +21,11 @@ impl Way for VirtioBlk {
         ]
     }
 
+    fn threads(&self, at: usize) -> Vec<Property> {
+        let of_device = |name| Property::new("iothreads", &ids(at).1, name);
+        ["iothread", "iothread-vq-mapping"].map(of_device).into()
+    }
+
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);

@@ -29,6 +29,10 @@ impl Way for VirtioScsi {
         ]
     }
 
+    fn threads(&self, at: usize) -> Vec<Property> {
+        vec![Property::new("iothreads", &controller(at), "iothread")]
+    }
+
     fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         let controller = controller(at);

@@ -5,8 +5,9 @@ use super::super::attach::Way;
 use super::image::Qcow2;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
+use super::version::Version;
 use crate::host::pci::Drive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// QEMU's cache modes. What each means, in QEMU's own settings:
 ///
@@ -118,7 +119,8 @@ impl DetectZeroes {
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
-    fn word(self) -> &'static str {
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
         match self {
             DetectZeroes::Off => "off",
             DetectZeroes::On => "on",
@@ -264,6 +266,13 @@ impl DiskSpec {
         if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
+    /// What of it only QEMU's block layer could do, where that is not in the way.
+    fn beyond_its_way(&self) -> Option<&'static str> {
+        let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
+        let lacks = self.way.lacks();
+        asked.into_iter().find(|(option, asked)| *asked && lacks.contains(option)).map(|(option, _)| option)
+    }
+
     /// What would mislead, destroy, or be weakened by QEMU without a word.
     ///
     /// # Errors
@@ -283,6 +292,12 @@ impl DiskSpec {
             return Err(
                 "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
             );
+        }
+        if let Some(option) = disk.beyond_its_way() {
+            return Err(format!(
+                "attach={} has no {option}: what is below is served as it is, from its first byte",
+                disk.way.name()
+            ));
         }
         if disk.snapshot && disk.qcow2.is_some() {
             return Err(
@@ -320,12 +335,32 @@ impl DiskSpec {
     }
 }
 
+/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp, which is memory in many a place.
+pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
+    let usual = || PathBuf::from("/var/tmp");
+    match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if folder == Path::new("/tmp") && qemu >= Some(Version::new(8, 0)) => usual(),
+        folder => folder.unwrap_or_else(usual),
+    }
+}
+
 /// VIRTIO_BLK_ID_BYTES.
 const LONGEST_SERIAL: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn overlays_lie_where_that_qemu_makes_them() {
+        let folder = |tmpdir: Option<&str>, qemu| overlay_folder(tmpdir.map(PathBuf::from), qemu);
+        let (old, new) = (Some(Version::new(7, 2)), Some(Version::new(8, 0)));
+        assert_eq!(folder(None, old), Path::new("/var/tmp"));
+        assert_eq!(folder(Some(""), new), Path::new("/var/tmp"));
+        assert_eq!(folder(Some("/srv/tmp"), new), Path::new("/srv/tmp"));
+        assert_eq!((folder(Some("/tmp"), old), folder(Some("/tmp"), None)), ("/tmp".into(), "/tmp".into()));
+        assert_eq!(folder(Some("/tmp"), new), Path::new("/var/tmp"));
+    }
 
     #[test]
     fn an_overlay_is_made_by_a_drive_with_the_same_settings() {

@@ -18,6 +18,11 @@ const ENTRY: u64 = 8;
 /// See [`ENTRY`].
 const REFCOUNT: u64 = 2;
 
+/// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
+const USUAL_L2_CACHE: u64 = 32 * MIB;
+/// Refcount blocks that it keeps of each.
+const REFCOUNT_CLUSTERS: u64 = 4;
+
 /// A stretch of what is below, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -48,6 +53,14 @@ impl Qcow2 {
         self.spans.len().saturating_sub(1)
     }
 
+    /// Memory for tables that QEMU keeps of all images at most, each with its own (docs/qcow2-cache.txt of QEMU): L2 tables
+    /// up to 32 MiB or what was asked for, but no more than the image has, and four clusters of refcounts.
+    pub fn table_cache(&self) -> u64 {
+        let tables = l2_tables(self.bytes, self.cluster) * self.cluster;
+        let each = tables.min(self.l2_cache.unwrap_or(USUAL_L2_CACHE)) + REFCOUNT_CLUSTERS * self.cluster;
+        self.spans.len() as u64 * each
+    }
+
     /// The block node of the top image with all below it. Of several on one file only the top is locked: the others are
     /// only read.
     pub(super) fn node(&self, disk: &DiskSpec, value: Value) -> Value {
@@ -59,14 +72,8 @@ impl Qcow2 {
                 _ => value.set(&own("driver"), "qcow2"),
             };
             let locked = image == 0 && disk.is_locked();
-            value
-                .maybe(&own("l2-cache-size"), self.l2_cache)
-                .set(&own("file.driver"), "raw")
-                .set(&own("file.offset"), span.offset.to_string())
-                .set(&own("file.size"), span.bytes.to_string())
-                .set(&own("file.file.driver"), disk.backend.driver())
-                .set(&own("file.file.filename"), &disk.path)
-                .set(&own("file.file.aio"), disk.aio.word())
+            let value = value.maybe(&own("l2-cache-size"), self.l2_cache);
+            stretch(value, &own("file."), &disk.path, disk.backend, *span, disk.aio)
                 .maybe(&own("file.file.locking"), (!locked).then_some("off"))
         })
     }
@@ -75,14 +82,27 @@ impl Qcow2 {
 /// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of it. QEMU itself refuses
 /// to go beyond it.
 pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> Value {
-    Value::new("driver", "raw")
-        .set("node-name", name)
-        .set("offset", span.offset.to_string())
-        .set("size", span.bytes.to_string())
+    stretch(Value::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
-        .set("file.driver", backend.driver())
-        .set("file.filename", path)
-        .set("file.aio", Aio::Threads.word())
+}
+
+/// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with `prefix`.
+fn stretch(
+    value: Value,
+    prefix: &str,
+    path: &std::path::Path,
+    backend: Backend,
+    span: Span,
+    aio: Aio,
+) -> Value {
+    let key = |name: &str| format!("{prefix}{name}");
+    value
+        .set(&key("driver"), "raw")
+        .set(&key("offset"), span.offset.to_string())
+        .set(&key("size"), span.bytes.to_string())
+        .set(&key("file.driver"), backend.driver())
+        .set(&key("file.filename"), path)
+        .set(&key("file.aio"), aio.word())
 }
 
 /// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones, and, if there is a base
@@ -165,6 +185,28 @@ mod tests {
     use std::process::Command;
 
     const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn every_image_of_a_chain_keeps_tables_in_memory() {
+        let span = Span { offset: 0, bytes: 0 };
+        let chain = |bytes: u64, cluster: u64, images: usize, l2_cache| {
+            let spans = vec![span; images];
+            Qcow2 { spans, bytes, cluster, lazy_refcounts: false, l2_cache }.table_cache()
+        };
+        let gib = 1 << 30;
+        // 8 bytes for each 64 KiB, and 256 KiB of refcounts.
+        assert_eq!(chain(gib, USUAL_CLUSTER, 1, None), (128 + 256) << 10);
+        assert_eq!(chain(256 * gib, USUAL_CLUSTER, 1, None), (32 << 20) + (256 << 10));
+        assert_eq!(
+            chain(1024 * gib, USUAL_CLUSTER, 3, None),
+            3 * ((32 << 20) + (256 << 10)),
+            "no more than that"
+        );
+        assert_eq!(chain(1024 * gib, USUAL_CLUSTER, 2, Some(4 << 20)), 2 * ((4 << 20) + (256 << 10)));
+        assert_eq!(chain(gib, USUAL_CLUSTER, 1, Some(64 << 20)), (128 + 256) << 10, "no more than there is");
+        // A table takes a whole cluster.
+        assert_eq!(chain(1280 << 20, USUAL_CLUSTER, 1, None), (192 + 256) << 10);
+    }
 
     #[test]
     fn a_chain_fits_its_part_and_no_disk_is_longer() {

@@ -7,10 +7,10 @@ mod image;
 mod line;
 mod version;
 
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server};
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, overlay_folder};
 pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
-pub use version::{Version, installed_version, io_uring_works};
+pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
 
 use super::system_image::SystemImage;
 use crate::exit::Failed;
@@ -174,15 +174,25 @@ impl GuestFiles {
             console: file("console.log"),
             stderr: file("qemu.log"),
         };
-        let longest = files.qmp.as_os_str().len().max(files.port.as_os_str().len());
-        if longest > LONGEST_SOCKET_PATH {
-            return Err(Failed::input(format!(
-                "the path of a guest's socket, {}, has {longest} bytes, and Linux takes {LONGEST_SOCKET_PATH}; \
-                 hint: choose a run directory with a shorter path",
-                files.port.display()
-            )));
-        }
+        can_be_sockets([&files.qmp, &files.port])?;
         Ok(files)
+    }
+}
+
+/// Whether Linux takes these as paths of sockets.
+///
+/// # Errors
+/// Bad input: one is too long.
+pub fn can_be_sockets<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failed> {
+    let bytes = |path: &&PathBuf| path.as_os_str().len();
+    match paths.into_iter().max_by_key(bytes).filter(|path| bytes(path) > LONGEST_SOCKET_PATH) {
+        None => Ok(()),
+        Some(path) => Err(Failed::input(format!(
+            "the path of a guest's socket, {}, has {} bytes, and Linux takes {LONGEST_SOCKET_PATH}; \
+             hint: choose a run directory with a shorter path",
+            path.display(),
+            bytes(&path)
+        ))),
     }
 }
 
@@ -190,6 +200,9 @@ impl GuestFiles {
 pub const PORT_CHARDEV: &str = "agent";
 /// The id of the agent's port, as QMP's VSERPORT_CHANGE event shows it.
 pub const PORT_DEVICE: &str = "agent-port";
+
+/// The id of the disk with somebody else's system, as QMP's query-blockstats shows it.
+pub const SYSTEM_DRIVE: &str = "system";
 
 /// What follows [`PROGRAM`] on the command line.
 ///
@@ -235,9 +248,9 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
 /// disk under test is ever booted from instead.
 fn system_disks(line: &mut Line, image: &SystemImage, seed: &Path) {
     let file = |value: Value, path: &Path| value.set("file.driver", "file").set("file.filename", path);
-    let drive = Value::new("if", "none").set("id", "system").set("snapshot", "on");
+    let drive = Value::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
-    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", "system");
+    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
     line.words("-boot strict=on");
     let node = Value::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
@@ -441,7 +454,7 @@ mod tests {
         let nodes: Vec<&str> = line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
         insta::assert_snapshot!(nodes.join("\n").replace(",backing", "\n  ,backing"));
         let room = room_node("room", Path::new("/srv/x,y.img"), Backend::File, span(64, 40));
-        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"driver=raw,node-name=room,offset=67108864,size=41943040,cache.direct=off,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads");
+        insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"node-name=room,driver=raw,offset=67108864,size=41943040,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads,cache.direct=off");
     }
 
     fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
@@ -491,6 +504,11 @@ mod tests {
         insta::assert_snapshot!(shown(&spec));
     }
 
+    fn thin() -> Qcow2 {
+        let spans = vec![Span { offset: 0, bytes: 8 << 20 }];
+        Qcow2 { spans, bytes: 4 << 20, cluster: USUAL_CLUSTER, lazy_refcounts: false, l2_cache: None }
+    }
+
     #[test]
     fn what_a_way_does_not_take_is_refused() {
         let refused = |way: &str, change: &dyn Fn(&mut DiskSpec)| {
@@ -508,6 +526,13 @@ mod tests {
                 refused("vhost-scsi", &|_| {}),
                 refused("vhost-scsi", &|disk| {
                     (disk.offset, disk.server) = (1 << 20, Server::Kernel("naa.5".into()));
+                }),
+                // LIO would serve the container as if it were the disk.
+                refused("vhost-scsi", &|disk| {
+                    (disk.qcow2, disk.server) = (Some(thin()), Server::Kernel("naa.5".into()));
+                }),
+                refused("vhost-scsi", &|disk| {
+                    (disk.snapshot, disk.server) = (true, Server::Kernel("naa.5".into()));
                 }),
                 refused("vhost-user-blk", &|disk| {
                     (disk.cache, disk.server) = (Cache::Directsync, Server::Daemon("/run/x".into()));
@@ -610,12 +635,18 @@ mod tests {
 
     #[test]
     fn io_uring_is_tried() {
-        if installed_version(OsStr::new(PROGRAM)).is_err() {
-            println!("skipped: needs {PROGRAM}");
-            return;
+        for (program, empty) in [(PROGRAM, EMPTY_QEMU), (STORAGE_DAEMON, EMPTY_DAEMON)] {
+            if installed_version(OsStr::new(program)).is_err() {
+                println!("skipped: needs {program}");
+                continue;
+            }
+            // Whether it can or not: it is the program that says so, not one that would not start.
+            let told = io_uring_works(OsStr::new(program), empty);
+            println!("{program}: {told:?}");
+            assert!(told.is_ok() || told.unwrap_err().contains("refused blockdev-add"));
         }
-        println!("io_uring: {:?}", io_uring_works(OsStr::new(PROGRAM)));
-        assert!(io_uring_works(OsStr::new("qemu-system-none")).unwrap_err().contains("cannot run"));
-        assert!(io_uring_works(OsStr::new("true")).is_err());
+        let none = io_uring_works(OsStr::new("qemu-system-none"), EMPTY_QEMU);
+        assert!(none.unwrap_err().contains("cannot run"));
+        assert!(io_uring_works(OsStr::new("true"), EMPTY_QEMU).is_err());
     }
 }

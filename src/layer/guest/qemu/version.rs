@@ -55,18 +55,26 @@ pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     }
 }
 
-/// Whether this QEMU on this kernel opens a file with aio=io_uring: it may have been built without it, and
-/// kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it, with an empty QEMU.
+/// What makes an empty QEMU, controlled by its standard input and output.
+pub const EMPTY_QEMU: &[&str] =
+    &["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"];
+
+/// Likewise of its storage daemon.
+pub const EMPTY_DAEMON: &[&str] =
+    &["--chardev", "stdio,id=control", "--monitor", "chardev=control,mode=control"];
+
+/// Whether this program (QEMU or its storage daemon, with what makes an empty one) opens a file with aio=io_uring on this kernel:
+/// it may have been built without it, and kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it.
 ///
 /// # Errors
 /// QEMU's own words.
-pub fn io_uring_works(program: &OsStr) -> Result<(), String> {
+pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
     let limit = Duration::from_secs(10);
     let file = tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let input = theirs.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
-        .args(["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"])
+        .args(empty)
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(input)))
         .stdout(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
         .stderr(Stdio::null())

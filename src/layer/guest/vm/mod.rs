@@ -6,6 +6,7 @@ mod options;
 mod parts;
 mod seats;
 
+pub use options::gives_drive_to_stranger;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
 
@@ -48,8 +49,11 @@ impl Layer for VirtualMachine {
         if system_image::wanted(spec).is_none() {
             needs.push("guest-kernel");
         }
+        let of_way = options::way(spec).map(|way| way.needs()).unwrap_or_default();
         if options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
-            needs.push("qemu-io_uring");
+            // Whoever opens what is below. What makes images does so with threads.
+            let served = of_way.contains(&"qemu-storage-daemon");
+            needs.push(if served { "storage-daemon-io_uring" } else { "qemu-io_uring" });
         }
         if options::wants_firmware(spec) {
             needs.push("ovmf");
@@ -57,7 +61,7 @@ impl Layer for VirtualMachine {
         if image::is_image(spec) {
             needs.push("qemu-storage-daemon");
         }
-        needs.extend(options::way(spec).map(|way| way.needs()).unwrap_or_default());
+        needs.extend(of_way);
         needs
     }
 
@@ -73,7 +77,7 @@ impl Layer for VirtualMachine {
     }
 
     fn writes_below(&self, spec: &LayerSpec) -> bool {
-        image::is_image(spec)
+        image::is_image(spec) || options::gives_drive_to_stranger(spec)
     }
 
     fn caches_writes(&self, spec: &LayerSpec) -> bool {
@@ -176,5 +180,9 @@ mod tests {
         assert_eq!(VirtualMachine.needs(&vm(&[("image", "/srv/debian.qcow2")])), ["qemu"]);
         let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
+        let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk"), ("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "storage-daemon-io_uring", "qemu-storage-daemon"]);
+        let asked = VirtualMachine.needs(&vm(&[("format", "qcow2"), ("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "qemu-storage-daemon"]);
     }
 }

@@ -115,6 +115,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
             Server::Qemu
         },
     };
+    keeps_stranger_out(spec, &disk)?;
     if let Some(qemu) = parts.qemu {
         not_too_old(&disk, qemu).map_err(|why| Failed::input(format!("{}: {why}", spec.origin)))?;
     }
@@ -155,7 +156,7 @@ fn drive(spec: &LayerSpec, below: &Exposed, parts: &Parts) -> Result<Drive> {
     }
     if !drive.obstacles.is_empty() {
         return refuse(format!(
-            "{} cannot be taken: {}; hint: another slot, or unbind them",
+            "{} cannot be taken: {}; hint: another slot, or unbind what is in its way",
             path.display(),
             drive.obstacles.join("; ")
         ));
@@ -171,13 +172,10 @@ const SEVERAL_IOTHREADS: Version = Version::new(9, 0);
 /// # Errors
 /// The option, and the version that has it.
 fn not_too_old(disk: &DiskSpec, qemu: Version) -> Result<(), String> {
-    let asked = [
-        (true, format!("attach={}", disk.way.name()), disk.way.since()),
-        (disk.iothreads > 1, format!("iothreads={}", disk.iothreads), SEVERAL_IOTHREADS),
-    ];
-    match asked.into_iter().find(|(asked, _, since)| *asked && qemu < *since) {
-        Some((_, option, since)) => Err(format!("{option} needs QEMU {since}, and {qemu} is installed")),
-        None => Ok(()),
+    match disk.iothreads {
+        0 | 1 => Ok(()),
+        _ if qemu >= SEVERAL_IOTHREADS => Ok(()),
+        many => Err(format!("iothreads={many} needs QEMU {SEVERAL_IOTHREADS}, and {qemu} is installed")),
     }
 }
 
@@ -195,6 +193,26 @@ fn iothreads(spec: &LayerSpec, way: &dyn Way) -> Result<u16> {
 /// Whether UEFI stands before the kernel.
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
+}
+
+/// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
+pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
+    system_image::wanted(spec).is_some() && way(spec).is_ok_and(|way| way.takes_drive())
+}
+
+/// A system that is not ours may start to use a disk that it finds, also where the load only reads.
+fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
+    let open = disk.read_only && !disk.way.takes_drive() && !disk.way.keeps_writes_out(disk.backend);
+    if system_image::wanted(spec).is_none() || !open {
+        return Ok(());
+    }
+    Err(Failed::input(format!(
+        "{}: attach={} cannot serve a file read-only, and the system in the image may write to it though the load only \
+         reads; hint: a loop device between, as in | loop | vm(...)",
+        spec.origin,
+        disk.way.name()
+    ))
+    .into())
 }
 
 /// Whether writes go to a temporary overlay.

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What guests are made of on this machine.
 #[derive(Clone, Debug)]
@@ -129,13 +130,15 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
     qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
     kernel: || kernel::look().map(drop),
-    io_uring: io_uring_state,
+    storage_daemon: || qemu::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
+    io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
+    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
 };
 
-fn io_uring_state() -> Result<(), String> {
-    qemu::io_uring_works(OsStr::new(qemu::PROGRAM))
-        .map_err(|why| format!("{} does not open a file with io_uring: {why}", qemu::PROGRAM))
+fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(program), empty)
+        .map_err(|why| format!("{program} does not open a file with io_uring: {why}"))
 }
 
 fn kvm_state() -> KvmState {
@@ -211,10 +214,10 @@ pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
     initramfs::build(&program, &kernel, more)
 }
 
-/// The seed of a guest with a system of its own.
+/// The seed of a guest with a system of its own, for which its agent waits that long.
 ///
 /// # Errors
 /// When this binary cannot be read.
-pub fn seed() -> Result<Vec<u8>> {
-    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?)
+pub fn seed(patience: Duration) -> Result<Vec<u8>> {
+    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?, patience)
 }

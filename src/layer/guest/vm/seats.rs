@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::host::probe::Probe;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::layer::guest::boot::{self, BootError, BootedGuest, Limits};
+use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{
     self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Start,
@@ -65,6 +65,8 @@ pub struct GuestPlan {
     pub paths: Vec<PathRef>,
     /// The image with a system of its own that it boots from.
     pub image: Option<PathBuf>,
+    /// Whether UEFI starts it.
+    pub uefi: bool,
     /// Its virtual CPUs.
     pub vcpus: u32,
     /// Its memory.
@@ -91,6 +93,7 @@ impl GuestPlan {
             disks: Vec::new(),
             paths: Vec::new(),
             image: None,
+            uefi: false,
             vcpus: 2,
             memory,
             pin: None,
@@ -150,10 +153,10 @@ pub fn seat(
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take.
+/// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
-    let mut pins = pins(&mut drafts).into_iter();
+    let mut pins = pins(&mut drafts)?.into_iter();
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
         draft.steps(context, pin)?;
@@ -161,19 +164,21 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Processors of the guests that asked for some; memory goes to the node of those that were planned, unless it is bound.
-fn pins(drafts: &mut [Draft]) -> Vec<Pin> {
+/// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
+/// are looked for on the node that it is bound to.
+fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
-    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, draft.node_of_drive()));
+    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drive());
+    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
     let guests: Vec<pin::Guest> =
         asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
-    let planned = pin::plan(&guests, &groups);
+    let planned = pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
     for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
-    planned.into_iter().map(|(pin, _)| pin).collect()
+    Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
 /// Paths in a command line, and which of them only steps know.
@@ -237,6 +242,7 @@ impl Draft {
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
             image: self.wish.image.map(|image| image.path),
+            uefi: guest.firmware.is_some(),
             vcpus: guest.vcpus,
             memory: guest.memory,
             pin,
@@ -251,7 +257,9 @@ impl Draft {
     fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
         let initrd = match &guest.start {
             Start::Image { seed, .. } => {
-                return ("write the guest's seed", Op::BuildSeed(BuildSeed { path: seed.clone() }));
+                let patience_s = limits(self.parts.accel, true).for_the_system().as_secs();
+                let build = BuildSeed { path: seed.clone(), patience_s };
+                return ("write the guest's seed", Op::BuildSeed(build));
             }
             Start::Kernel { initrd, .. } => initrd,
         };
@@ -279,6 +287,7 @@ impl Draft {
         let server = Server::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        files.check()?;
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
         let path =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
@@ -374,7 +383,8 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
             boot::last_words(&plan.files)
         ))
     })?;
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::connect(&plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
@@ -386,31 +396,31 @@ pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String
 pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
     let process = started_process(&plan.tag)?
         .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits(plan), stop);
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
 
-fn limits(plan: &GuestPlan) -> Limits {
-    Limits::of(plan.accel, boot::is_translated(&Probe::of_files(Path::new("/"))), plan.image.is_some())
+fn limits(accel: Accel, own_system: bool) -> Limits {
+    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.
 fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     let Some(image) = &plan.image else { return error.into() };
-    let hint = format!(
-        "no agent in the guest from {}; hint: does the image start with {}, is cloud-init in it and enabled, has its \
-         kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
-        image.display(),
-        if plan.uefi() { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
-    );
-    anyhow::Error::new(error).context(hint)
-}
-
-impl GuestPlan {
-    fn uefi(&self) -> bool {
-        self.command.iter().any(|word| word.starts_with("if=pflash"))
-    }
+    let image = image.display();
+    let context = match &error.failure {
+        BootFailure::NeverStarts(sign) => {
+            format!("the image {image} does not start; hint: {}", sign.hint(plan.uefi))
+        }
+        _ => format!(
+            "no agent in the guest from {image}; hint: does the image start with {}, is cloud-init in it and enabled, has \
+             its kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
+            if plan.uefi { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
+        ),
+    };
+    anyhow::Error::new(error).context(context)
 }
 
 fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {

@@ -186,7 +186,7 @@ fn measures_over_a_real_sshd_and_leaves_nothing() {
         let meta = std::fs::metadata(&folder).unwrap();
         assert_eq!((meta.mode() & 0o777, std::fs::read_dir(&folder).unwrap().count()), (0o700, 1));
         peer.prepare(1, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
-        assert_eq!(peer.slice(1, &spec(), QUICK_LIMIT).unwrap().read.latency.count(), 100);
+        assert_eq!(peer.slice(1, &spec(), QUICK_LIMIT).unwrap().result.read.latency.count(), 100);
         let offset = peer.clock_offset().unwrap();
         assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
         let again = connect(host, &id, &sshd.options).err().expect("the folder exists");

@@ -1,0 +1,280 @@
+//! Signs that an image will never start, so that nobody waits half an hour for it: what a firmware, a boot loader or a kernel
+//! says last, a guest that starts over and over, an image of which nothing is read. Refuses to judge by slowness: a system
+//! that goes on reading or saying something is waited for.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Who says it, and what nothing comes after: SeaBIOS, OVMF (which goes on to its shell where it has one), GRUB, Linux, the
+/// initramfs of Debian and Ubuntu, systemd.
+const LAST_WORDS: &[(Speaker, &str)] = &[
+    (Speaker::Firmware, "No bootable device"),
+    (Speaker::Firmware, "No bootable option or device was found"),
+    (Speaker::Firmware, "UEFI Interactive Shell"),
+    (Speaker::Loader, "grub rescue>"),
+    (Speaker::Kernel, "Kernel panic - not syncing"),
+    (Speaker::System, "(initramfs)"),
+    (Speaker::System, "You are in emergency mode"),
+];
+
+/// Time to be wrong: the agent may have been started before the words.
+const GRACE: Duration = Duration::from_secs(5);
+/// A system may start once or twice more before it is what it should be, and SeaBIOS resets once more itself each time.
+const MOST_RESETS: u32 = 8;
+/// Any boot loader is larger. A boot sector that leads nowhere is one sector.
+const LEAST_READ: u64 = 64 << 10;
+/// Of the console, from where it was read last.
+const MOST_CONSOLE: u64 = 1 << 20;
+
+/// Whose last words they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// SeaBIOS or OVMF.
+    Firmware,
+    /// GRUB.
+    Loader,
+    /// Linux.
+    Kernel,
+    /// What runs on it.
+    System,
+}
+
+impl Speaker {
+    fn word(self) -> &'static str {
+        match self {
+            Speaker::Firmware => "the firmware",
+            Speaker::Loader => "its boot loader",
+            Speaker::Kernel => "its kernel",
+            Speaker::System => "its system",
+        }
+    }
+}
+
+/// Why waiting is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Sign {
+    /// Words after which nothing comes.
+    #[error("{} said \"{said}\"", speaker.word())]
+    LastWords {
+        /// Whose.
+        speaker: Speaker,
+        /// The line.
+        said: String,
+    },
+    /// The firmware has begun again and again.
+    #[error("it started over {0} times")]
+    StartsOver(u32),
+    /// Less was read of the image than any boot loader is.
+    #[error("{read} bytes of the image were read, and for {idle:?} nothing more was read or said")]
+    Idle {
+        /// Bytes.
+        read: u64,
+        /// For how long.
+        idle: Duration,
+    },
+}
+
+impl Sign {
+    /// What to look at.
+    pub fn hint(&self, uefi: bool) -> &'static str {
+        match (self, uefi) {
+            (Sign::LastWords { speaker: Speaker::Kernel | Speaker::System | Speaker::Loader, .. }, _) => {
+                "does it start in QEMU by itself, with its disk as virtio-blk?"
+            }
+            (_, true) => {
+                "has it an EFI system partition with a boot loader? one that starts with a BIOS takes firmware=direct"
+            }
+            (_, false) => "has it a boot loader for a BIOS? one that starts with UEFI takes firmware=ovmf",
+        }
+    }
+}
+
+/// A boot that is watched.
+#[derive(Debug)]
+pub struct Signs {
+    /// How long a guest may do nothing before its boot loader is read.
+    idle: Duration,
+    /// Bytes of the console that were looked at.
+    looked: u64,
+    found: Option<(Sign, Instant)>,
+    resets: u32,
+    /// Length of the console and bytes read of the image, and since when.
+    progress: (u64, u64, Instant),
+}
+
+impl Signs {
+    /// Of a guest that starts now; so many bytes on its console are of an earlier start.
+    pub fn new(looked: u64, idle: Duration) -> Signs {
+        Signs { idle, looked, found: None, resets: 0, progress: (looked, 0, Instant::now()) }
+    }
+
+    /// A reset of the guest.
+    ///
+    /// # Errors
+    /// One too many.
+    pub fn reset(&mut self) -> Result<(), Sign> {
+        self.resets += 1;
+        if self.resets > MOST_RESETS { Err(Sign::StartsOver(self.resets)) } else { Ok(()) }
+    }
+
+    /// Looks at the console and at how much was read of the image, where that is known.
+    ///
+    /// # Errors
+    /// The sign, when it has lasted.
+    pub fn look(&mut self, console: &Path, read: Option<u64>) -> Result<(), Sign> {
+        self.listen(console);
+        if let Some((sign, _)) = self.found.as_ref().filter(|(_, since)| since.elapsed() >= GRACE) {
+            return Err(sign.clone());
+        }
+        let Some(read) = read else { return Ok(()) };
+        let (said, before, since) = self.progress;
+        if (said, before) != (self.looked, read) {
+            self.progress = (self.looked, read, Instant::now());
+        } else if read < LEAST_READ && said > 0 && since.elapsed() >= self.idle {
+            return Err(Sign::Idle { read, idle: self.idle });
+        }
+        Ok(())
+    }
+
+    fn listen(&mut self, console: &Path) {
+        let length = length(console);
+        if self.found.is_some() || length <= self.looked {
+            return;
+        }
+        // Words may lie across the end of the last look.
+        let longest = LAST_WORDS.iter().map(|(_, words)| words.len() as u64).max().unwrap_or(0);
+        let from = self.looked.saturating_sub(longest).max(length.saturating_sub(MOST_CONSOLE));
+        self.looked = length;
+        self.found = last_words(&text(console, from)).map(|sign| (sign, Instant::now()));
+    }
+}
+
+fn last_words(console: &str) -> Option<Sign> {
+    let said = |(speaker, words): &(Speaker, &str)| {
+        let line = console.lines().find(|line| line.contains(words))?;
+        Some(Sign::LastWords { speaker: *speaker, said: line[line.find(words)?..].trim_end().to_owned() })
+    };
+    LAST_WORDS.iter().find_map(said)
+}
+
+/// Bytes of a console; of one that is not there none.
+pub fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// What is there from an offset on, of a console that may vanish or carry any byte.
+fn text(path: &Path, from: u64) -> String {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.take(MOST_CONSOLE).read_to_end(&mut bytes)
+    });
+    read.map_or_else(|_| String::new(), |_| plain(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Without what steers a terminal: no guest may steer the user's.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            // A control sequence ends with its first letter or one of @ [ \ ] ^ _ ` { | } ~.
+            '\u{1b}' if letters.peek() == Some(&'[') => {
+                letters.next();
+                while letters.next().is_some_and(|letter| !('@'..='~').contains(&letter)) {}
+            }
+            '\n' => out.push('\n'),
+            // Firmware sends a line's start, not its end, before it goes on somewhere else.
+            '\r' if letters.peek() != Some(&'\n') => out.push('\n'),
+            letter if letter.is_control() => {}
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    /// A console with these words, looked at piece by piece; what was found at once, before its grace.
+    fn heard(pieces: &[&str]) -> Option<Sign> {
+        let folder = tempfile::tempdir().unwrap();
+        let console = folder.path().join("console");
+        let mut signs = Signs::new(0, LONG);
+        let mut all = String::new();
+        for piece in pieces {
+            all += piece;
+            std::fs::write(&console, &all).unwrap();
+            signs.look(&console, None).unwrap();
+        }
+        signs.found.map(|(sign, _)| sign)
+    }
+
+    #[test]
+    fn last_words_are_heard_whoever_says_them() {
+        let seabios = "SeaBIOS (version 1.16.2)\r\nBooting from Hard Disk...\r\nBoot failed: not a bootable disk\r\n\r\n";
+        assert_eq!(heard(&[seabios]), None, "it goes on to the next disk");
+        let last = heard(&[seabios, "No bootab", "le device.\r\n"]).unwrap();
+        assert_eq!(last.to_string(), "the firmware said \"No bootable device.\"");
+        assert!(last.hint(false).contains("firmware=ovmf") && last.hint(true).contains("firmware=direct"));
+        let ovmf = "\u{1b}[2J\u{1b}[01;01HBdsDxe: failed to load Boot0001\r\n\u{1b}[0mBdsDxe: No bootable option or device was found.\r\n";
+        assert_eq!(
+            heard(&[ovmf]).unwrap().to_string(),
+            "the firmware said \"No bootable option or device was found.\""
+        );
+        let panic = heard(&["[    1.2] Kernel panic - not syncing: VFS: Unable to mount root fs\n"]).unwrap();
+        assert!(
+            panic.to_string().starts_with("its kernel said \"Kernel panic - not syncing: VFS"),
+            "{panic}"
+        );
+        assert!(panic.hint(false).contains("by itself"));
+        assert_eq!(
+            heard(&["GRUB loading.\n", "[    0.0] Linux version 6.1\n", "Started cloud-init\n"]),
+            None
+        );
+    }
+
+    #[test]
+    fn words_count_after_their_grace_and_not_those_of_an_earlier_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let console = folder.path().join("console");
+        std::fs::write(&console, "No bootable device.\n").unwrap();
+        let mut again = Signs::new(length(&console), LONG);
+        again.look(&console, None).unwrap();
+        assert_eq!(again.found, None);
+        let mut signs = Signs { looked: 0, ..again };
+        signs.look(&console, None).unwrap();
+        signs.found = signs.found.map(|(sign, since)| (sign, since - GRACE));
+        assert!(matches!(
+            signs.look(&console, None),
+            Err(Sign::LastWords { speaker: Speaker::Firmware, .. })
+        ));
+    }
+
+    #[test]
+    fn an_image_that_is_not_read_is_given_up_and_a_slow_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let console = folder.path().join("console");
+        let mut signs = Signs::new(0, Duration::ZERO);
+        signs.look(&console, Some(0)).unwrap();
+        signs.look(&console, Some(0)).unwrap();
+        std::fs::write(&console, "Booting from Hard Disk...\n").unwrap();
+        signs.look(&console, Some(512)).unwrap();
+        let idle = Sign::Idle { read: 512, idle: Duration::ZERO };
+        assert_eq!(signs.look(&console, Some(512)), Err(idle));
+        signs.look(&console, Some(1 << 20)).unwrap();
+        signs.look(&console, Some(1 << 20)).unwrap();
+        assert_eq!((0..MOST_RESETS).map(|_| signs.reset()).find(Result::is_err), None);
+        assert_eq!(signs.reset(), Err(Sign::StartsOver(MOST_RESETS + 1)));
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_left_out() {
+        assert_eq!(plain("\u{1b}[2J\u{1b}[01;01Ha\u{1b}[0;37;40mb\r\nc\u{7}\rd\u{1b}"), "ab\nc\nd");
+    }
+}

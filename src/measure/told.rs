@@ -1,0 +1,85 @@
+//! What a run has said already. Every visit, and every one of many guests, finds the same again; people are told once, and
+//! the record holds once what did not change.
+
+use crate::store::record::{PlaceFacts, Warning};
+use crate::units::show_names;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of one run, or of a part of it: what goes on after a reboot tells all once more.
+#[derive(Debug, Default)]
+pub struct Told {
+    warnings: BTreeSet<[String; 3]>,
+    emulated: BTreeSet<[String; 2]>,
+    places: BTreeMap<String, PlaceFacts>,
+}
+
+impl Told {
+    /// Whether a warning is new.
+    pub fn is_new(&mut self, warning: &Warning) -> bool {
+        let Warning { kind, subject, text } = warning;
+        self.warnings.insert([kind, subject, text].map(Clone::clone))
+    }
+
+    /// Whether a place is not as it was when it was recorded last.
+    pub fn has_changed(&mut self, facts: &PlaceFacts) -> bool {
+        self.places.insert(facts.place.clone(), facts.clone()).as_ref() != Some(facts)
+    }
+
+    /// A sentence a reason for the emulated of these places, each with its reason; those that were told of are left out.
+    pub fn emulated(&mut self, places: &[(String, Option<String>)]) -> Vec<String> {
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (place, why) in places {
+            let Some(why) = why else { continue };
+            if self.emulated.insert([place.clone(), why.clone()]) {
+                by_reason.entry(why).or_default().push(place);
+            }
+        }
+        by_reason.into_iter().map(|(why, places)| said(&places, why)).collect()
+    }
+}
+
+fn said(places: &[&str], why: &str) -> String {
+    let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
+    let places = show_names(places.iter().copied());
+    format!("{places} {are} emulated ({why}): {their} figures are not representative")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::facts::Facts;
+
+    fn guests(names: &[&str], why: Option<&str>) -> Vec<(String, Option<String>)> {
+        names.iter().map(|name| ((*name).to_owned(), why.map(str::to_owned))).collect()
+    }
+
+    #[test]
+    fn many_emulated_guests_are_one_sentence_once() {
+        let mut told = Told::default();
+        let four = guests(&["vm0", "vm1", "vm2", "vm3"], Some("no KVM"));
+        assert_eq!(
+            told.emulated(&four),
+            ["vm0 to vm3 are emulated (no KVM): their figures are not representative"]
+        );
+        assert!(told.emulated(&four).is_empty(), "the next visit has the same guests");
+        let more = [four, guests(&["vm4"], Some("no KVM")), guests(&["host"], None)].concat();
+        assert_eq!(told.emulated(&more), ["vm4 is emulated (no KVM): its figures are not representative"]);
+    }
+
+    #[test]
+    fn a_place_or_a_warning_is_new_once_and_when_it_changed() {
+        let mut told = Told::default();
+        let warning =
+            |text: &str| Warning { kind: "settings".into(), subject: "vm".into(), text: text.into() };
+        assert!(told.is_new(&warning("a")) && !told.is_new(&warning("a")) && told.is_new(&warning("b")));
+        let place = |kernel: &str| PlaceFacts {
+            place: "vm0".into(),
+            facts: Facts { kernel: Some(kernel.into()), ..Facts::default() },
+            emulated: None,
+            commands: Vec::new(),
+            disks: Vec::new(),
+        };
+        assert!(told.has_changed(&place("6.1")) && !told.has_changed(&place("6.1")));
+        assert!(told.has_changed(&place("6.12")) && told.has_changed(&place("6.1")), "as it is now counts");
+    }
+}

@@ -1,0 +1,113 @@
+//! Conclusions of many stacks that differ in figures only, as one sentence: a grid of cells would else say the same a dozen
+//! times. Each stack keeps its own figures in the table beside it, and its own sentence in JSON.
+
+use super::verdicts::Said;
+use crate::stats::Phrase;
+
+/// Fewer than these are said one by one: their figures read better beside their names, those of a bill's layers above all.
+pub(super) const FEW: usize = 4;
+/// Up to so many exceptions, `every stack but ...` is shorter than all names.
+const MOST_EXCEPTIONS: usize = 2;
+
+/// What is concluded of one stack.
+pub(super) struct One<'a> {
+    pub(super) stack: &'a str,
+    pub(super) against: &'a str,
+    /// All about one quantity are of one column.
+    pub(super) quantity: &'a str,
+    pub(super) class: &'static str,
+    pub(super) phrase: &'a Phrase,
+    /// As it is said by itself.
+    pub(super) sentence: &'a str,
+}
+
+impl One<'_> {
+    fn is_like(&self, other: &One) -> bool {
+        let [one, two] = [self, other].map(|one| (one.class, one.against, one.quantity));
+        one == two && self.phrase.is_of_kind(other.phrase)
+    }
+}
+
+/// In their order; many of a kind stand where the first of them would.
+pub(super) fn sentences(all: &[One]) -> Vec<Said> {
+    let mut kinds: Vec<Vec<&One>> = Vec::new();
+    for one in all {
+        match kinds.iter_mut().find(|kind| kind[0].is_like(one)) {
+            Some(kind) => kind.push(one),
+            None => kinds.push(vec![one]),
+        }
+    }
+    let said = |kind: &Vec<&One>| match kind.len() {
+        FEW.. => vec![joint(kind, all)],
+        _ => kind.iter().map(|one| Said { class: one.class, text: one.sentence.to_owned() }).collect(),
+    };
+    kinds.iter().flat_map(said).collect()
+}
+
+fn joint(kind: &[&One], all: &[One]) -> Said {
+    let first = kind[0];
+    let others: Vec<&str> = all
+        .iter()
+        .filter(|one| one.quantity == first.quantity && !one.is_like(first))
+        .map(|one| one.stack)
+        .collect();
+    let names: Vec<&str> = kind.iter().map(|one| one.stack).collect();
+    let who = match others.as_slice() {
+        [] => "every stack".to_owned(),
+        [..] if others.len() <= MOST_EXCEPTIONS && others.len() < names.len() => {
+            format!("every stack but {}", others.join(", "))
+        }
+        [..] => format!("each of {}", names.join(", ")),
+    };
+    let phrases: Vec<(&str, &Phrase)> = kind.iter().map(|one| (one.stack, one.phrase)).collect();
+    Said { class: first.class, text: format!("{who} against {}: {}", first.against, Phrase::joint(&phrases)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Concludes, Verdict};
+
+    /// Stacks with their ratios, each +- 1 %.
+    fn said(ratios: &[(&str, f64)]) -> Vec<String> {
+        let phrase = |ratio: f64| Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).about("X");
+        let phrases: Vec<Phrase> = ratios.iter().map(|(_, ratio)| phrase(*ratio)).collect();
+        let all: Vec<One> = ratios
+            .iter()
+            .zip(&phrases)
+            .map(|((stack, _), phrase)| One {
+                stack,
+                against: "file",
+                quantity: "X",
+                class: "open",
+                phrase,
+                sentence: "by itself",
+            })
+            .collect();
+        sentences(&all).into_iter().map(|said| said.text).collect()
+    }
+
+    #[test]
+    fn many_are_named_the_shorter_way() {
+        let cost = [("a", 0.9), ("b", 0.8), ("c", 0.7)];
+        let none = [("e", 1.0), ("f", 1.0), ("g", 1.0), ("h", 1.0)];
+        let costs = "costs 10.0 % +- 1.0 % (a) to 40.0 % +- 1.0 % (d) of X";
+        assert_eq!(said(&cost), ["by itself"; 3]);
+        let four = [&cost[..], &[("d", 0.6)]].concat();
+        assert_eq!(said(&four), [format!("every stack against file: {costs}")]);
+        let and_one = [&cost[..2], &none[..1], &cost[2..], &[("d", 0.6)]].concat();
+        assert_eq!(
+            said(&and_one),
+            [format!("every stack but e against file: {costs}").as_str(), "by itself"]
+        );
+        let mixed = [&four[..], &none[..], &[("i", 1.5)]].concat();
+        assert_eq!(
+            said(&mixed),
+            [
+                format!("each of a, b, c, d against file: {costs}").as_str(),
+                "each of e, f, g, h against file: no difference above 1.0 % in X",
+                "by itself"
+            ]
+        );
+    }
+}

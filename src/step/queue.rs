@@ -1,0 +1,95 @@
+//! Settings of a disk's queue that a person can change (scheduler, nr_requests, read_ahead_kb, ...). A driver that has a disk anew
+//! starts with its own: what they were is kept, and written back. Those of a scheduler (iosched/) are not kept.
+
+use crate::host::block::sys_block;
+use crate::host::probe::Probe;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Values by the name of their file.
+pub type Settings = BTreeMap<String, String>;
+
+/// Decides which values others may have, so it comes first.
+const SCHEDULER: &str = "scheduler";
+
+/// Those of a disk that can be written.
+pub fn settings(probe: &Probe, disk: &str) -> Settings {
+    let folder = sys_block(disk).join("queue");
+    let can_be_written = |name: &String| {
+        let meta = fs::metadata(probe.at(folder.join(name)));
+        meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o600 == 0o600)
+    };
+    let names = probe.names(&folder).into_iter().filter(can_be_written);
+    names.filter_map(|name| Some((name.clone(), chosen(&probe.read(folder.join(name))?)))).collect()
+}
+
+/// Of `[none] mq-deadline kyber` the word in brackets, else all of it (`write back`).
+fn chosen(text: &str) -> String {
+    let word = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    word.unwrap_or(text).to_owned()
+}
+
+/// Writes back what is not as it was, and tells what could not be.
+pub fn restore(probe: &Probe, disk: &str, was: &Settings) -> Vec<String> {
+    let (first, others): (Vec<_>, Vec<_>) = was.iter().partition(|(name, _)| *name == SCHEDULER);
+    let mut notes = Vec::new();
+    for (name, value) in first.into_iter().chain(others) {
+        let file = sys_block(disk).join("queue").join(name);
+        let now = probe.read(&file).map(|text| chosen(&text));
+        if now.as_ref() == Some(value) {
+            continue;
+        }
+        if let Err(error) = fs::write(probe.at(&file), value) {
+            let now = now.as_deref().unwrap_or("nothing");
+            notes.push(format!("{} was {value} and is {now}: cannot write it back: {error}", file.display()));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    #[test]
+    fn what_can_be_written_is_kept_and_written_back_where_it_differs() {
+        let machine = server();
+        let queue = "/sys/block/nvme0n1/queue";
+        let file = |name: &str| format!("{queue}/{name}");
+        machine.put(&[
+            (&file("scheduler"), "none [mq-deadline] kyber\n"),
+            (&file("nr_requests"), "64\n"),
+            (&file("write_cache"), "write back\n"),
+            (&file("max_hw_sectors_kb"), "1024\n"),
+            (&file("iosched/fifo_batch"), "16\n"),
+        ]);
+        let read_only = std::fs::Permissions::from_mode(0o444);
+        for name in ["max_hw_sectors_kb", "logical_block_size", "rotational"] {
+            fs::set_permissions(machine.probe.at(file(name)), read_only.clone()).unwrap();
+        }
+        let was = settings(&machine.probe, "nvme0n1");
+        let expected = [("nr_requests", "64"), ("scheduler", "mq-deadline"), ("write_cache", "write back")];
+        assert_eq!(was, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        machine.put(&[
+            (&file("scheduler"), "[none] mq-deadline kyber\n"),
+            (&file("nr_requests"), "1023\n"),
+            (&file("write_cache"), "write back \n"),
+        ]);
+        assert_eq!(restore(&machine.probe, "nvme0n1", &was), Vec::<String>::new());
+        let now = |name| fs::read_to_string(machine.probe.at(file(name))).unwrap();
+        assert_eq!((now("scheduler"), now("nr_requests")), ("mq-deadline".into(), "64".into()));
+        assert_eq!(now("write_cache"), "write back \n", "as it was: not written");
+    }
+
+    #[test]
+    fn what_cannot_be_written_back_is_told() {
+        let machine = server();
+        let was = [("nr_requests".to_owned(), "64".to_owned())].into();
+        let gone = restore(&machine.probe, "nvme9n1", &was);
+        assert_eq!(gone.len(), 1);
+        let start = "/sys/block/nvme9n1/queue/nr_requests was 64 and is nothing: cannot write it back: ";
+        assert!(gone[0].starts_with(start), "{gone:?}");
+    }
+}
