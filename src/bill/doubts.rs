@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
-use crate::scenario::Stack;
+use crate::scenario::{LayerSpec, Stack};
 use crate::stats::Verdict;
 use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
@@ -34,6 +34,7 @@ const CHECKS: &[Check] = &[
     faster_than_below,
     other_sides,
     polled_beside,
+    engines,
 ];
 
 /// What they find, once for all workloads that it is true of.
@@ -294,6 +295,25 @@ fn other_sides(case: &Case) -> Option<(&'static str, String)> {
         .then(|| ("sides", format!("differs from {name} in more than its layers: {}", differ.join("; "))))
 }
 
+/// fio on one side, and another generator or another fio on the other, where no layer says so.
+fn engines(case: &Case) -> Option<(&'static str, String)> {
+    let base = case.run().start.scenario.baseline;
+    let engine = |at: usize| case.reading.worker(at).map(|worker| worker.engine.as_str());
+    let named = |at: usize| {
+        let layers = &case.run().start.scenario.stacks[at].layers;
+        layers.iter().rev().find(|layer| layer.name == "engine").map(LayerSpec::key)
+    };
+    let (there, here) = (engine(base)?, engine(case.at)?);
+    let of_fio = [there, here].iter().any(|name| name.starts_with("fio"));
+    (of_fio && there != here && named(base) == named(case.at)).then(|| {
+        let name = case.reading.name(base);
+        let text = format!(
+            "it is loaded by {here}, and {name} by {there}: the generators' own costs are part of the difference"
+        );
+        ("engines", text)
+    })
+}
+
 /// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them.
 fn mitigations(a: &Facts, b: &Facts) -> Option<String> {
     let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
@@ -335,7 +355,7 @@ mod tests {
     use crate::store::record::{ClockReading, Reactor};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
-        let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides"];
+        let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
         let found = findings(run).warnings.into_iter().filter(|one| known.contains(&one.kind.as_str()));
         found.map(|one| (one.kind, one.text)).collect()
     }
@@ -485,6 +505,38 @@ mod tests {
         let told: Vec<_> = found.iter().filter(|one| one.text.starts_with("only 25 %")).collect();
         assert_eq!(told.len(), 1, "{found:?}");
         assert_eq!(told[0].subject, "vm(vcpus=2)");
+    }
+
+    #[test]
+    fn two_generators_that_nobody_asked_to_compare_are_told() {
+        let mut run = twin::guest();
+        let load = |run: &mut RunData, stack: &str, engine: &str| {
+            let of_stack = run.workers.iter_mut().filter(|worker| worker.stack == stack);
+            of_stack.for_each(|worker| worker.engine = engine.into());
+        };
+        let told =
+            |run: &RunData| kinds(run).into_iter().find(|(kind, _)| kind == "engines").map(|(_, text)| text);
+        load(&mut run, "file", "fio 3.33");
+        load(&mut run, "vm(vcpus=2)", "fio 3.33");
+        assert_eq!(told(&run), None);
+        load(&mut run, "vm(vcpus=2)", "fio 3.19");
+        assert_eq!(
+            told(&run).as_deref(),
+            Some(
+                "it is loaded by fio 3.19, and file by fio 3.33: the generators' own costs are part of the difference"
+            )
+        );
+        load(&mut run, "file", "uring");
+        assert!(told(&run).is_some_and(|text| text.contains("and file by uring")));
+        let guest = run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
+        guest.layers.push(LayerSpec {
+            name: "engine".into(),
+            options: [("name".to_owned(), "fio".to_owned())].into(),
+            place: None,
+            copies: 1,
+            origin: "a test".into(),
+        });
+        assert_eq!(told(&run), None, "that is what is compared");
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct Inspection {
     pub unchecked: Vec<Unchecked>,
     /// Whether the kernel refuses writes to it.
     pub read_only: bool,
+    /// It was looked at over ssh without an agent there: what could not be looked at may be consented to by its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub afar: bool,
 }
 
 /// What a target is.
@@ -194,6 +197,20 @@ impl Inspection {
             sample: None,
             unchecked: Vec::new(),
             read_only: false,
+            afar: false,
+        }
+    }
+}
+
+impl Check {
+    /// The word of a consent: `unseen=open`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Check::Mounts => "mounts",
+            Check::Open => "open",
+            Check::Exclusive => "exclusive",
+            Check::Content => "content",
+            Check::Reservation => "reservation",
         }
     }
 }

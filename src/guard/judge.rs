@@ -195,18 +195,43 @@ fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterato
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     let mut reasons = used(&found.occupied);
-    reasons.extend(not_seen(found, is_vital));
-    if found.sample.is_none() {
-        reasons.push("its content was not sampled".into());
+    let accepted = |check: Check| found.afar && consented(found, consent).any(|given| accepts(given, check));
+    let mut unseen: Vec<String> = not_seen(found, |check| is_vital(check) && !accepted(check)).collect();
+    if found.sample.is_none() && !accepted(Check::Content) {
+        unseen.push("its content was not sampled".into());
     }
     if found.read_only {
         reasons.push("the kernel has it read-only".into());
     }
+    if found.afar && reasons.is_empty() && !unseen.is_empty() {
+        return conclude(unseen, unseen_hint(found), found);
+    }
+    reasons.extend(unseen);
     if !reasons.is_empty() {
         // No hint how to consent: consent does not open what is in use.
         return conclude(reasons, Some("name another device, or stop what uses it".into()), found);
     }
     judge_consent(found, consent)
+}
+
+fn consented<'a>(found: &'a Inspection, consent: &'a [Consent]) -> impl Iterator<Item = &'a Consent> {
+    consent.iter().filter(|given| names_device(&found.identity, &given.serial))
+}
+
+fn accepts(given: &Consent, check: Check) -> bool {
+    given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.word()))
+}
+
+/// From afar not all can be looked at, ever: whoever knows the device may say so, check by check.
+fn unseen_hint(found: &Inspection) -> Option<String> {
+    let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
+    let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
+    let content = found.sample.is_none().then_some(Check::Content);
+    let checks: BTreeSet<&str> = blind.chain(content).map(Check::word).collect();
+    let words: String = checks.iter().map(|word| format!(",unseen={word}")).collect();
+    let word = consent_word(&found.identity)?;
+    let option = destroy_option(&format!("{word}{words}"), &names);
+    Some(format!("if you know that nobody uses it and nobody misses what is on it: {option}"))
 }
 
 fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {

@@ -16,7 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Bytes of the trailer; also what the data's size must be a multiple of.
 pub const TRAILER: u64 = 4096;
 /// Share of a file system that stays free: one tenth.
-const KEPT_FREE: u64 = 10;
+pub const KEPT_FREE: u64 = 10;
 const MAGIC: &[u8; 16] = b"iotax-owned-file";
 const VERSION: u32 = 1;
 const CRC_AT: usize = TRAILER as usize - 4;
@@ -217,6 +217,16 @@ fn decode(trailer: &[u8; TRAILER as usize]) -> Option<Marker> {
         bytes: long(24)?,
         filled: word(20)? == 1,
     })
+}
+
+/// The trailer of a file that is made on another machine.
+pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
+    encode(marker)
+}
+
+/// The marker in the last bytes of a file of that length, read on another machine. Its inode is to be compared there.
+pub fn of_trailer(trailer: &[u8], length: u64) -> Option<Marker> {
+    decode(trailer.try_into().ok()?).filter(|marker| length == marker.bytes + TRAILER)
 }
 
 fn born_ns(meta: &Metadata) -> Option<u64> {

@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 fn full_consent(found: &Inspection) -> Vec<Consent> {
     let word = super::judge::consent_word(&found.identity).unwrap_or("none").to_owned();
     let wipe = found.signatures.iter().map(|signature| signature.name.clone()).collect();
-    vec![Consent { serial: word, wipe }]
+    vec![Consent { serial: word, wipe, unseen: Vec::new() }]
 }
 
 /// Inspects a target that is to be permitted. A process with more capabilities than ours (PID 1 of some

@@ -122,8 +122,9 @@ struct Area {
 }
 
 /// The farthest magic from the start stands at 1 MiB (VMFS), from the end at 512 KiB (ZFS).
-const HEAD: u64 = (1 << 20) + (64 << 10);
-const TAIL: u64 = 1 << 20;
+pub(crate) const HEAD: u64 = (1 << 20) + (64 << 10);
+/// Bytes of the end.
+pub(crate) const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
 /// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read. `place`

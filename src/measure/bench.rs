@@ -27,8 +27,9 @@ const LEAST_DISCARD_NS: u64 = 5_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
-/// Preparing opens files and allocates; fio lays out nothing since the files are full.
-pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(60);
+/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
+/// fio's trials are a command over ssh each.
+pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 
 /// A stack that is up, as the load sees it.
 #[derive(Clone, Debug)]
@@ -303,7 +304,7 @@ impl Bench<'_> {
     fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {
         let began = Instant::now();
         let writes = self.workload.writes();
-        let gate = if writes { Some(self.gate(worker)?) } else { None };
+        let gate = if writes { self.gate(worker)? } else { None };
         let read_before = self.device_reads(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
@@ -362,10 +363,10 @@ impl Bench<'_> {
     }
 
     /// Waits until what the last write slice left is on the disk: in the place of the load, and on
-    /// this host below it.
-    fn gate(&mut self, worker: usize) -> Result<Gate> {
+    /// this host below it. `None`: no place tells.
+    fn gate(&mut self, worker: usize) -> Result<Option<Gate>> {
         let ready = &self.ready[worker];
-        let mut worst = Gate::NOTHING_OWED;
+        let mut worst: Option<Gate> = None;
         let of = |member: &Member| {
             (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
         };
@@ -376,8 +377,11 @@ impl Bench<'_> {
         for (name, paths) in asked {
             let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
             let place = self.places.get(&name)?;
+            if !place.tells_what_is_owed {
+                continue;
+            }
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = worst.and(gate),
+                Response::Gate(gate) => worst = Some(worst.unwrap_or(Gate::NOTHING_OWED).and(gate)),
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
         }

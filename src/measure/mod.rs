@@ -1,9 +1,11 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 
+pub mod afar;
 pub mod alone;
 pub mod bench;
 pub mod caches;
+mod child;
 pub mod durability;
 pub mod engine;
 pub mod first_writes;

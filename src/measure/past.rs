@@ -7,7 +7,6 @@ use crate::scenario::Scenario;
 use crate::stats::pilot::{Design, Pattern};
 use crate::stats::rounds::{Part, Round, RoundKind};
 use crate::step::journal::{self, Entry};
-use crate::step::op::Op;
 use crate::store::record::{LaidOut, Purpose, Sample, Slice, Value, ended_as_asked};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,10 +76,7 @@ fn first_writes(data: &RunData) -> u64 {
 /// Bytes of the fills that were begun.
 fn filled(entries: &[Entry]) -> u64 {
     let of = |entry: &Entry| match entry {
-        Entry::Intent { step, .. } => match &step.op {
-            Op::FillFile(fill) => fill.bytes,
-            _ => 0,
-        },
+        Entry::Intent { step, .. } => step.op.bytes_filled(),
         _ => 0,
     };
     entries.iter().map(of).sum()

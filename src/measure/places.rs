@@ -1,6 +1,7 @@
 //! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
 //! over SSH. A place is reached once a visit and told what may be written there.
 
+use super::afar;
 use super::handler::{Allowed, Machine};
 use super::wire::message::{Request, Response};
 use super::wire::peer::{Peer, QUICK_LIMIT};
@@ -11,7 +12,7 @@ use crate::layer::guest::{self, GuestPlan};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -33,8 +34,22 @@ pub struct Place {
     pub clock_offset_ns: i64,
     /// Why its figures are not representative, if they are not.
     pub emulated: Option<String>,
+    /// Whether it tells what its kernel has yet to write; one without an agent does not.
+    pub tells_what_is_owed: bool,
     /// Stops a guest and lets it go on.
     control: Option<Qmp>,
+    /// Of a connection that is kept; the ssh behind it may have no time to remove it.
+    _socket: Option<Socket>,
+}
+
+/// A socket that goes with this value.
+struct Socket(PathBuf);
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Mostly gone already.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Places {
@@ -96,6 +111,18 @@ impl Places {
         self.keep(&ssh_place(host), peer, None)
     }
 
+    /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection that is kept.
+    ///
+    /// # Errors
+    /// With the last words of ssh, or that there is no fio.
+    pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Place> {
+        let peer = afar::connect(host, path, socket)?;
+        let place = self.keep(&ssh_place(host), peer, None)?;
+        place.tells_what_is_owed = false;
+        place._socket = Some(Socket(socket.to_owned()));
+        Ok(place)
+    }
+
     fn add(
         &mut self,
         name: &str,
@@ -110,7 +137,8 @@ impl Places {
 
     fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
         let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-        let place = Place { peer, clock_offset_ns, emulated, control: None };
+        let place =
+            Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None, _socket: None };
         self.reached.insert(name.to_owned(), place);
         self.get(name)
     }
@@ -118,7 +146,14 @@ impl Places {
     /// A simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
     pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
-        let place = Place { peer, clock_offset_ns: 0, emulated: None, control };
+        let place = Place {
+            peer,
+            clock_offset_ns: 0,
+            emulated: None,
+            tells_what_is_owed: true,
+            control,
+            _socket: None,
+        };
         self.reached.insert(name.to_owned(), place);
     }
 

@@ -364,11 +364,7 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
 
 /// Bytes that filling files writes, of the plans of a run.
 pub fn filled(steps: &[Step]) -> u64 {
-    let bytes = |step: &Step| match &step.op {
-        Op::FillFile(fill) => fill.bytes,
-        _ => 0,
-    };
-    steps.iter().map(bytes).sum()
+    steps.iter().map(|step| step.op.bytes_filled()).sum()
 }
 
 #[cfg(test)]

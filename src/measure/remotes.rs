@@ -7,10 +7,11 @@ use super::survey;
 use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
 use crate::layer::medium::Found;
-use crate::scenario::{Medium, Stack};
+use crate::scenario::{Agent, Medium, Stack};
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, Step, StepId, ssh_place};
 use anyhow::Result;
+use std::path::Path;
 
 impl Session<'_> {
     /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
@@ -19,12 +20,14 @@ impl Session<'_> {
         let run_id = self.run_id();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
             for (member, medium) in stack.medium.members().iter().enumerate() {
-                let Medium::Remote { host, path, size } = medium else { continue };
+                let Medium::Remote { host, path, size, agent } = medium else { continue };
                 let name = ssh_place(host);
-                if !places.has(&name) {
-                    self.reach_remote(places, host, index, &run_id)?;
+                match agent {
+                    _ if places.has(&name) => {}
+                    Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
+                    Agent::Fio => self.reach_afar(places, host, path, index)?,
                 }
-                let (found, warnings) = survey::remote(places.get(&name)?, path, self.scenario, stack)?;
+                let (found, warnings) = survey::remote(places.get(&name)?, medium, self.scenario, stack)?;
                 self.survey.found[index][member] = limited(found, *size, stack)?;
                 for text in warnings {
                     self.warn("target", &name, text)?;
@@ -48,6 +51,15 @@ impl Session<'_> {
             }
             return Err(error);
         }
+        self.record_place(places, &name)
+    }
+
+    /// Nothing is copied to a host without an agent, so there is nothing to journal.
+    fn reach_afar(&mut self, places: &mut Places, host: &str, path: &Path, index: usize) -> Result<()> {
+        let name = ssh_place(host);
+        self.observer.tell(Event::Reaching { place: name.clone() });
+        let socket = self.executor.tag().run_dir.join(format!("ssh-{index}"));
+        places.reach_afar(host, path, &socket)?;
         self.record_place(places, &name)
     }
 }

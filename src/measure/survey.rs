@@ -17,15 +17,15 @@ use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{Claim, by_name, guest};
-use crate::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A thousand random blocks of a slow disk.
-const INSPECT_LIMIT: Duration = Duration::from_secs(60);
+/// A thousand random blocks of a slow disk, without an agent over a slow connection.
+const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -146,6 +146,9 @@ fn bottom(
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
         // Its size is asked of the agent there, when it is reached.
+        Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => {
+            Ok(Found { bytes: *bytes, block: false, exists: false })
+        }
         Medium::Remote { path, .. } => {
             Ok(Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true })
         }
@@ -390,24 +393,38 @@ fn existing(
     Ok(found_of(&found))
 }
 
-/// The bottom of a stack on another host, asked of the agent there.
+/// The bottom of a stack on another host, asked of the agent there. A file that is to be made where no agent is may be
+/// missing, or is ours already.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
 pub fn remote(
     place: &mut Place,
-    path: &Path,
+    medium: &Medium,
     scenario: &Scenario,
     stack: &Stack,
 ) -> Result<(Found, Vec<String>)> {
+    let Medium::Remote { path, size, agent, .. } = medium else {
+        return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
+    };
     let payload = match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => payload,
         other => return Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
     };
-    let found: Inspection =
+    let found: Option<Inspection> =
         serde_json::from_value(payload).context("cannot understand what the agent saw")?;
+    let to_make = size.filter(|_| *agent == Agent::Fio);
+    let Some(found) = found else {
+        let hint = "name a path that does, or add size=4GiB to have the file made";
+        let absent = || {
+            Failed::input(format!("{}: {} does not exist there; hint: {hint}", stack.text, path.display()))
+        };
+        return Ok((Found { bytes: to_make.ok_or_else(absent)?, block: false, exists: false }, Vec::new()));
+    };
     let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
-    Ok((found_of(&found), permit.warnings))
+    // One that is ours at this size is used again, by the step that would make it.
+    let ours = to_make.is_some() && found.marker.as_ref().map(|marker| marker.bytes) == to_make;
+    Ok((Found { exists: !ours, ..found_of(&found) }, permit.warnings))
 }
 
 fn found_of(found: &Inspection) -> Found {

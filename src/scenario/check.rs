@@ -9,7 +9,7 @@ use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, fio,
-    grammar, measure, names, published, sweep, toml,
+    grammar, measure, names, published, remote, sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +130,9 @@ pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
 }
 
+/// Checks that a host without an agent may not answer.
+const UNSEEN: &[&str] = &["open", "exclusive", "content"];
+
 /// `serial=X,wipe=gpt`; `wipe` may be written several times.
 ///
 /// # Errors
@@ -137,7 +140,7 @@ pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
 pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
     let example = "write serial=S4EVNX0N,wipe=gpt";
     let mut serial = None;
-    let mut wipe = Vec::new();
+    let (mut wipe, mut unseen) = (Vec::new(), Vec::new());
     for part in text.split(',') {
         match part.trim().split_once('=') {
             Some((_, "")) => return Err(Fault::hint(format!("\"{part}\" has no value"), example)),
@@ -146,8 +149,10 @@ pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
                 return Err(Fault::hint("two serials in one consent", "write one consent a device"));
             }
             Some(("wipe", value)) => wipe.push(value.to_owned()),
+            Some(("unseen", value)) if UNSEEN.contains(&value) => unseen.push(value.to_owned()),
+            Some(("unseen", value)) => return Err(Fault::unknown("check", value, UNSEEN)),
             Some((key, _)) => {
-                return Err(Fault::unknown("key of a consent", key, &["serial", "wwn", "wipe"]));
+                return Err(Fault::unknown("key of a consent", key, &["serial", "wwn", "wipe", "unseen"]));
             }
             None if part.starts_with('/') => return Err(path_for_serial(part)),
             None => return Err(Fault::hint(format!("\"{part}\" is not key=value"), example)),
@@ -155,7 +160,7 @@ pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
     }
     match serial {
         Some(serial) if serial.starts_with('/') => Err(path_for_serial(&serial)),
-        Some(serial) => Ok(Consent { serial, wipe }),
+        Some(serial) => Ok(Consent { serial, wipe, unseen }),
         None => Err(Fault::hint("no serial number or WWN", example)),
     }
 }
@@ -270,14 +275,16 @@ impl Parts {
     fn scenario(mut self) -> Result<Scenario, InputError> {
         self.settle_files()?;
         self.take_apart()?;
+        remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
-        let workloads = match &self.durability {
+        let mut workloads = match &self.durability {
             Some(spec) => {
                 self.check_durability(spec)?;
                 Vec::new()
             }
             None => self.workloads()?,
         };
+        self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;

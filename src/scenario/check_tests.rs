@@ -265,6 +265,16 @@ const BAD: &[&str] = &[
     "ssh:-oProxyCommand=x:/dev/vda",
     "ssh:vm7:/dev/vda,size=4GiB",
     "ssh:vm7:/dev/vda | fs(xfs)",
+    "ssh:vm7:/dev/vda,agent=fi",
+    "ssh:vm7:/dev/vda,agent=fio | engine(uring)",
+    "ssh:vm7:/dev/vda,agent=fio | delay(us=5)",
+    "ssh:vm7:/dev/vda,agent=fio | loop",
+    r"ssh:vm7:C:\x.img",
+    r"ssh:vm7:C:\a\..\x.img,agent=fio",
+    r"ssh:vm7:\\.\PhysicalDriveX,agent=fio",
+    r"ssh:vm7:\\server\share\x,agent=fio",
+    r"ssh:vm7:\\.\PhysicalDrive1,size=1GiB,agent=fio",
+    r"ssh:C:\x.img,agent=fio",
     "/dev/sda |",
     "/dev/sda | | loop",
     "/dev/sda | lop",
@@ -466,7 +476,7 @@ fn every_example_of_the_catalog_is_taken() {
 
 #[test]
 fn ready_scenarios() {
-    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "known-delay", "sweep-iodepth"] {
+    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
         let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
@@ -574,7 +584,10 @@ proptest! {
 #[test]
 fn a_consent_is_parsed_strictly() {
     let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").unwrap();
-    assert_eq!(given, Consent { serial: "S 1".into(), wipe: vec!["gpt".into(), "ext4".into()] });
+    assert_eq!(
+        given,
+        Consent { serial: "S 1".into(), wipe: vec!["gpt".into(), "ext4".into()], unseen: Vec::new() }
+    );
     for (text, part) in [
         ("", "not key=value"),
         ("S1", "not key=value"),

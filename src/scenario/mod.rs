@@ -11,6 +11,7 @@ pub mod grammar;
 pub mod measure;
 mod names;
 pub mod published;
+pub mod remote;
 pub mod stacks;
 pub mod sweep;
 pub mod toml;
@@ -139,8 +140,11 @@ pub enum Medium {
         host: String,
         /// Absolute path there, a device or a file.
         path: PathBuf,
-        /// Bytes used when the path is a file to be created; `None`: it must exist.
+        /// Bytes that are used; with `agent=fio` a file that is not there is made. `None`: it must exist.
         size: Option<u64>,
+        /// Who issues the load there.
+        #[serde(default, skip_serializing_if = "Agent::is_iotax")]
+        agent: Agent,
     },
     /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
     /// of them at once.
@@ -171,6 +175,14 @@ impl Medium {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
             _ => None,
+        }
+    }
+
+    /// Who issues the load on it.
+    pub fn agent(&self) -> Agent {
+        match self.members().first() {
+            Some(Medium::Remote { agent, .. }) => *agent,
+            _ => Agent::Iotax,
         }
     }
 
@@ -208,6 +220,23 @@ impl Medium {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
             Medium::Many { .. } => None,
         }
+    }
+}
+
+/// Who issues the load in a place over ssh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agent {
+    /// Our binary, copied there.
+    #[default]
+    Iotax,
+    /// The fio that is installed there: `agent=fio`.
+    Fio,
+}
+
+impl Agent {
+    fn is_iotax(&self) -> bool {
+        *self == Agent::Iotax
     }
 }
 
@@ -403,4 +432,7 @@ pub struct Consent {
     pub serial: String,
     /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`, `data`).
     pub wipe: Vec<String>,
+    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`, `content`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
 }

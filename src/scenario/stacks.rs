@@ -4,7 +4,7 @@
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::error::{Fault, TextFault, nearest};
 use super::grammar::quote;
-use super::{LayerSpec, Medium, Stack};
+use super::{Agent, LayerSpec, Medium, Stack, remote};
 use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
 use crate::units;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Cell {
     pub layers: Vec<LayerSpec>,
 }
 
-type Checked<T> = Result<T, TextFault>;
+pub(super) type Checked<T> = Result<T, TextFault>;
 
 /// Checks a stack; a grid gives one cell for each choice. `origin` makes the place of a layer from
 /// the byte where it begins.
@@ -163,7 +163,7 @@ pub fn medium_of(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
     }
     match expr.scheme.as_deref() {
         Some("file") => file_medium(expr),
-        Some("ssh") => remote_medium(expr),
+        Some("ssh") => remote::medium(expr),
         Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh"]))),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, devices),
@@ -198,28 +198,6 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::Device { path })
 }
 
-fn remote_medium(expr: &MediumExpr) -> Checked<Medium> {
-    let at = |fault| TextFault::new(expr.span.clone(), fault);
-    let Some(colon) = expr.body.find(":/") else {
-        return Err(at(Fault::hint("a remote medium without a path", "write ssh:HOST:/dev/vdb")));
-    };
-    let host = &expr.body[..colon];
-    // ssh would take a name that begins with "-" for one of its options.
-    if host.is_empty()
-        || host.starts_with('-')
-        || host.contains(|c: char| c.is_whitespace() || c.is_control())
-    {
-        return Err(at(Fault::hint(format!("\"{host}\" is no host for ssh"), "write ssh:HOST:/dev/vdb")));
-    }
-    let path = absolute(expr, &expr.body[colon + 1..])?;
-    let options = medium_options(expr, &["size"])?;
-    let size = options.get("size").map(|option| size(option)).transpose()?;
-    if size.is_some() && is_device_path(&path) {
-        return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
-    }
-    Ok(Medium::Remote { host: host.to_owned(), path, size })
-}
-
 fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
     let names: Vec<&str> = devices.keys().map(String::as_str).collect();
     let Some(medium) = devices.get(&expr.body) else {
@@ -249,7 +227,7 @@ fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
 }
 
 /// A relative path would mean another file in another folder, `..` another one after a rename.
-fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
+pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
     let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
     if path.contains('\0') {
         return at(Fault::new("a path with a zero byte"));
@@ -272,11 +250,14 @@ fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
 }
 
 /// /dev/shm is a file system that everybody may write files in.
-fn is_device_path(path: &Path) -> bool {
+pub(super) fn is_device_path(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-fn medium_options<'a>(expr: &'a MediumExpr, known: &[&str]) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
+pub(super) fn medium_options<'a>(
+    expr: &'a MediumExpr,
+    known: &[&str],
+) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
     let mut found = BTreeMap::new();
     for option in &expr.options {
         let key = option.key.as_deref().unwrap_or_default();
@@ -294,7 +275,7 @@ fn medium_options<'a>(expr: &'a MediumExpr, known: &[&str]) -> Checked<BTreeMap<
     Ok(found)
 }
 
-fn size(option: &OptionExpr) -> Checked<u64> {
+pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
     size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
 }
 
@@ -347,6 +328,8 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
         Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
     } else if let Some((place, _)) = layer.place.as_ref().filter(|(place, _)| place != "host") {
         unknown_place(place)
+    } else if let Some(fault) = not_of_fio(cell, layer) {
+        fault
     } else if help.anywhere {
         return Ok(());
     } else if matches!(cell.medium, Medium::Many { .. }) {
@@ -375,6 +358,22 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
         return Ok(());
     };
     Err(TextFault::new(layer.span.clone(), fault))
+}
+
+/// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
+fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
+    let fio = layer.options.iter().flat_map(|option| &option.values).all(|name| name == "fio");
+    let other = match layer.name.as_str() {
+        "engine" => !fio,
+        "delay" => true,
+        _ => false,
+    };
+    (other && cell.medium.agent() == Agent::Fio).then(|| {
+        Fault::hint(
+            format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
+            "leave agent=fio out, or the layer",
+        )
+    })
 }
 
 fn unknown_place(place: &str) -> Fault {
@@ -493,8 +492,9 @@ impl Medium {
                 format!("file:{}{}{keep}", quote(&path.to_string_lossy(), &[]), size(bytes))
             }
             Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
-            Medium::Remote { host, path, size: bytes } => {
-                format!("ssh:{}{}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
+            Medium::Remote { host, path, size: bytes, agent } => {
+                let agent = if *agent == Agent::Fio { ",agent=fio" } else { "" };
+                format!("ssh:{}{}{agent}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
             }
             Medium::Many { members } => {
                 format!("[{}]", members.iter().map(Medium::text).collect::<Vec<_>>().join(","))

@@ -61,6 +61,7 @@ struct DeviceWire {
     path: Spanned<String>,
     size: Option<Spanned<String>>,
     keep: Option<Spanned<bool>>,
+    agent: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -242,12 +243,13 @@ impl Source<'_> {
     fn device_options(&self, device: &DeviceWire) -> Vec<super::ast::OptionExpr> {
         let size = device.size.as_ref().map(|size| ("size", size.get_ref().clone(), size.span()));
         let keep = device.keep.as_ref().map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
+        let agent = device.agent.as_ref().map(|agent| ("agent", agent.get_ref().clone(), agent.span()));
         let option = |(key, value, span): (&str, String, Range<usize>)| super::ast::OptionExpr {
             key: Some(key.to_owned()),
             values: vec![value],
             span,
         };
-        size.into_iter().chain(keep).map(option).collect()
+        size.into_iter().chain(keep).chain(agent).map(option).collect()
     }
 
     fn stacks(

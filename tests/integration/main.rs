@@ -1,5 +1,6 @@
 //! The one integration binary: the program as a user runs it.
 
+mod afar;
 mod architecture;
 mod bad_input;
 mod compare;
@@ -13,6 +14,7 @@ mod page;
 mod place;
 mod rig;
 mod spdk;
+mod sshd;
 mod sweep;
 mod systems;
 mod whole;

@@ -1,9 +1,8 @@
 //! Other places for real: a guest that boots and is measured in, a host over a real sshd.
 
-use crate::rig::{Rig, can, has, is_root, traces, words};
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use crate::rig::{Rig, can, has, traces, wait, words};
+use crate::sshd::Sshd;
+use std::process::{Command, Stdio};
 
 const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "2s", "--budget", "6s"];
 
@@ -72,77 +71,10 @@ fn pid_of_qemu(folder: &str) -> String {
     panic!("no QEMU runs in {folder}");
 }
 
-fn wait(done: impl Fn() -> bool, seconds: u64, what: &str) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "{what} did not come");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// A real sshd on loopback with keys of its own; ended when dropped.
-struct Sshd {
-    child: Child,
-    config: std::path::PathBuf,
-}
-
-impl Sshd {
-    fn start(rig: &Rig) -> Sshd {
-        let folder = rig.path("ssh");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
-        std::fs::create_dir_all("/run/sshd").unwrap();
-        for key in ["host", "user"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(folder.join(key))
-                .status();
-            assert!(made.unwrap().success());
-        }
-        std::fs::copy(folder.join("user.pub"), folder.join("authorized")).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let at = folder.display();
-        let server = format!(
-            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized\n\
-             PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n"
-        );
-        std::fs::write(folder.join("sshd_config"), server).unwrap();
-        let public = std::fs::read_to_string(folder.join("host.pub")).unwrap();
-        std::fs::write(folder.join("known"), format!("[127.0.0.1]:{port} {public}")).unwrap();
-        let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
-        let client = format!(
-            "Host elsewhere\n HostName 127.0.0.1\n Port {port}\n User {user}\n IdentityFile {at}/user\n \
-             IdentitiesOnly yes\n UserKnownHostsFile {at}/known\n"
-        );
-        let config = folder.join("config");
-        std::fs::write(&config, client).unwrap();
-        let log = std::fs::File::create(folder.join("log")).unwrap();
-        let child = Command::new("/usr/sbin/sshd")
-            .arg("-D")
-            .arg("-e")
-            .arg("-f")
-            .arg(folder.join("sshd_config"))
-            .stderr(log)
-            .spawn();
-        wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), 10, "sshd");
-        Sshd { child: child.unwrap(), config }
-    }
-}
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_host_over_ssh_is_measured_against_this_one() {
-    if !can("root and openssh-server", is_root() && std::path::Path::new("/usr/sbin/sshd").exists()) {
-        return;
-    }
     let rig = Rig::new();
-    let sshd = Sshd::start(&rig);
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
     let theirs = rig.path("elsewhere.img");
     std::fs::write(&theirs, vec![7u8; 64 << 20]).unwrap();
     let (here, there) = (format!("file:{}", theirs.display()), format!("ssh:elsewhere:{}", theirs.display()));

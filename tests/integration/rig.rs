@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// A folder on a disk with O_DIRECT (not tmpfs), removed afterwards, with room for runs and files.
 pub struct Rig {
@@ -124,4 +125,13 @@ pub fn can(what: &str, available: bool) -> bool {
         eprintln!("skipped: needs {what}");
     }
     available
+}
+
+/// Waits for something that must come.
+pub fn wait(done: impl Fn() -> bool, seconds: u64, what: &str) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(seconds), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

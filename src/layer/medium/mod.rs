@@ -2,8 +2,8 @@
 //! host, or several of these. Whether it may be written is the guard's question, asked before any plan is performed.
 
 use super::{Exposed, PlanContext};
-use crate::scenario::Medium;
-use crate::step::op::{FillFile, MakeFile, Op};
+use crate::scenario::{Agent, Engine, Medium};
+use crate::step::op::{FillFile, MakeFile, MakeFileAfar, Op};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
@@ -53,8 +53,13 @@ pub fn plan_member(
     match member {
         Medium::File { path, keep, .. } => Ok(plan_file(&sibling_path(path, sibling), *keep, found, context)),
         Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),
-        Medium::Remote { host, path, .. } => {
-            Ok(exposed(path.clone(), found, &ssh_place(host), context.writable))
+        Medium::Remote { host, path, agent, .. } => {
+            if !found.exists {
+                let file = MakeFileAfar { host: host.clone(), path: path.clone(), bytes: found.bytes };
+                context.add("create the file under test there", Op::MakeFileAfar(file));
+            }
+            let there = exposed(path.clone(), found, &ssh_place(host), context.writable);
+            Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })
         }
         Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }

@@ -2,6 +2,10 @@
 //! and started. Host keys, users, ports and ProxyJump are ssh's own business. The remote shell sees fixed
 //! text with our run id in it and nothing of the user's; a destination that looks like an option is refused.
 
+mod shared;
+
+pub use shared::Shared;
+
 use super::peer::{Link, Peer, WireError, WireFault};
 use crate::store::is_id;
 use std::collections::VecDeque;
@@ -20,7 +24,9 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
 /// Marks our lines among what a login profile prints.
-const MARK: &str = "IOTAX-SSH";
+pub const MARK: &str = "IOTAX-SSH";
+/// Where our binary does not run.
+const WITHOUT_AGENT: &str = "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
 
 /// How ssh is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +37,16 @@ pub struct SshOptions {
     pub binary: Option<PathBuf>,
     /// For connection and copy.
     pub limit: Duration,
+    /// The socket of a [`Shared`] connection that is used when it is there.
+    pub shared: Option<PathBuf>,
     /// Fixed words behind the binary's name.
     agent_words: &'static str,
 }
 
 impl Default for SshOptions {
     fn default() -> Self {
-        SshOptions { config: None, binary: None, limit: CONNECT_LIMIT, agent_words: "agent --stdio" }
+        let agent_words = "agent --stdio";
+        SshOptions { config: None, binary: None, limit: CONNECT_LIMIT, shared: None, agent_words }
     }
 }
 
@@ -57,12 +66,22 @@ impl SshOptions {
 pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
     check_words(host, run_id)?;
     let place = install(host, run_id, options)?;
-    let started = start(host, run_id, place, options);
+    let started = start(host, run_id, place, options).map_err(with_hint);
     if started.is_err() {
         // The first error is the one to show; `clean` finds what this leaves.
         let _ = remove_remote(host, run_id, options);
     }
     started
+}
+
+/// A binary that a kernel does not run ends before it says hello.
+fn with_hint(mut error: WireError) -> WireError {
+    let words = error.last_words.to_ascii_lowercase();
+    let refused = ["exec format", "cannot execute", "can't execute", "permission denied", "not permitted"];
+    if refused.iter().any(|refusal| words.contains(refusal)) {
+        error.last_words = format!("{}\nhint: {WITHOUT_AGENT}", error.last_words.trim_end());
+    }
+    error
 }
 
 /// Removes what [`connect`] copied, for a run whose agent was killed. True if there was something.
@@ -111,19 +130,30 @@ fn is_ours(folder: &Path) -> bool {
 
 /// ssh takes `-oProxyCommand=...` for an option wherever it stands.
 fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
-    let refuse = |message: String| {
-        let mut error = unreachable(host, message, String::new());
-        error.code = crate::exit::BAD_INPUT;
-        Err(error)
-    };
-    if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return refuse(format!(
-            "\"{}\" is no ssh destination; hint: write ssh:HOST or ssh:USER@HOST",
-            host.escape_debug()
+    check_host(host)?;
+    if !is_id(run_id) {
+        return Err(bad_input(
+            host,
+            format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()),
         ));
     }
-    if !is_id(run_id) {
-        return refuse(format!("\"{}\" is no run id: letters, digits and dashes", run_id.escape_debug()));
+    Ok(())
+}
+
+fn bad_input(host: &str, message: String) -> WireError {
+    let mut error = unreachable(host, message, String::new());
+    error.code = crate::exit::BAD_INPUT;
+    error
+}
+
+/// Whether ssh takes it for a host.
+///
+/// # Errors
+/// Bad input.
+pub fn check_host(host: &str) -> Result<(), WireError> {
+    if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        let hint = "hint: write ssh:HOST or ssh:USER@HOST";
+        return Err(bad_input(host, format!("\"{}\" is no ssh destination; {hint}", host.escape_debug())));
     }
     Ok(())
 }
@@ -138,8 +168,9 @@ enum Folder {
 // The scripts are one line each without a single quote or an exclamation mark, as csh and fish must
 // pass them through '...' untouched.
 const INSTALL: &str = concat!(
-    "umask 077; m=$(uname -m); echo; echo IOTAX-SSH arch $m; ",
-    "if [ $m = ARCH ]; then :; else echo IOTAX-SSH end arch; exit 0; fi; ",
+    "umask 077; m=$(uname -m); k=$(uname -s); if [ $k = Linux ]; then :; else m=\"$k $m\"; fi; ",
+    "echo; echo IOTAX-SSH arch $m; ",
+    "if [ \"$m\" = ARCH ]; then :; else echo IOTAX-SSH end arch; exit 0; fi; ",
     "d=; for b in tmp cache; do ",
     "if [ $b = tmp ]; then p=/tmp; else p=$HOME/.cache; mkdir -p \"$p\"; fi; ",
     "if [ -e \"$p/iotax-RUN\" ] || [ -L \"$p/iotax-RUN\" ]; then echo IOTAX-SSH end exists; exit 0; fi; ",
@@ -175,9 +206,8 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         Some("cache") => Folder::Cache,
         Some("arch") => {
             let theirs = said.marked("arch").unwrap_or("unknown");
-            return Err(
-                said.error(host, format!("it is a {theirs} machine, and this iotax is built for {arch}"))
-            );
+            let why = format!("it is a {theirs} machine, and this iotax is built for {arch}");
+            return Err(said.error(host, format!("{why}; hint: {WITHOUT_AGENT}")));
         }
         Some("exists") => {
             return Err(said.error(
@@ -186,7 +216,8 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             ));
         }
         Some("nowhere") => {
-            let hint = "hint: make ~/.cache a folder on a file system without noexec";
+            let hint =
+                format!("hint: make ~/.cache a folder on a file system without noexec; {WITHOUT_AGENT}");
             return Err(said.error(
                 host,
                 format!(
@@ -194,7 +225,11 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
                 ),
             ));
         }
-        _ => return Err(said.error(host, "its shell did not run our script to the end".into())),
+        _ => {
+            return Err(
+                said.error(host, format!("its shell did not run our script to the end{}", said.hint()))
+            );
+        }
     };
     let expected = format!("{sum} {size}");
     match said.marked("sum") {
@@ -232,6 +267,32 @@ fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Resu
     Ok(peer)
 }
 
+/// The system's ssh that has the login shell there run `remote`. Its streams are the caller's.
+pub fn command(host: &str, remote: &str, options: &SshOptions) -> Command {
+    let mut command = bare(options);
+    if let Some(socket) = &options.shared {
+        command.arg("-S").arg(socket).args(["-o", "ControlMaster=no"]);
+    }
+    command.args(["--", host, remote]);
+    command
+}
+
+/// With everything but where to and what for.
+fn bare(options: &SshOptions) -> Command {
+    let mut command = Command::new("sh");
+    // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
+    // ssh stays in the terminal's foreground, where it may ask for a password.
+    command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh", "ssh", "-T"]);
+    if let Some(config) = &options.config {
+        command.arg("-F").arg(config);
+    }
+    if !std::io::stdin().is_terminal() {
+        command.args(["-o", "BatchMode=yes"]);
+    }
+    command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+    command
+}
+
 /// One ssh and the end of its stderr.
 struct Ssh {
     process: Child,
@@ -247,18 +308,7 @@ impl Ssh {
                 String::new(),
             )
         };
-        let mut command = Command::new("sh");
-        // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
-        // ssh stays in the terminal's foreground, where it may ask for a password.
-        command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh", "ssh", "-T"]);
-        if let Some(config) = &options.config {
-            command.arg("-F").arg(config);
-        }
-        if !std::io::stdin().is_terminal() {
-            command.args(["-o", "BatchMode=yes"]);
-        }
-        command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "--", host]);
-        command.arg(format!("exec sh -c '{script}'"));
+        let mut command = command(host, &format!("exec sh -c '{script}'"), options);
         let mut process =
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
         let words = Words::default();
@@ -309,6 +359,12 @@ impl Said {
         self.marked("end")
     }
 
+    /// ssh itself ends with 255: then no shell was reached that could be another one than ours.
+    fn hint(&self) -> String {
+        let reached = self.ended.is_some_and(|status| status.code() != Some(255));
+        if reached { format!("; hint: {WITHOUT_AGENT}") } else { String::new() }
+    }
+
     fn error(&self, host: &str, message: String) -> WireError {
         let status = match self.ended {
             None => "; ssh was killed at its time limit".to_owned(),
@@ -322,7 +378,8 @@ impl Said {
     }
 }
 
-fn tail(text: &str) -> String {
+/// The end of what somebody said.
+pub fn tail(text: &str) -> String {
     let from = text.len().saturating_sub(LAST_WORDS_BYTES);
     text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
@@ -362,7 +419,8 @@ fn read_bounded(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-fn unreachable(host: &str, message: String, words: String) -> WireError {
+/// A host that could not be reached, and what was said last.
+pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }
 

@@ -2,6 +2,7 @@
 //! what it does, does it through a [`System`], finds again what an interrupted attempt made, and
 //! undoes it.
 
+mod afar;
 mod directory;
 mod file;
 mod filesystem;
@@ -13,6 +14,7 @@ mod scratch;
 mod spdk;
 mod vhost_scsi;
 
+pub use afar::MakeFileAfar;
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
@@ -62,6 +64,8 @@ pub enum Op {
     Spawn(Spawn),
     /// Our binary on a host over SSH.
     RemoteAgent(RemoteAgent),
+    /// A file of ours on a host without an agent.
+    MakeFileAfar(MakeFileAfar),
 }
 
 /// What each operation says of itself.
@@ -130,11 +134,21 @@ macro_rules! as_operation {
             Op::ExportSpdk(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
+            Op::MakeFileAfar(op) => op,
         }
     };
 }
 
 impl Op {
+    /// Bytes of data that it fills a file with.
+    pub fn bytes_filled(&self) -> u64 {
+        match self {
+            Op::FillFile(fill) => fill.bytes,
+            Op::MakeFileAfar(file) => file.bytes,
+            _ => 0,
+        }
+    }
+
     /// The operation itself.
     pub fn operation(&self) -> &dyn Operation {
         as_operation!(self)

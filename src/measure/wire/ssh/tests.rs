@@ -105,6 +105,7 @@ fn sshd() -> Option<Sshd> {
         config: Some(dir.path().join("config")),
         binary: Some(std::env::current_exe().unwrap()),
         limit: Duration::from_secs(60),
+        shared: None,
         agent_words: AGENT_MAIN,
     };
     Some(Sshd { process, dir, options })
@@ -112,7 +113,7 @@ fn sshd() -> Option<Sshd> {
 
 fn fake_uname(dir: &Path) {
     std::fs::create_dir(dir.join("arm")).unwrap();
-    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\necho aarch64\n").unwrap();
+    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo aarch64\n").unwrap();
     std::fs::set_permissions(dir.join("arm/uname"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
@@ -260,6 +261,7 @@ fn hosts_that_cannot_serve_say_why() {
     );
     let arm = refused(&sshd, "arm");
     assert!(arm.to_string().contains("it is a aarch64 machine, and this iotax is built for x86_64"), "{arm}");
+    assert!(arm.to_string().contains("agent=fio"), "{arm}");
 }
 
 #[test]
@@ -328,4 +330,11 @@ fn only_what_connect_made_is_removed() {
         std::fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
     }
     assert!(is_ours(&ours) && !is_ours(&open) && !is_ours(&foreign));
+}
+
+#[test]
+fn a_binary_that_is_not_run_there_leads_to_its_fio() {
+    let error = |words: &str| with_hint(unreachable("h", "no greeting".into(), words.into())).to_string();
+    assert!(error("sh: 1: /tmp/iotax-r/iotax: Exec format error").contains("ssh:HOST:/PATH,agent=fio"));
+    assert!(!error("Connection reset by peer").contains("agent=fio"));
 }

@@ -1,7 +1,10 @@
 //! The installed fio, where there is one, and what is made of its words.
 
+use super::here::version;
+use super::report::{convert, parse};
 use super::*;
-use iotax_load::{Hold, Rw};
+use crate::measure::wire::agent::monotonic_ns;
+use iotax_load::{Histogram, Hold, Rw};
 use std::path::PathBuf;
 
 fn target(path: &Path, writable: bool) -> TargetSpec {
@@ -38,7 +41,7 @@ fn the_real_fio_reads_a_slice() {
     }
     let (_dir, path) = file_of(4 << 20, "with space:and$dollar");
     let jobs = [Job::default(), Job { iodepth: 8, numjobs: 2, bs: 16384, ..Job::default() }];
-    let mut fio = Fio::prepare(&[target(&path, false)], &jobs).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &jobs).unwrap();
     assert!(fio.name().starts_with("fio 3."), "{}", fio.name());
     let result = fio.slice(&time(200)).unwrap();
     assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
@@ -64,7 +67,7 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
     let job =
         Job { rw: Rw::RandWrite, iodepth: 4, numjobs: 2, offset: 1 << 20, fdatasync: 16, ..Job::default() };
-    let mut fio = Fio::prepare(&[bounded], &[job]).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here), &[bounded], &[job]).unwrap();
     let spec =
         SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let result = fio.slice(&spec).unwrap();
@@ -85,7 +88,8 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     let ((_a, one), (_b, two)) = (file_of(1 << 20, "one"), file_of(2 << 20, "two"));
     let write = Job { rw: Rw::Write, numjobs: 2, ..Job::default() };
     let targets = [target(&one, true), target(&two, true)];
-    let mut fio = Fio::prepare(&targets, &[write, Job { bs: 8192, ..Job::default() }]).unwrap();
+    let mut fio =
+        Fio::prepare(Box::new(Here), &targets, &[write, Job { bs: 8192, ..Job::default() }]).unwrap();
     let spec =
         SliceSpec { bound: Bound::Bytes { bytes: 1 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let text = fio.job_file(&spec);
@@ -111,7 +115,7 @@ fn slices_draw_different_offsets() {
         return;
     }
     let (_dir, path) = file_of(1 << 20, "x");
-    let mut fio = Fio::prepare(&[target(&path, false)], &[Job::default()]).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &[Job::default()]).unwrap();
     let first = fio.job_file(&time(50));
     fio.slice(&time(50)).unwrap();
     assert_ne!(first, fio.job_file(&time(50)));
@@ -123,7 +127,7 @@ fn fio_words_come_through_when_it_fails() {
         return;
     }
     let (_dir, path) = file_of(1 << 20, "x");
-    let mut fio = Fio::prepare(&[target(&path, false)], &[Job::default()]).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &[Job::default()]).unwrap();
     std::fs::remove_file(&path).unwrap();
     let error = fio.slice(&time(50)).unwrap_err();
     assert!(matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")), "{error}");
@@ -143,7 +147,7 @@ fn fio_is_ended_before_the_host_gives_up() {
 fn what_does_not_fit_is_refused_before_fio_runs() {
     let (_dir, path) = file_of(1 << 20, "x");
     let refused = |job: Job, target: &TargetSpec| {
-        let error = fitted(target, &[job]).unwrap_err();
+        let error = fitted(&Here, target, &[job]).unwrap_err();
         assert_eq!(error.code(), crate::exit::BAD_INPUT);
         error.to_string()
     };
@@ -190,16 +194,6 @@ fn errors_of_io_are_counted_and_garbage_is_refused() {
     }
     let nameless = text(0).replace("1016", "x");
     assert!(convert(&parse(&nameless).unwrap()).is_err());
-}
-
-#[test]
-fn a_hanging_fio_is_killed() {
-    let child =
-        Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let start = Instant::now();
-    let error = wait_within(child, Duration::from_millis(100)).unwrap_err();
-    assert!(error.to_string().contains("killed after"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(10));
 }
 
 /// fio's bucket of a value: 64 a doubling, named by its middle.

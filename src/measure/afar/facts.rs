@@ -1,0 +1,44 @@
+//! Files of another machine's /proc, /sys and /etc, as they were read over ssh, laid out in a folder and read by the code
+//! that reads this host's. A name that leads anywhere else is refused.
+
+use super::posix::by_name;
+use crate::host::facts::{self, Facts};
+use crate::host::probe::Probe;
+use anyhow::{Context, Result, ensure};
+use std::path::{Component, Path, PathBuf};
+
+/// Facts from sections that are called after files, with those of `paths`, whose devices sections `device` tell in turn.
+pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Result<Facts> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    for (name, text) in by_name(sections).into_iter().filter(|(name, _)| name.starts_with('/')) {
+        lay_out(folder.path(), name, text)?;
+        if let Some(rest) = name.strip_prefix("/sys/class/block/") {
+            lay_out(folder.path(), &format!("/sys/block/{rest}"), text)?;
+        }
+    }
+    let probe = Probe::of_files(folder.path());
+    let devices = sections.iter().filter(|(name, _)| name == "device").map(|(_, text)| text.trim());
+    let is_device = |path: &Path| path.starts_with("/dev") && !path.starts_with("/dev/shm");
+    let asked: Vec<PathBuf> = paths
+        .iter()
+        .zip(devices)
+        .map(|(path, device)| if is_device(path) { Path::new("/dev").join(device) } else { path.clone() })
+        .collect();
+    let mut found = facts::gather_from(&probe, &asked);
+    // A link's device is told under the name that was asked for.
+    for (target, path) in found.targets.iter_mut().zip(paths) {
+        target.path.clone_from(path);
+    }
+    Ok(found)
+}
+
+fn lay_out(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let relative = Path::new(name.trim_start_matches('/'));
+    let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+    ensure!(plain, "it tells of a file \"{}\"", name.escape_debug());
+    let path = folder.join(relative);
+    let parent = path.parent().context("a file without a folder")?;
+    std::fs::create_dir_all(parent)
+        .and_then(|()| std::fs::write(&path, text))
+        .with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,108 @@
+//! Files under test on a host without an agent: made new, marked and filled like those of this host, and removed only
+//! with our marker and as the file that was made. fio itself never makes one.
+
+use super::{Host, QUICK};
+use crate::exit::Failed;
+use crate::guard::inspect::{Inspection, Kind};
+use crate::guard::marker::{self, Marker};
+use crate::measure::wire::ssh::SshOptions;
+use crate::step::Yield;
+use crate::step::system::NotOurs;
+use crate::units::{MIB, show_bytes};
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::time::Duration;
+
+/// A file is filled at least so fast, bytes a second.
+const SLOWEST: u64 = 10_000_000;
+
+fn host(name: &str, path: &Path) -> Host {
+    Host::new(name, path, SshOptions::from_env())
+}
+
+fn describe(found: &Inspection) -> String {
+    match (&found.kind, &found.marker) {
+        (Kind::File, Some(marker)) => {
+            format!("exists already, made by iotax run {} with {}", marker.run_id, show_bytes(marker.bytes))
+        }
+        _ => "exists already and is not a file of iotax, so it is never written".into(),
+    }
+}
+
+/// Makes the file, or takes one of ours that has this size; fills it.
+///
+/// # Errors
+/// When something else is there, there is no room, or the host fails.
+pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
+    let host = host(name, path);
+    let refuse = |why: String| Failed::input(format!("cannot create {} on {name}: {why}", path.display()));
+    if bytes == 0 || bytes % MIB != 0 {
+        return Err(refuse("its size is not a positive multiple of 1 MiB; hint: size=1GiB".into()).into());
+    }
+    if let Some(found) = host.inspect(path)? {
+        let ours = found.marker.clone().filter(|marker| marker.bytes == bytes && !found.symlink);
+        let marker =
+            ours.ok_or_else(|| refuse(format!("it {}; hint: name another path", describe(&found))))?;
+        if !marker.filled {
+            fill(&host, path, &marker)?;
+        }
+        return Ok(Yield { reused: true, ..yield_of(path, &marker) });
+    }
+    let made = host.say("create a file", &host.shell.create(path), QUICK)?;
+    let made = host.understood("create a file", host.shell.created(&made))?;
+    let marker =
+        Marker { run_id: run_id.into(), inode: made.inode, device: 0, born_ns: None, bytes, filled: false };
+    if bytes.saturating_add(marker::TRAILER) > made.free.saturating_sub(made.total / marker::KEPT_FREE) {
+        host.say("remove a file", &host.shell.remove(path, made.inode), QUICK)?;
+        let (free, total) = (show_bytes(made.free), show_bytes(made.total));
+        let text = format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
+        return Err(Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into());
+    }
+    // First of all, so that what a kill leaves is known as ours.
+    mark(&host, path, &marker)?;
+    fill(&host, path, &marker)?;
+    Ok(yield_of(path, &marker))
+}
+
+fn mark(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
+    host.say("mark a file", &host.shell.mark(path, marker.bytes, &marker::trailer(marker)), QUICK).map(drop)
+}
+
+fn fill(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
+    let limit = QUICK + Duration::from_secs(marker.bytes / SLOWEST);
+    host.say("fill a file", &host.shell.fill(path, marker.bytes), limit)?;
+    mark(host, path, &Marker { filled: true, ..marker.clone() })
+}
+
+fn yield_of(path: &Path, marker: &Marker) -> Yield {
+    Yield {
+        path: Some(path.to_owned()),
+        inode: Some(marker.inode),
+        bytes: Some(marker.bytes),
+        ..Yield::default()
+    }
+}
+
+/// The file that this run made, wherever its making was interrupted after it was marked.
+///
+/// # Errors
+/// When the host cannot be asked.
+pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<Yield>> {
+    let marker = host(name, path).inspect(path)?.and_then(|found| found.marker);
+    Ok(marker.filter(|marker| marker.run_id == run_id).map(|marker| yield_of(path, &marker)))
+}
+
+/// Removes it, if it is still ours; one that is gone is fine.
+///
+/// # Errors
+/// [`NotOurs`], or what the host says.
+pub fn remove(name: &str, path: &Path, made: &Yield) -> Result<()> {
+    let host = host(name, path);
+    let inode = made.inode.context("no inode was recorded")?;
+    let Some(found) = host.inspect(path)? else { return Ok(()) };
+    if found.marker.is_none_or(|marker| marker.inode != inode) {
+        let text = format!("did not remove {} on {name}: it is not the file that was made", path.display());
+        return Err(NotOurs(text).into());
+    }
+    host.say("remove a file", &host.shell.remove(path, inode), QUICK).map(drop)
+}

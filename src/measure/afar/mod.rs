@@ -1,0 +1,192 @@
+//! A host over ssh that our binary is not on (Windows, another architecture, nowhere to put a program): the fio that is
+//! installed there issues the load. This end answers the wire's requests like any agent, by commands over ssh, each ended
+//! when the connection ends; what cannot be asked so (CPU time, dirty pages, the host's clock) is left out, not made up.
+//! What cannot be looked at is not written without a word for that very check.
+
+mod facts;
+pub mod file;
+mod handler;
+mod posix;
+mod site;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use super::child;
+use super::engine::fio::Ioengines;
+use super::wire::peer::Peer;
+use super::wire::ssh::{self, SshOptions};
+use crate::exit::Failed;
+use crate::guard::inspect::Inspection;
+use crate::host::facts::Facts;
+use crate::scenario::remote::is_of_windows;
+use anyhow::{Context, Result};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+/// A command that only asks.
+const QUICK: Duration = Duration::from_secs(60);
+
+/// What ssh has the login shell there run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// For any login shell of its system: nothing of the user's is in it.
+    pub command: String,
+    /// Its standard input.
+    pub input: Vec<u8>,
+    /// The input stays open as long as it runs: its end is that of the connection, and ends it.
+    pub held: bool,
+}
+
+/// What is said to a system, and what is understood of its answers: a member of the family.
+pub trait Shell: Send + Sync {
+    /// The machine, its fio, and what is at these paths.
+    fn look(&self, paths: &[PathBuf]) -> Ask;
+    /// The answer to that.
+    ///
+    /// # Errors
+    /// Like of all methods here: what is not as it should be, a clause.
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<Seen>;
+    /// A file or device, before anything is done to it.
+    fn inspect(&self, path: &Path) -> Ask;
+    /// The answer to that; `None`: there is nothing.
+    ///
+    /// # Errors
+    /// As above.
+    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
+    /// The content of runs of 4 KiB blocks, first and count of each; `None` where it cannot be asked for.
+    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<Ask>;
+    /// fio with these options, the job on its standard input.
+    fn fio(&self, options: &[String], job_file: &str) -> Ask;
+    /// What of fio's works there.
+    fn ioengines(&self) -> Ioengines;
+    /// Flushes all of these.
+    fn flush(&self, paths: &[&Path]) -> Ask;
+    /// How long that took; `None`: its clock is too coarse.
+    ///
+    /// # Errors
+    /// As above.
+    fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
+    /// Makes a new empty file, never one over another.
+    fn create(&self, path: &Path) -> Ask;
+    /// What tells that file from every other, as the marker's inode; and the bytes of its file system and those free.
+    ///
+    /// # Errors
+    /// As above.
+    fn created(&self, said: &[u8]) -> Result<Created>;
+    /// Makes the file so many bytes long and writes `marker` behind them.
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask;
+    /// Fills so many bytes with what does not compress.
+    fn fill(&self, path: &Path, bytes: u64) -> Ask;
+    /// Removes the file, if it is still that.
+    fn remove(&self, path: &Path, inode: u64) -> Ask;
+    /// How fio is installed there, for a hint.
+    fn how_to_get_fio(&self, os: Option<&str>) -> String;
+}
+
+/// What is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Of the machine.
+    pub facts: Facts,
+    /// `fio 3.33`; `None`: there is none.
+    pub fio: Option<String>,
+}
+
+/// A file that was made a moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// What tells it from every other there.
+    pub inode: u64,
+    /// Bytes of its file system.
+    pub total: u64,
+    /// Bytes of it that are free.
+    pub free: u64,
+}
+
+/// A host, and how it is spoken to.
+#[derive(Clone)]
+pub struct Host {
+    name: String,
+    options: SshOptions,
+    shell: &'static dyn Shell,
+}
+
+impl Host {
+    /// The host by its name and any path on it, which tells its system.
+    pub fn new(name: &str, path: &Path, options: SshOptions) -> Host {
+        let shell: &'static dyn Shell = if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
+        Host { name: name.to_owned(), options, shell }
+    }
+
+    /// Asks and waits; `None` of a command that was killed at the limit.
+    fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Option<Output>> {
+        let mut command = ssh::command(&self.name, &ask.command, &self.options);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = iotax_sys::child::ends_with_us(&mut command).spawn()?;
+        let mut input = child.stdin.take();
+        if let Some(input) = &mut input {
+            // Whoever reads no input has ended, and says why.
+            let _ = input.write_all(&ask.input).and_then(|()| input.flush());
+        }
+        let held = input.filter(|_| ask.held);
+        let ended = child::wait_within(child, limit);
+        drop(held);
+        ended
+    }
+
+    /// Asks; what it wrote.
+    fn say(&self, what: &str, ask: &Ask, limit: Duration) -> Result<Vec<u8>> {
+        let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
+        match self.run(ask, limit) {
+            Ok(Some(output)) if output.status.success() => Ok(output.stdout),
+            Ok(Some(output)) => Err(failed(last_words(&output)).into()),
+            Ok(None) => Err(failed(format!("no answer within {limit:?}")).into()),
+            Err(error) => Err(failed(format!("ssh does not start: {error}")).into()),
+        }
+    }
+
+    fn understood<T>(&self, what: &str, answer: Result<T>) -> Result<T> {
+        answer.with_context(|| format!("ssh:{}: cannot {what}: its answer is not understood", self.name))
+    }
+
+    fn look(&self, paths: &[PathBuf]) -> Result<Seen> {
+        let said = self.say("look at the machine", &self.shell.look(paths), QUICK)?;
+        self.understood("look at the machine", self.shell.seen(&said, paths))
+    }
+}
+
+fn last_words(output: &Output) -> String {
+    let all = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let lines = all.iter().flat_map(|text| text.lines()).map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with(ssh::MARK)).collect();
+    let words = ssh::tail(&lines[lines.len().saturating_sub(5)..].join("; "));
+    if words.is_empty() { format!("it ended with {}", output.status) } else { words }
+}
+
+/// Reaches a host whose fio issues the load. `path` is any on it.
+///
+/// # Errors
+/// [`Failed`] with ssh's words, or that there is no fio, with the command that supplies it.
+pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
+    ssh::check_host(host).map_err(Failed::from)?;
+    let host = Host::new(host, path, SshOptions::from_env());
+    let seen = host.look(&[])?;
+    let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
+    let lacking = match seen.fio.as_deref() {
+        None => Some("there is no fio in the PATH there".to_owned()),
+        // Its latencies are in microseconds, under other names.
+        Some(old) if old.starts_with("fio 2.") || old.starts_with("fio 1.") => {
+            Some(format!("{old} is there, and fio 3.0 is the first whose report is understood"))
+        }
+        Some(_) => None,
+    };
+    if let Some(lacking) = lacking {
+        return Err(Failed::need(format!("ssh:{}: {lacking}; hint: {how}", host.name)).into());
+    }
+    let name = format!("ssh:{}", host.name);
+    let peer = Peer::in_process(name, Box::new(handler::Afar::new(host, socket)));
+    peer.context("cannot start this end of a host without an agent")
+}

@@ -1,0 +1,98 @@
+//! fio on a host over ssh, as the engine fio runs it.
+
+use super::{Host, QUICK, last_words};
+use crate::host::Missing;
+use crate::measure::engine::EngineError;
+use crate::measure::engine::fio::{Filename, Ioengines, Site, too_long};
+use crate::measure::wire::agent::monotonic_ns;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+/// Of a device that drains slowly.
+const FLUSH_LIMIT: Duration = Duration::from_secs(100);
+
+/// A host without an agent.
+pub(super) struct Afar(pub(super) Host);
+
+impl Afar {
+    fn unfit(error: &anyhow::Error) -> EngineError {
+        EngineError::Unfit(format!("{error:#}"))
+    }
+}
+
+impl Site for Afar {
+    fn version(&self) -> Result<String, EngineError> {
+        let Afar(host) = self;
+        let seen = host.look(&[]).map_err(|error| Self::unfit(&error))?;
+        seen.fio.ok_or_else(|| {
+            EngineError::Missing(Missing {
+                what: format!("fio on {}", host.name),
+                why: "to load it without an agent".into(),
+                command: host.shell.how_to_get_fio(seen.facts.os.as_deref()),
+                reboot: false,
+            })
+        })
+    }
+
+    fn ioengines(&self) -> Ioengines {
+        self.0.shell.ioengines()
+    }
+
+    fn place(&self) -> (String, &'static str) {
+        (format!("no agent on {} (agent=fio)", self.0.name), "there")
+    }
+
+    fn bytes(&self, path: &Path) -> Result<u64, EngineError> {
+        let found = self.0.inspect(path).map_err(|error| Self::unfit(&error))?;
+        found
+            .map(|found| found.bytes)
+            .ok_or_else(|| EngineError::Unfit(format!("{} is not there", path.display())))
+    }
+
+    /// fio splits names at ':' and expands '$'; a comment begins with '#' or ';'.
+    fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
+        let plain = |c: char| c.is_alphanumeric() || r"/\._-+,@=:~ ()".contains(c);
+        match path.to_str().filter(|text| text.chars().all(plain) && !text.ends_with(' ')) {
+            Some(text) => Ok(Filename { text: text.replace(':', r"\:"), held: None }),
+            None => Err(EngineError::Unfit(format!(
+                "{} cannot be named in a job of fio; hint: letters, digits and -_.,+=@~() are safe in it",
+                path.display()
+            ))),
+        }
+    }
+
+    fn command(&self, options: &[String]) -> Vec<String> {
+        [&["ssh".to_owned(), self.0.name.clone(), "fio".to_owned()], options].concat()
+    }
+
+    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
+        let ended = self.0.run(&self.0.shell.fio(options, job_file), limit);
+        let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
+        ended.ok_or_else(|| too_long(limit))
+    }
+
+    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
+        let Afar(host) = self;
+        let before = monotonic_ns();
+        let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
+        let output = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
+        let output = output.ok_or_else(|| too_long(FLUSH_LIMIT))?;
+        let failed = |words: String| EngineError::Unfit(format!("cannot flush on {}: {words}", host.name));
+        if !output.status.success() {
+            return Err(failed(last_words(&output)));
+        }
+        let took = host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
+        // Seen from here it is longer by the way there and back.
+        Ok(took.unwrap_or_else(|| monotonic_ns() - before))
+    }
+
+    /// Its clock is not compared with ours: fio ended a moment ago.
+    fn window_start(&self, _: u64, window_ns: u64) -> u64 {
+        monotonic_ns().saturating_sub(window_ns)
+    }
+
+    fn ends_by_itself(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,426 @@
+//! Windows: scripts of PowerShell, whole in one word that neither cmd.exe nor PowerShell changes, and fio with its job on
+//! standard input. Their answers are a marked line of JSON. Nothing there tells that the connection is gone, so that a
+//! fio must end by itself. Who has a drive open, and what lies on it beside a partition table, Windows does not tell.
+
+use super::{Ask, Created, Seen, Shell};
+use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use crate::guard::marker;
+use crate::host::block::Identity;
+use crate::host::facts::{Cpu, Device, Facts, Target};
+use crate::measure::engine::fio::{self, Ioengines};
+use crate::measure::wire::ssh::MARK;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A system with PowerShell 5 or newer.
+pub(super) struct Windows;
+
+/// Nothing but the answer is written; `S VALUE` is the answer.
+const PRELUDE: &str = concat!(
+    "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';",
+    "try{[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};",
+    "function S($v){[Console]::Out.WriteLine('IOTAX-SSH '+(ConvertTo-Json -Compress -Depth 4 $v))};",
+);
+
+/// FlushFileBuffers of all, timed there; .NET opens no drives by itself.
+const FLUSH: &str = concat!(
+    "Add-Type -Namespace Iotax -Name Kernel -MemberDefinition '",
+    "[DllImport(\"kernel32.dll\",SetLastError=true,CharSet=CharSet.Unicode)]public static extern ",
+    "Microsoft.Win32.SafeHandles.SafeFileHandle CreateFile(string n,uint a,uint s,IntPtr q,uint d,uint f,IntPtr t);",
+    "[DllImport(\"kernel32.dll\",SetLastError=true)]public static extern ",
+    "bool FlushFileBuffers(Microsoft.Win32.SafeHandles.SafeFileHandle h);';",
+    "$h=@($p|ForEach-Object{$o=[Iotax.Kernel]::CreateFile($_,0x40000000,3,[IntPtr]::Zero,3,0,[IntPtr]::Zero);",
+    "if($o.IsInvalid){throw (New-Object ComponentModel.Win32Exception)};$o});",
+    "$w=[Diagnostics.Stopwatch]::StartNew();",
+    "foreach($o in $h){if(-not [Iotax.Kernel]::FlushFileBuffers($o)){throw (New-Object ComponentModel.Win32Exception)}};",
+    "S @{ns=[long]($w.Elapsed.TotalMilliseconds*1000000)}",
+);
+
+const DISK: &str = concat!(
+    "Number,FriendlyName,SerialNumber,UniqueId,Size,PartitionStyle,NumberOfPartitions,",
+    "IsBoot,IsSystem,IsReadOnly,IsOffline,IsClustered",
+);
+
+impl Shell for Windows {
+    fn look(&self, paths: &[PathBuf]) -> Ask {
+        let numbers: Vec<String> =
+            paths.iter().filter_map(|path| drive_number(path)).map(|number| number.to_string()).collect();
+        ask(&format!(
+            "$o=Get-CimInstance Win32_OperatingSystem;$c=@(Get-CimInstance Win32_Processor);$f='';\
+             try{{$f=[string](& fio --version|Select-Object -First 1)}}catch{{}};$n=@({});$d=@();\
+             if($n.Count){{$d=@(Get-Disk|Where-Object{{$n -contains $_.Number}}|Select-Object {DISK})}};\
+             S @{{host=$env:COMPUTERNAME;os=$o.Caption;version=$o.Version;memory=$o.TotalVisibleMemorySize;\
+             cpu=[string]$c[0].Name;sockets=$c.Count;cores=($c|Measure-Object NumberOfCores -Sum).Sum;\
+             threads=($c|Measure-Object NumberOfLogicalProcessors -Sum).Sum;fio=$f;disks=$d}}",
+            numbers.join(",")
+        ))
+    }
+
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<Seen> {
+        let seen: Machine = answer(said)?;
+        let fio = fio::named(seen.fio.as_bytes());
+        let tools = fio.iter().map(|_| ("fio".to_owned(), seen.fio.trim().to_owned())).collect();
+        let target =
+            |path: &PathBuf| Target { path: path.clone(), devices: seen.device(path), ..Target::default() };
+        let cpu = Cpu {
+            model: word(seen.cpu.as_deref()),
+            sockets: seen.sockets,
+            cores: seen.cores.map(|cores| cores as u64),
+            threads: seen.threads.map(|threads| threads as u64),
+            ..Cpu::default()
+        };
+        let facts = Facts {
+            hostname: word(seen.host.as_deref()),
+            os: word(seen.os.as_deref()),
+            kernel: word(seen.version.as_deref()),
+            cpu: Box::new(cpu),
+            memory_bytes: seen.memory.map(|kib| kib << 10),
+            targets: paths.iter().map(target).collect(),
+            tools,
+            ..Facts::default()
+        };
+        Ok(Seen { facts, fio })
+    }
+
+    fn inspect(&self, path: &Path) -> Ask {
+        match drive_number(path) {
+            Some(number) => ask(&format!(
+                "$n={number};$a=@(Get-Disk);$t=$a|Where-Object{{$_.Number -eq $n}};\
+                 if(-not $t){{S @{{kind='nothing'}}}}else{{S @{{kind='disk';disk=($t|Select-Object {DISK});\
+                 others=@($a|Where-Object{{$_.Number -ne $n}}|Select-Object Number,SerialNumber);\
+                 partitions=@(Get-Partition -DiskNumber $n -ErrorAction SilentlyContinue|\
+                 Select-Object PartitionNumber,DriveLetter,Type)}}}}"
+            )),
+            None => ask(&format!(
+                "$p={};$i=Get-Item -LiteralPath $p -Force -ErrorAction SilentlyContinue;\
+                 if(-not $i){{S @{{kind='nothing'}}}}elseif($i.PSIsContainer){{S @{{kind='folder'}}}}else{{\
+                 $t='';if($i.Length -gt 4096){{$f=[IO.File]::Open($p,'Open','Read','ReadWrite');[void]$f.Seek(-4096,'End');\
+                 $b=New-Object byte[] 4096;[void]$f.Read($b,0,4096);$f.Close();$t=[BitConverter]::ToString($b)}};\
+                 S @{{kind='file';bytes=$i.Length;born=$i.CreationTimeUtc.Ticks;trailer=$t;\
+                 link=[bool]($i.Attributes -band [IO.FileAttributes]::ReparsePoint);read_only=$i.IsReadOnly}}}}",
+                quoted(path)
+            )),
+        }
+    }
+
+    fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
+        let mut found = Inspection { afar: true, ..Inspection::blank(path) };
+        match answer(said)? {
+            There::Nothing => return Ok(None),
+            There::Folder => found.kind = Kind::Other("a folder".into()),
+            There::File(there) => there.told(&mut found),
+            There::Disk(there) => there.told(&mut found),
+        }
+        let why = "Windows does not tell over ssh who has it open".to_owned();
+        if found.kind == Kind::Disk {
+            found.unchecked.push(Unchecked { check: Check::Open, why });
+        }
+        Ok(Some(found))
+    }
+
+    /// No shell there reads a drive.
+    fn blocks(&self, _: &Path, _: &[(u64, u64)]) -> Option<Ask> {
+        None
+    }
+
+    fn fio(&self, options: &[String], job_file: &str) -> Ask {
+        Ask {
+            command: format!("fio {}", options.join(" ")),
+            input: job_file.as_bytes().to_owned(),
+            held: false,
+        }
+    }
+
+    fn ioengines(&self) -> Ioengines {
+        Ioengines { at_depth_one: "windowsaio", deeper: &["windowsaio"] }
+    }
+
+    fn flush(&self, paths: &[&Path]) -> Ask {
+        let names: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+        ask(&format!("$p=@({});{FLUSH}", names.join(",")))
+    }
+
+    fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>> {
+        #[derive(Deserialize)]
+        struct Flushed {
+            ns: u64,
+        }
+        Ok(Some(answer::<Flushed>(said)?.ns))
+    }
+
+    fn create(&self, path: &Path) -> Ask {
+        ask(&format!(
+            "$p={};[IO.File]::Open($p,'CreateNew','Write').Close();$r=New-Object IO.DriveInfo ([IO.Path]::GetPathRoot($p));\
+             S @{{inode=(Get-Item -LiteralPath $p -Force).CreationTimeUtc.Ticks;total=$r.TotalSize;free=$r.AvailableFreeSpace}}",
+            quoted(path)
+        ))
+    }
+
+    fn created(&self, said: &[u8]) -> Result<Created> {
+        #[derive(Deserialize)]
+        struct Made {
+            inode: u64,
+            total: u64,
+            free: u64,
+        }
+        let made: Made = answer(said)?;
+        Ok(Created { inode: made.inode, total: made.total, free: made.free })
+    }
+
+    /// The marker is but for its ends all zeros, and a command of Windows has no room for them.
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask {
+        let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
+        let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let list = |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
+        let (head, tail) = (list(&ends[..used]), list(crc));
+        ask(&format!(
+            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');$f.SetLength({bytes});[void]$f.Seek({bytes},'Begin');\
+             $m=New-Object byte[] 4096;[byte[]]$x=@({head});[byte[]]$y=@({tail});$x.CopyTo($m,0);$y.CopyTo($m,4092);\
+             $f.Write($m,0,4096);$f.Flush($true);$f.Close()",
+            quoted(path)
+        ))
+    }
+
+    fn fill(&self, path: &Path, bytes: u64) -> Ask {
+        ask(&format!(
+            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');\
+             $g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
+             for($i=0;$i -lt {};$i++){{$g.GetBytes($b);$f.Write($b,0,$b.Length)}};$f.Flush($true);$f.Close()",
+            quoted(path),
+            bytes >> 20
+        ))
+    }
+
+    fn remove(&self, path: &Path, inode: u64) -> Ask {
+        ask(&format!(
+            "$p={};$i=Get-Item -LiteralPath $p -Force;\
+             if($i.CreationTimeUtc.Ticks -ne {inode}){{throw 'it is another file now'}};Remove-Item -LiteralPath $p -Force",
+            quoted(path)
+        ))
+    }
+
+    fn how_to_get_fio(&self, _: Option<&str>) -> String {
+        "install fio for Windows, and put its folder in the PATH of that user".into()
+    }
+}
+
+/// The script as the bytes of UTF-16 in base64, which no shell of Windows changes.
+fn ask(script: &str) -> Ask {
+    let bytes: Vec<u8> = format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let command = format!("powershell -NoProfile -NonInteractive -EncodedCommand {}", base64(&bytes));
+    Ask { command, input: Vec::new(), held: false }
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |chunk: &[u8]| {
+        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        let sign = |index: usize| match index <= chunk.len() {
+            true => char::from(SIGNS[(bits >> (18 - 6 * index) & 63) as usize]),
+            false => '=',
+        };
+        (0..4).map(sign).collect::<String>()
+    };
+    bytes.chunks(3).map(group).collect()
+}
+
+/// A word of PowerShell, in which nothing is expanded.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "''"))
+}
+
+fn drive_number(path: &Path) -> Option<u16> {
+    path.to_str()?.strip_prefix(r"\\.\PhysicalDrive")?.parse().ok()
+}
+
+fn answer<T: DeserializeOwned>(said: &[u8]) -> Result<T> {
+    let text = String::from_utf8_lossy(said);
+    let line = text.lines().find_map(|line| line.split_once(MARK)).map(|(_, json)| json.trim());
+    let line = line.context("no PowerShell answered; a path of other systems begins with a slash")?;
+    serde_json::from_str(line).with_context(|| format!("it says {line}"))
+}
+
+fn word(text: Option<&str>) -> Option<String> {
+    let text = text?.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    host: Option<String>,
+    os: Option<String>,
+    version: Option<String>,
+    /// KiB.
+    memory: Option<u64>,
+    cpu: Option<String>,
+    sockets: Option<u64>,
+    /// Sums of PowerShell are floating point.
+    cores: Option<f64>,
+    threads: Option<f64>,
+    #[serde(default)]
+    fio: String,
+    #[serde(default)]
+    disks: Vec<Disk>,
+}
+
+impl Machine {
+    fn device(&self, path: &Path) -> Vec<Device> {
+        let Some(number) = drive_number(path) else { return Vec::new() };
+        let of = |disk: &Disk| Device {
+            name: format!("PhysicalDrive{number}"),
+            model: word(disk.friendly_name.as_deref()),
+            serial: word(disk.serial_number.as_deref()),
+            wwn: word(disk.unique_id.as_deref()),
+            bytes: Some(disk.size),
+            ..Device::default()
+        };
+        self.disks.iter().filter(|disk| disk.number == number).map(of).collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum There {
+    Nothing,
+    Folder,
+    File(FileThere),
+    Disk(Box<DiskThere>),
+}
+
+#[derive(Deserialize)]
+struct FileThere {
+    bytes: u64,
+    /// Ticks of 100 ns: with the path what tells it from a copy.
+    born: u64,
+    trailer: String,
+    link: bool,
+    read_only: bool,
+}
+
+impl FileThere {
+    fn told(&self, found: &mut Inspection) {
+        let trailer: Vec<u8> =
+            self.trailer.split('-').filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+        found.kind = Kind::File;
+        found.symlink = self.link;
+        found.read_only = self.read_only;
+        found.identity.inode = Some(self.born);
+        found.marker = marker::of_trailer(&trailer, self.bytes).filter(|marker| marker.inode == self.born);
+        found.bytes = found.marker.as_ref().map_or(self.bytes, |marker| marker.bytes);
+    }
+}
+
+#[derive(Deserialize)]
+struct DiskThere {
+    disk: Disk,
+    #[serde(default)]
+    others: Vec<OtherDisk>,
+    #[serde(default)]
+    partitions: Vec<Partition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Disk {
+    number: u16,
+    friendly_name: Option<String>,
+    serial_number: Option<String>,
+    unique_id: Option<String>,
+    size: u64,
+    /// A word, or its number.
+    partition_style: Value,
+    number_of_partitions: Option<u64>,
+    is_boot: Option<bool>,
+    is_system: Option<bool>,
+    is_read_only: Option<bool>,
+    is_clustered: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct OtherDisk {
+    number: u16,
+    serial_number: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Partition {
+    partition_number: u64,
+    drive_letter: Option<String>,
+    #[serde(rename = "Type")]
+    kind: Option<String>,
+}
+
+impl DiskThere {
+    fn told(&self, found: &mut Inspection) {
+        let disk = &self.disk;
+        let serial = word(disk.serial_number.as_deref());
+        let same = |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;
+        let shared =
+            self.others.iter().filter(same).map(|other| format!("PhysicalDrive{}", other.number)).collect();
+        found.kind = Kind::Disk;
+        found.bytes = disk.size;
+        found.read_only = disk.is_read_only == Some(true);
+        found.identity = Identity {
+            name: Some(format!("PhysicalDrive{}", disk.number)),
+            model: word(disk.friendly_name.as_deref()),
+            wwn: word(disk.unique_id.as_deref()),
+            serial,
+            serial_shared_with: shared,
+            ..Identity::default()
+        };
+        found.occupied = self.users();
+        found.signatures = self.signatures();
+        found.unchecked = [
+            (Check::Exclusive, "Windows lends no drive out exclusively over ssh"),
+            (Check::Content, "the content of a drive of Windows is not read over ssh"),
+        ]
+        .map(|(check, why)| Unchecked { check, why: why.into() })
+        .into();
+    }
+
+    fn users(&self) -> Vec<Finding> {
+        let used = |is: Option<bool>, kind: Use, text: &str| {
+            (is == Some(true)).then(|| Finding { kind, text: text.to_owned() })
+        };
+        let flags = [
+            used(self.disk.is_boot, Use::Mounted, "Windows runs from it"),
+            used(self.disk.is_system, Use::Mounted, "Windows boots from it"),
+            used(self.disk.is_clustered, Use::Exported, "it is a disk of a cluster"),
+        ];
+        let letters = self.partitions.iter().filter_map(|partition| {
+            let letter = word(partition.drive_letter.as_deref())?;
+            let text = format!("its partition {} is {letter}:", partition.partition_number);
+            Some(Finding { kind: Use::Mounted, text })
+        });
+        flags.into_iter().flatten().chain(letters).collect()
+    }
+
+    fn signatures(&self) -> Vec<Signature> {
+        let style = match &self.disk.partition_style {
+            Value::String(style) if style.eq_ignore_ascii_case("RAW") => None,
+            Value::String(style) if style.eq_ignore_ascii_case("MBR") => Some("dos".to_owned()),
+            Value::String(style) => Some(style.to_ascii_lowercase()),
+            Value::Number(number) if number.as_u64() == Some(0) => None,
+            Value::Number(number) if number.as_u64() == Some(1) => Some("dos".into()),
+            _ => Some("gpt".into()),
+        };
+        let partitions = self.disk.number_of_partitions.unwrap_or(0).max(self.partitions.len() as u64);
+        // A style that is not known, with partitions in it, is a table all the same.
+        let style = style.or_else(|| (partitions > 0).then(|| "partitions".to_owned()));
+        let kinds: Vec<&str> =
+            self.partitions.iter().filter_map(|partition| partition.kind.as_deref()).collect();
+        let place = format!("by Windows, with {partitions} partitions {}", kinds.join(", "));
+        style.map(|name| Signature { name, place: place.trim_end().to_owned() }).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "windows_tests.rs"]
+mod tests;

@@ -1,0 +1,401 @@
+//! fio as an engine: one fio run a slice, its JSON+ read into our histograms. Several targets are a section each
+//! for every job: `filename=a:b` would spread one job's I/Os over them. Where fio runs is a [`Site`]: this host ([`here`]),
+//! or one over ssh without an agent (measure::afar).
+//!
+//! What is known less well than with our own engine: fio gives its window in whole milliseconds (hence
+//! `shortest_slice_ns`); it does not tell completions outside the window or the time to drain (0 in the
+//! result, docs/result-format.md); its count of I/Os and of latencies may differ by what was in flight when its
+//! ramp ended; its buckets are 1/64 of their value wide and named by their middle, so a
+//! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
+//! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
+
+mod here;
+mod report;
+
+pub use here::missing;
+
+use super::{EngineError, Kind, LoadEngine};
+use crate::measure::wire::peer::slice_limit;
+use crate::scenario::Engine;
+use here::Here;
+use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
+use report::Report;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+pub(super) static KIND: Kind = Kind {
+    needs: &["fio"],
+    // It knows its window to a millisecond and takes 0.3 s to start.
+    shortest_slice_ns: 1_000_000_000,
+    answers: |engine| matches!(engine, Some(Engine::Fio)),
+    prepare: |targets, jobs, _| Ok(Box::new(Fio::prepare(Box::new(Here), targets, jobs)?)),
+};
+
+/// fio starts in a third of a second; a trial that takes longer than this hangs.
+const TRIAL_LIMIT: Duration = Duration::from_secs(20);
+/// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
+const BEFORE_HOST: Duration = Duration::from_secs(20);
+
+/// Where fio runs.
+pub trait Site {
+    /// `fio 3.33`.
+    ///
+    /// # Errors
+    /// Like all methods here: what is missing, does not fit or failed there.
+    fn version(&self) -> Result<String, EngineError>;
+    /// By which of fio's ioengines.
+    fn ioengines(&self) -> Ioengines;
+    /// Why fio runs, and where, for the record: `named by the user`, `here`.
+    fn place(&self) -> (String, &'static str);
+    /// Bytes of a target.
+    ///
+    /// # Errors
+    /// As above.
+    fn bytes(&self, path: &Path) -> Result<u64, EngineError>;
+    /// A target as fio is told it.
+    ///
+    /// # Errors
+    /// As above.
+    fn filename(&self, path: &Path) -> Result<Filename, EngineError>;
+    /// The exact command of a run.
+    fn command(&self, options: &[String]) -> Vec<String>;
+    /// Runs fio with the job on its standard input; it is over at the limit.
+    ///
+    /// # Errors
+    /// As above; that fio failed is in the output.
+    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError>;
+    /// Nanoseconds until all of these are flushed.
+    ///
+    /// # Errors
+    /// As above.
+    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
+    /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's report.
+    fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
+    /// A fio that is out of our reach must end by itself: after so long, also when its bytes are not all through.
+    fn ends_by_itself(&self) -> bool {
+        false
+    }
+}
+
+/// Which of fio's ioengines are used; of the deeper ones the first that works.
+#[derive(Clone, Copy, Debug)]
+pub struct Ioengines {
+    /// Where every job has one I/O in flight.
+    pub at_depth_one: &'static str,
+    /// Else.
+    pub deeper: &'static [&'static str],
+}
+
+/// A target as fio is told it.
+pub struct Filename {
+    /// The word of the job file.
+    pub text: String,
+    /// Keeps a name that leads through our own descriptors valid.
+    pub held: Option<File>,
+}
+
+/// Targets and their jobs.
+pub struct Fio {
+    site: Box<dyn Site>,
+    version: String,
+    why: String,
+    ioengine: &'static str,
+    members: Vec<Member>,
+    slices: u64,
+}
+
+/// A target, and the jobs as they fit it.
+struct Member {
+    target: TargetSpec,
+    /// As written into the job file.
+    filename: Filename,
+    jobs: Vec<Job>,
+}
+
+impl Fio {
+    /// Checks fio, the targets and the jobs; a trial read of each shows which ioengine works.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs that do not fit.
+    pub fn prepare(site: Box<dyn Site>, targets: &[TargetSpec], jobs: &[Job]) -> Result<Fio, EngineError> {
+        let version = site.version()?;
+        if targets.is_empty() {
+            return Err(EngineError::Unfit("no target to run on".into()));
+        }
+        let members =
+            targets.iter().map(|target| Member::of(&*site, target, jobs)).collect::<Result<_, _>>()?;
+        let ioengine = site.ioengines().at_depth_one;
+        let mut fio = Fio { site, version, why: String::new(), ioengine, members, slices: 0 };
+        (fio.ioengine, fio.why) = fio.choose_ioengine()?;
+        Ok(fio)
+    }
+
+    /// The job file of the next slice.
+    pub fn job_file(&self, spec: &SliceSpec) -> String {
+        let mut text = String::from("[global]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("ioengine", &self.ioengine);
+        // fio must never make or grow a file: only what the guard has seen is touched.
+        line("allow_file_create", &0);
+        line("thread", &1);
+        line("disk_util", &0);
+        line("lat_percentiles", &1);
+        line("clat_percentiles", &0);
+        line("continue_on_error", &"all");
+        match spec.bound {
+            Bound::Time { ns } => {
+                line("time_based", &1);
+                line("runtime", &format_args!("{}ms", ns.div_ceil(1_000_000)));
+                line("ramp_time", &format_args!("{}ms", spec.min_discard_ns.div_ceil(1_000_000)));
+            }
+            Bound::Bytes { .. } if self.site.ends_by_itself() => {
+                line("runtime", &format_args!("{}s", limit_of(spec).as_secs()));
+            }
+            Bound::Bytes { .. } => {}
+        }
+        for (number, (member, job)) in self.jobs().enumerate() {
+            text += &self.section(number, member, job, spec);
+        }
+        text
+    }
+
+    /// Every job of every member.
+    fn jobs(&self) -> impl Iterator<Item = (&Member, &Job)> {
+        self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
+    }
+
+    fn section(&self, number: usize, member: &Member, job: &Job, spec: &SliceSpec) -> String {
+        let mut text = format!("[job{number}]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("filename", &member.filename.text);
+        line("rw", &job.rw.word());
+        line("rwmixread", &job.rwmixread);
+        line("bs", &job.bs);
+        line("iodepth", &job.iodepth);
+        line("numjobs", &job.numjobs);
+        line("offset", &job.offset);
+        line("size", &job.size.unwrap_or_default());
+        line("direct", &u8::from(job.direct));
+        line("fsync", &job.fsync);
+        line("fdatasync", &job.fdatasync);
+        // A map of blocks done would be lost at the end of each slice anyway.
+        line("norandommap", &1);
+        if job.rw.random() != (job.percentage_random == 100) || !matches!(job.percentage_random, 0 | 100) {
+            line("percentage_random", &job.percentage_random);
+        }
+        // fio starts anew each slice: with one seed it would read the same blocks each time.
+        let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        // fio parses it as a signed number.
+        line("randseed", &(seed >> 1));
+        if job.buffer_compress_percentage > 0 {
+            line("buffer_compress_percentage", &job.buffer_compress_percentage);
+        } else {
+            line("refill_buffers", &1);
+        }
+        if let Some(rate) = job.rate_iops {
+            line("rate_iops", &rate);
+        }
+        if let Bound::Bytes { bytes } = spec.bound {
+            line("io_size", &self.share_of(bytes, job));
+        }
+        text
+    }
+
+    /// Each thread's share of a byte-bound slice, in whole blocks; the same on every member.
+    fn share_of(&self, bytes: u64, job: &Job) -> u64 {
+        let threads: u64 = self.jobs().map(|(_, job)| u64::from(job.numjobs)).sum();
+        bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
+    }
+
+    fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
+        let (why, place) = self.site.place();
+        let ioengines = self.site.ioengines();
+        if self.jobs().all(|(_, job)| job.iodepth == 1) {
+            let name = ioengines.at_depth_one;
+            return Ok((name, format!("{why}; fio's {name} at depth 1")));
+        }
+        let mut last = EngineError::Unfit("fio has no ioengine for more than one I/O in flight".into());
+        for (at, name) in ioengines.deeper.iter().enumerate() {
+            match self.members.iter().try_for_each(|member| self.trial(name, member)) {
+                Ok(()) if at == 0 => return Ok((name, format!("{why}; fio's {name} works {place}"))),
+                Ok(()) => {
+                    let others = ioengines.deeper[..at].join(" and ");
+                    return Ok((name, format!("{why}; fio's {name}, as its {others} does not work {place}")));
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// One read of one block, with fio's own protection against writing.
+    fn trial(&self, ioengine: &str, member: &Member) -> Result<(), EngineError> {
+        let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
+        let text = format!(
+            "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
+            member.filename.text,
+            u8::from(direct)
+        );
+        self.run(&text, true, TRIAL_LIMIT).map(|_| ())
+    }
+
+    fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
+        let output = self.site.run(&options(readonly), job_file, limit)?;
+        match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+            Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => {
+                Ok(report)
+            }
+            Ok(_) => Err(fio_failed(&output)),
+            Err(_) if !output.status.success() => Err(fio_failed(&output)),
+            Err(cause) => Err(EngineError::Output(cause)),
+        }
+    }
+
+    /// A fio that ended by itself before its bytes were through has measured something else.
+    fn check_whole(&self, spec: &SliceSpec, result: &SliceResult) -> Result<(), EngineError> {
+        let Bound::Bytes { bytes } = spec.bound else { return Ok(()) };
+        let wanted: u64 =
+            self.jobs().map(|(_, job)| u64::from(job.numjobs) * self.share_of(bytes, job)).sum();
+        let short = result.read.bytes + result.write.bytes < wanted && result.errors == 0;
+        if self.site.ends_by_itself() && short { Err(too_long(limit_of(spec))) } else { Ok(()) }
+    }
+}
+
+impl Member {
+    fn of(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Member, EngineError> {
+        let jobs = fitted(site, target, jobs)?;
+        Ok(Member { target: target.clone(), filename: site.filename(&target.path)?, jobs })
+    }
+}
+
+impl LoadEngine for Fio {
+    fn name(&self) -> String {
+        self.version.clone()
+    }
+
+    fn why(&self) -> String {
+        self.why.clone()
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        let readonly = !self.members.iter().any(|member| member.target.writable);
+        let mut words = self.site.command(&options(readonly));
+        // The job comes on standard input: its text is part of the command.
+        let spec = SliceSpec {
+            bound: Bound::Time { ns: 1_000_000_000 },
+            min_discard_ns: 0,
+            flush: false,
+            begin_ns: None,
+        };
+        words.push(format!("# standard input of a 1 s slice:\n{}", self.job_file(&spec)));
+        Some(words)
+    }
+
+    /// fio's millisecond is 0.1 % of a second.
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        self.slices += 1;
+        let limit = limit_of(spec);
+        let writes = self.jobs().any(|(_, job)| job.rw.writes());
+        let report = self.run(&self.job_file(spec), !writes, limit)?;
+        let mut result = report::convert(&report)?;
+        result.window_start_ns = self.site.window_start(report.timestamp_ms, result.window_ns);
+        self.check_whole(spec, &result)?;
+        if matches!(spec.bound, Bound::Time { .. }) {
+            result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
+        }
+        // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended: what
+        // the kernel wrote back in between (tens of milliseconds) is missing from it.
+        if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
+            let paths: Vec<&Path> = self.members.iter().map(|member| member.target.path.as_path()).collect();
+            result.flush_ns = Some(self.site.flush(&paths)?);
+        }
+        Ok(result)
+    }
+}
+
+/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in it.
+fn limit_of(spec: &SliceSpec) -> Duration {
+    slice_limit(spec.bound).saturating_sub(BEFORE_HOST)
+}
+
+/// The job comes on standard input, the report on standard output.
+fn options(readonly: bool) -> Vec<String> {
+    let protection = readonly.then_some("--readonly");
+    ["--output-format=json+"].into_iter().chain(protection).chain(["-"]).map(str::to_owned).collect()
+}
+
+/// `fio 3.33` of what `fio --version` wrote.
+pub fn named(stdout: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stdout);
+    text.lines().find_map(|line| line.trim().strip_prefix("fio-")).map(|number| format!("fio {number}"))
+}
+
+/// Jobs with their region made explicit, as fio would otherwise use or grow what it finds.
+fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
+    if !target.hold.is_none() {
+        return Err(EngineError::Unfit(
+            "fio cannot hold completions back; hint: use the engine sync or uring under the layer delay"
+                .into(),
+        ));
+    }
+    if jobs.is_empty() {
+        return Err(EngineError::Unfit("no job to run".into()));
+    }
+    let there = site.bytes(&target.path)?;
+    let usable = target.bytes.unwrap_or(there).min(there);
+    jobs.iter().map(|job| fitted_job(target, job, usable)).collect()
+}
+
+fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
+    let (path, name) = (target.path.display(), &job.name);
+    if job.rw.writes() && !target.writable {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" writes, and writing to {path} was not permitted"
+        )));
+    }
+    if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\": bs, iodepth and numjobs must be at least 1"
+        )));
+    }
+    let rest = usable.saturating_sub(job.offset);
+    let size = job.size.unwrap_or(rest) / job.bs * job.bs;
+    if size == 0 || size > rest {
+        let wanted = job.size.unwrap_or(job.bs);
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" wants {wanted} bytes from offset {}, but {path} has {usable} bytes",
+            job.offset
+        )));
+    }
+    Ok(Job { size: Some(size), ..job.clone() })
+}
+
+fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
+    EngineError::System { action: format!("{action} {}", path.display()), source }
+}
+
+/// fio was killed at its limit, or ended by itself.
+pub fn too_long(limit: Duration) -> EngineError {
+    EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() }
+}
+
+/// Its last words.
+pub fn fio_failed(output: &Output) -> EngineError {
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let outside_json = stdout.split('{').next().unwrap_or_default();
+    let all = [&stderr, outside_json].concat();
+    let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let words = lines[lines.len().saturating_sub(5)..].join("; ");
+    let words = if words.is_empty() { "it said nothing".into() } else { words };
+    EngineError::Fio { status: output.status.to_string(), words }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by commands there
+//! (measure::afar), removed only with the marker that was made.
+
+use super::{Operation, RunTag, System, Yield};
+use crate::measure::afar::file;
+use crate::units::show_bytes;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A file with our marker, filled with incompressible data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeFileAfar {
+    /// Destination as ssh knows it.
+    pub host: String,
+    /// Its path there.
+    pub path: PathBuf,
+    /// Bytes of data; the marker lies behind them.
+    pub bytes: u64,
+}
+
+impl Operation for MakeFileAfar {
+    fn describe(&self) -> String {
+        let (path, bytes) = (self.path.display(), show_bytes(self.bytes));
+        format!(
+            "on {}: create {path} and fill it with {bytes} of incompressible data, unless it is ours already",
+            self.host
+        )
+    }
+
+    fn perform(&self, _: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        file::make(&self.host, &self.path, self.bytes, &tag.run_id)
+    }
+
+    fn find(&self, _: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        file::find(&self.host, &self.path, &tag.run_id)
+    }
+
+    fn undo(&self, _: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+        if made.reused {
+            return Ok(());
+        }
+        file::remove(&self.host, &self.path, made)
+            .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!("on {}: remove {}", self.host, self.path.display()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        true
+    }
+}
