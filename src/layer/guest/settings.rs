@@ -78,9 +78,12 @@ fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<u
     Ok(threads)
 }
 
-/// A daemon has those that it was told to make, and one disk.
+/// A daemon has those that it was told to make, and one disk. Where it was told to make nothing there is no such path.
 fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
-    let objects = answered(daemon.execute("qom-list", json!({"path": "/objects"})))?;
+    let objects = match daemon.execute("qom-list", json!({"path": "/objects"})) {
+        Err(QmpError::Refused { class, .. }) if class == "DeviceNotFound" => return Ok(Some(0)),
+        answer => answered(answer)?,
+    };
     let is_thread = |object: &&Value| object["type"] == "child<iothread>";
     Ok(objects.and_then(|objects| Some(objects.as_array()?.iter().filter(is_thread).count())))
 }
@@ -238,7 +241,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
     let cache = if disk.cache.write_cache() { "write back" } else { "write through" };
     // A SCSI disk that cannot be written has no cache for writes.
     let cache = (!disk.read_only).then_some(("write-cache", cache));
-    let should = [("read-only", on_off(disk.read_only))].into_iter().chain(cache);
+    let seen_read_only = disk.read_only && disk.way.tells_read_only();
+    let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache);
     let mut differ: Vec<String> = should
         .filter_map(|(option, should)| match guest.get(option) {
             Some(told) if told == should => None,
@@ -341,6 +345,8 @@ mod tests {
             differences(&reader, 4, &as_asked(&reader), &guest),
             ["the guest should see read-only=on, and sees off"]
         );
+        let nvme = DiskSpec { way: attach::by_name("nvme").unwrap(), iothreads: 0, ..reader };
+        assert_eq!(differences(&nvme, 4, &as_asked(&nvme), &guest), Vec::<String>::new(), "it cannot say so");
     }
 
     /// Of every way with all options: what is read is compared, and what is not told is no agreement.
@@ -413,6 +419,9 @@ mod tests {
             {"name": "iothread0", "type": "child<iothread>"}
         ]);
         assert_eq!(threads_of_daemon(&mut qemu(vec![told(objects)])).unwrap(), Some(1));
+        // As QEMU 7.2 says it.
+        let none = json!({"error": {"class": "DeviceNotFound", "desc": "Device '/objects' not found"}});
+        assert_eq!(threads_of_daemon(&mut qemu(vec![none])).unwrap(), Some(0));
         assert_eq!(threads_of_daemon(&mut qemu(vec![unknown])).unwrap(), None);
     }
 

@@ -100,6 +100,11 @@ pub trait Way: Sync {
         true
     }
 
+    /// Whether a disk that cannot be written says so to the guest, instead of failing its writes.
+    fn tells_read_only(&self) -> bool {
+        true
+    }
+
     /// Where QEMU tells what became of options of disk number `at`: option, object, property.
     fn properties(&self, at: usize) -> Vec<Property>;
 

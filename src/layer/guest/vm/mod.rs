@@ -54,7 +54,9 @@ impl Layer for VirtualMachine {
             needs.push("guest-kernel");
         }
         let of_way = options::way(spec).map(|way| way.needs()).unwrap_or_default();
-        if options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
+        // An SPDK target says itself what it can (`missing`).
+        let here = options::spdk_socket(spec).is_none();
+        if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
             // Whoever opens what is below. What makes images does so with threads.
             let served = of_way.contains(&"qemu-storage-daemon");
             needs.push(if served { "storage-daemon-io_uring" } else { "qemu-io_uring" });
@@ -195,6 +197,8 @@ mod tests {
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
         let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk"), ("aio", "io_uring")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "storage-daemon-io_uring", "qemu-storage-daemon"]);
+        let spdk = [("attach", "vhost-user-blk"), ("spdk", "/run/spdk.sock"), ("aio", "io_uring")];
+        assert!(VirtualMachine.needs(&vm(&spdk)).iter().all(|need| !need.ends_with("-io_uring")));
         let asked = VirtualMachine.needs(&vm(&[("format", "qcow2"), ("aio", "io_uring")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "qemu-storage-daemon"]);
     }
