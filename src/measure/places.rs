@@ -4,7 +4,7 @@
 use super::afar;
 use super::handler::{Allowed, Machine};
 use super::wire::message::{Request, Response};
-use super::wire::peer::{Peer, QUICK_LIMIT};
+use super::wire::peer::Peer;
 use super::wire::ssh;
 use crate::host::facts::Facts;
 use crate::layer::guest::qmp::Qmp;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The first answer of an agent in a guest: its program is then still being read for the first time, which took 30 s in a
-/// translator within a translator.
-const FIRST_ANSWER: Duration = Duration::from_secs(180);
+/// An answer while a place is set up: an agent's program is then still being read for the first time, which took 30 s in a
+/// translator within a translator, and all of sysfs is looked through. A peer that is dead is found out by its silence.
+const SET_UP_LIMIT: Duration = Duration::from_secs(180);
 
 /// Places that are reached.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Places {
     pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Place> {
         let peer = Peer::in_process("this host", Box::new(Machine::default()))
             .context("cannot start the worker's end")?;
-        self.add(HOST, peer, run_id, None, QUICK_LIMIT)
+        self.add(HOST, peer, run_id, None, SET_UP_LIMIT)
     }
 
     /// A guest whose QEMU was started a moment ago.
@@ -70,7 +70,7 @@ impl Places {
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
         let (peer, emulated, mut control) = guest::reach(plan, stop)?;
         guest::put_on_processors(plan, &mut control)?;
-        let place = self.add(&plan.place, peer, run_id, emulated, FIRST_ANSWER)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         place.control = Some(control);
         Ok(place)
     }
@@ -87,7 +87,7 @@ impl Places {
         stop: &AtomicBool,
     ) -> Result<&mut Place> {
         let (peer, emulated, control) = guest::reach_again(plan, control, stop)?;
-        let place = self.add(&plan.place, peer, run_id, emulated, QUICK_LIMIT)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         place.control = Some(control);
         Ok(place)
     }
@@ -249,7 +249,7 @@ impl Place {
     /// # Errors
     /// When the place does not answer.
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
-        match self.ask(Request::Facts { devices: devices.to_vec() }, QUICK_LIMIT)? {
+        match self.ask(Request::Facts { devices: devices.to_vec() }, SET_UP_LIMIT)? {
             Response::Facts { facts } => Ok(facts),
             other => Err(crate::exit::Failed::from(self.peer.unexpected("facts", &other)).into()),
         }
@@ -260,7 +260,7 @@ impl Place {
     /// # Errors
     /// When the place does not answer.
     pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
-        self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, QUICK_LIMIT).map(drop)
+        self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
     }
 
     /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
@@ -286,7 +286,7 @@ impl Place {
             _ => return yields(target),
         };
         let name = request.name();
-        match self.ask(request, QUICK_LIMIT)? {
+        match self.ask(request, SET_UP_LIMIT)? {
             Response::Disk { path } => Ok(path),
             other => Err(crate::exit::Failed::from(self.peer.unexpected(name, &other)).into()),
         }

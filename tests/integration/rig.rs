@@ -59,12 +59,12 @@ impl Rig {
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// Folders of the runs.
+    /// Folders of the runs, the newest last: ids of one second are in no order.
     pub fn run_dirs(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.runs()) else { return Vec::new() };
         let mut dirs: Vec<PathBuf> =
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-        dirs.sort();
+        dirs.sort_by_key(|dir| dir.metadata().and_then(|meta| meta.created()).unwrap());
         dirs
     }
 }
