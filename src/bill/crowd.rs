@@ -29,6 +29,8 @@ pub struct Crowd {
     pub jain: Figure,
     /// Share of the windows in which all ran, over all slices.
     pub together: f64,
+    /// Mean share of a window that had passed when the last began, where slices end on equal bytes; 0 elsewhere.
+    pub late: f64,
     /// Slices that were run again because their places did not run together, over all slices that count.
     pub run_again: f64,
     /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
@@ -82,6 +84,7 @@ fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
         spread: spread(side, [most.0, least.0], rates.len()),
         jain: jain(side, &rates),
         together: shares.sum::<f64>() / slices,
+        late: side.rounds.values().map(|round| round.late).sum::<f64>() / slices,
         run_again: again / slices,
         per_core: cpu.map("1/s", |ns| 1e9 / ns),
         scaling: scaling(reading, at),
@@ -179,14 +182,23 @@ fn said(crowd: &Crowd) -> String {
         }
         _ => String::new(),
     };
+    let late = match crowd.late {
+        share if share > MUCH_LATE => {
+            format!("; the last began {} into them, and rates are low by as much at most", percent(share))
+        }
+        _ => String::new(),
+    };
     let label = if crowd.emulated.is_some() { EMULATED } else { "" };
     format!(
-        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{again}{label}",
+        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{late}{again}{label}",
         crowd.stack,
         crowd.places,
         100.0 * crowd.together
     )
 }
+
+/// Windows that begin by less than this before all run are nearly whole.
+const MUCH_LATE: f64 = 0.01;
 
 /// Slices that are run again are not chosen by what they measure, but by how busy the host was: some more than this is told.
 const FEW_AGAIN: f64 = 0.03;

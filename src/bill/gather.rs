@@ -71,6 +71,8 @@ pub struct RoundTotal {
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.
     pub together: f64,
+    /// Sum over these, where slices end on equal bytes, of the share of the window that had passed when the last began.
+    pub late: f64,
     /// How often one of these was run again.
     pub run_again: u32,
 }
@@ -255,6 +257,7 @@ impl Side {
         if let Some(share) = slice.together {
             round.with_parts += 1;
             round.together += share;
+            round.late += slice.late.unwrap_or(0.0);
             round.run_again += slice.run_again;
         }
     }

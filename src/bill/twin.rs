@@ -363,6 +363,7 @@ impl Twin {
                 gave_up: false,
             }),
             device_read_bytes: None,
+            late: None,
             run_again: 0,
             together: (self.stacks[stack].parts > 1).then_some(0.98),
             parts: parts(self.stacks[stack].parts, ios, window_ns),

@@ -91,10 +91,26 @@ pub struct Bench<'a> {
     pub store: &'a mut Writer,
     /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
     pub spent_s: f64,
-    /// Of workers in several places, how long the slowest of them took last to empty its queue.
-    pub drains_ns: BTreeMap<usize, u64>,
+    /// Of workers in several places, what is known of how they begin.
+    pub starts: BTreeMap<usize, Start>,
     /// Of every place, its clock as it was compared last.
     pub clocks: BTreeMap<String, ClockReading>,
+}
+
+/// How the places of one worker begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start {
+    /// How long the slowest of them took last to empty its queue.
+    drain_ns: u64,
+    /// The discarded start with which all of them were in time, where the least was too short.
+    learned_ns: u64,
+}
+
+impl Start {
+    /// The least start of a try. Who is late by less than half of it is in time: a longer one where places wait for processors.
+    fn tried_ns(&self, attempt: u32) -> u64 {
+        self.learned_ns.max(LEAST_DISCARD_NS) << attempt
+    }
 }
 
 /// A slice that was run.
@@ -286,17 +302,22 @@ impl Bench<'_> {
     }
 
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
-    /// took count, its CPU time is not that of the next, and how many there were is recorded.
+    /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
+    /// of the slices to come.
     fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
         let mut least = 0.0;
-        for attempt in 0..together::TRIES {
+        for attempt in 0..together::tries(bound) {
             let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
-            match &done.together {
-                Some(together) if done.result.errors == 0 && !together.is_enough() => {
-                    least = together.share;
-                }
-                _ => return Ok(done),
+            let Some(together) = done.together.as_ref().filter(|_| done.result.errors == 0) else {
+                return Ok(done);
+            };
+            let last = attempt + 1 == together::tries(bound);
+            if together.is_enough() || (last && together.is_told()) {
+                let start = self.starts.entry(worker).or_default();
+                start.learned_ns = start.tried_ns(attempt);
+                return Ok(done);
             }
+            least = together.share;
         }
         Err(together::gave_up(self.ready[worker].members.len(), least).into())
     }
@@ -346,8 +367,8 @@ impl Bench<'_> {
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
         let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
         let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
-        let drain_ns = self.drains_ns.get(&worker).copied().unwrap_or(0);
-        let spec = SliceSpec::now(bound, LEAST_DISCARD_NS.max(2 * drain_ns), flush);
+        let start = self.starts.get(&worker).copied().unwrap_or_default();
+        let spec = SliceSpec::now(bound, start.tried_ns(attempt).max(2 * start.drain_ns), flush);
         if let [member] = ready.members.as_slice() {
             let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
             let before = host(self.places)?;
@@ -358,7 +379,7 @@ impl Bench<'_> {
         }
         let slices = together::slice(self.places, &ready.members, worker as u32, &spec, attempt, on_host)?;
         // Each takes twice its own drain for a start; all must take the same.
-        self.drains_ns.insert(worker, slices.ran.result.drain_ns);
+        self.starts.entry(worker).or_default().drain_ns = slices.ran.result.drain_ns;
         Ok(slices)
     }
 
@@ -435,6 +456,7 @@ impl Bench<'_> {
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),
+            late: done.together.as_ref().and_then(Together::late),
             run_again: done.run_again,
             parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),
         };

@@ -212,7 +212,7 @@ impl Rig {
                 places: &mut places,
                 store: &mut store,
                 spent_s: 0.0,
-                drains_ns: Default::default(),
+                starts: Default::default(),
                 clocks: Default::default(),
             },
             baseline: 0,

@@ -341,7 +341,7 @@ impl Session<'_> {
                 places,
                 store: &mut self.store,
                 spent_s: 0.0,
-                drains_ns: BTreeMap::new(),
+                starts: BTreeMap::new(),
                 clocks: BTreeMap::new(),
             },
             baseline: self.scenario.baseline,

@@ -20,10 +20,21 @@ const LEAD_EACH_NS: u64 = 500_000;
 /// Of a whole window at most so much may pass before all have begun, or after one has ended its time: what some do by
 /// themselves is not what all do together, and must stay small against the differences that are told.
 const LEAST_SHARE: f64 = 0.99;
-/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this.
+/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this. One that stays
+/// later is told as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
-/// So often a slice is tried, with twice the lead each time. Four were too few for 16 guests on two processors that builds used too.
-pub const TRIES: u32 = 6;
+/// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`LONGEST_LEAD`].
+/// With six tries 16 guests on two processors were given up that had booted a moment ago.
+const TRIES: u32 = 9;
+/// A lead that is longer than so many times doubled only waits: late are those that get no processor.
+const LONGEST_LEAD: u32 = 4;
+/// And one by bytes, every try of which is written.
+const TRIES_BY_BYTES: u32 = 2;
+
+/// How often a slice is tried.
+pub fn tries(bound: Bound) -> u32 {
+    if matches!(bound, Bound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
+}
 
 /// How several places ran one slice.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +52,16 @@ pub struct Together {
 type Answer = (Ran, i64);
 
 impl Together {
+    /// Of a slice by bytes, the share of the window that had passed when the last began.
+    pub fn late(&self) -> Option<f64> {
+        matches!(self.bound, Bound::Bytes { .. }).then_some(self.late)
+    }
+
+    /// Whether what is wrong with it stands in the record, so that it may count at last.
+    pub fn is_told(&self) -> bool {
+        self.late().is_some()
+    }
+
     /// Whether it is a slice of all together. One by bytes lasts until the last is through, however fast the others were;
     /// there it counts whether they began together.
     pub fn is_enough(&self) -> bool {
@@ -105,7 +126,8 @@ fn ask_all(
         slowest_ns = slowest_ns.max(clock.round_trip_ns);
     }
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let begin_ns = iotax_load::clock::now() + (lead_ns(places.len(), processors, slowest_ns) << attempt);
+    let begin_ns = iotax_load::clock::now()
+        + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(LONGEST_LEAD));
     let limit = slice_limit(spec.bound);
     let ask = |place: &mut Place| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));

@@ -376,6 +376,7 @@ mod tests {
             gate: Some(Gate::NOTHING_OWED),
             device_read_bytes: None,
             together: None,
+            late: None,
             run_again: 0,
             parts: Vec::new(),
         }

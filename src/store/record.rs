@@ -347,6 +347,9 @@ pub struct Slice {
     /// Of load in several places: the share of the window in which all of them ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
+    /// Of such load by bytes: the share of the window that had passed when the last of them began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<f64>,
     /// How often it was run again because its places did not run together; those runs are not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run_again: u32,
