@@ -4,7 +4,7 @@
 use super::ceiling;
 use super::compare::{Found, of_ratio};
 use super::findings::{Figure, Interval};
-use super::gather::Side;
+use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::{EMULATED, rows};
 use crate::stats::fairness::{self, Shares};
@@ -99,9 +99,7 @@ fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
 /// is that of Bonferroni over as many.
 fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
     let rate = |(ios, seconds): &(f64, f64)| if *seconds > 0.0 { ios / seconds } else { 0.0 };
-    let of = |round: &super::gather::RoundTotal| {
-        Some((rate(round.parts.get(most)?), rate(round.parts.get(least)?)))
-    };
+    let of = |round: &RoundTotal| Some((rate(round.parts.get(most)?), rate(round.parts.get(least)?)));
     let rounds: Vec<(f64, f64)> = side.rounds.values().filter_map(of).collect();
     match ratio::estimate(&rounds) {
         Ok(found) => {
@@ -114,9 +112,7 @@ fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
 }
 
 fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
-    let all = |round: &super::gather::RoundTotal| {
-        rates.keys().map(|place| round.parts.get(place).copied()).collect()
-    };
+    let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).copied()).collect();
     let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
     let interval = match fairness::of_rounds(&rounds) {
         Ok(found) => Interval::of_t(found.low, found.high, found.freedom),
@@ -177,8 +173,8 @@ fn said(crowd: &Crowd) -> String {
         ),
     };
     let again = match crowd.run_again {
-        share if share > FEW_AGAIN => {
-            format!("; {} of as many slices more did not, and were run again", percent(share))
+        more if more > FEW_AGAIN => {
+            format!("; a slice was run {:.2} times on average until they did", 1.0 + more)
         }
         _ => String::new(),
     };
@@ -234,6 +230,23 @@ mod tests {
         let reading = Reading::of(&run, &run.start.scenario.workloads[0]);
         assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
         assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
+    }
+
+    #[test]
+    fn late_starts_and_slices_that_were_run_again_are_told() {
+        let sentence = |late: f64, run_again: u32| {
+            let mut run = twin::crowd();
+            for slice in run.slices.iter_mut().filter(|slice| slice.together.is_some()) {
+                (slice.late, slice.run_again) = (Some(late), run_again);
+            }
+            findings(&run).workloads.remove(0).crowds.remove(0).sentence
+        };
+        assert!(sentence(0.009, 0).ends_with("all ran in 98.0 % of the windows"), "{}", sentence(0.009, 0));
+        let told = sentence(0.12, 2);
+        assert!(
+            told.contains("; the last began 12.0 % into them, and rates are low by as much at most; a slice was run 3.00 times on average"),
+            "{told}"
+        );
     }
 
     #[test]

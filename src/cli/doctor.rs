@@ -266,12 +266,14 @@ const WIDTH: usize = 80;
 fn render(diagnosis: &Diagnosis) -> String {
     let mut text = machine_lines(&diagnosis.facts);
     text.push_str("\nCan measure\n");
+    let names = diagnosis.capabilities.iter().map(|ability| ability.name.len());
+    let widest = names.max().unwrap_or(0);
     for ability in &diagnosis.capabilities {
         let state = if ability.works { "yes" } else { "no" };
         let lacks =
             if ability.works { String::new() } else { format!(" (lacks {})", ability.lacks.join(", ")) };
         text.push_str(&wrapped(
-            &format!("  {:<4}{:<10}", state, ability.name),
+            &format!("  {state:<4}{:<widest$}  ", ability.name),
             &format!("{}{lacks}", ability.what),
         ));
     }

@@ -510,3 +510,16 @@ pub(super) fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
         Err(error) => Err(Failed::from(error).into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_doubles_with_every_try_and_is_kept() {
+        let mut start = Start::default();
+        assert_eq!((start.tried_ns(0), start.tried_ns(3)), (LEAST_DISCARD_NS, 8 * LEAST_DISCARD_NS));
+        start.learned_ns = start.tried_ns(3);
+        assert_eq!((start.tried_ns(0), start.tried_ns(1)), (8 * LEAST_DISCARD_NS, 16 * LEAST_DISCARD_NS));
+    }
+}

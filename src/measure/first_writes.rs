@@ -2,14 +2,18 @@
 //! nothing. It is written through the stack, by a worker where the load runs, and is part of no figure.
 
 use super::bench::{Member, PREPARE_LIMIT, Ready};
+use super::observer::Event;
 use super::places::Places;
+use super::plan::SetPlan;
+use super::session::{Planned, Session};
 use super::stopped;
 use super::wire::peer::slice_limit;
 use crate::exit::Failed;
 use crate::layer::{Exposed, FirstWrites};
-use crate::store::record::LaidOut;
-use crate::units::MIB;
-use anyhow::{Result, ensure};
+use crate::step::op::Op;
+use crate::store::record::{LaidOut, LayingOut, Record};
+use crate::units::{MIB, show_bytes};
+use anyhow::{Context, Result, ensure};
 use iotax_load::{Bound, Job, Rw, SliceSpec, TargetSpec};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +41,61 @@ impl Unwritten {
     /// Bytes of all places and passes.
     pub fn written(&self) -> u64 {
         self.bytes * self.parts * self.order.passes()
+    }
+}
+
+impl Session<'_> {
+    /// Writes what a read would find empty, so that it is there to be read.
+    pub(super) fn write_first(
+        &mut self,
+        places: &mut Places,
+        planned: Planned,
+        up: &SetPlan,
+        ready: &[Ready],
+        region: u64,
+    ) -> Result<()> {
+        let all = of_set(&up.targets, region);
+        for what in &all {
+            let ready = &ready[what.target];
+            let bytes = show_bytes(what.written());
+            self.observer.tell(Event::Phase {
+                what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
+            });
+            for member in &ready.members {
+                let begun = LayingOut {
+                    visit: planned.number,
+                    set: planned.set as u32,
+                    stack: ready.stack.clone(),
+                    place: member.place.clone(),
+                    bytes: what.written() / what.parts,
+                };
+                self.store.append(&Record::LayingOut(begun))?;
+                self.store.sync()?;
+                let done = write(places, ready, member, what, self.stop)?;
+                let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
+                self.store.append(&Record::LaidOut(done))?;
+            }
+        }
+        if !all.is_empty() {
+            self.forget_copies(up)?;
+        }
+        Ok(())
+    }
+
+    /// What was written a moment ago through this host's page cache would be read from there, as nothing is of a disk that
+    /// was not written first.
+    fn forget_copies(&self, up: &SetPlan) -> Result<()> {
+        for step in &up.steps {
+            let Op::MakeImage(image) = &step.op else { continue };
+            let path = self.executor.path_of(&image.on)?;
+            let file =
+                std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+            // With cache=unsafe no flush of the guest's came this far, and only clean pages are dropped.
+            file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+                .with_context(|| format!("cannot drop {} from the page cache", path.display()))?;
+        }
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ pub mod observer;
 pub mod past;
 pub mod places;
 pub mod plan;
+mod portraits;
 mod remotes;
 pub mod rounds;
 pub mod session;

@@ -68,7 +68,7 @@ impl Places {
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
-        let (peer, emulated, mut control) = guest::reach(plan, stop)?;
+        let (peer, emulated, mut control) = guest::reach(plan, None, stop)?;
         guest::put_on_processors(plan, &mut control)?;
         let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         place.control = Some(control);
@@ -86,7 +86,7 @@ impl Places {
         run_id: &str,
         stop: &AtomicBool,
     ) -> Result<&mut Place> {
-        let (peer, emulated, control) = guest::reach_again(plan, control, stop)?;
+        let (peer, emulated, control) = guest::reach(plan, Some(control), stop)?;
         let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         place.control = Some(control);
         Ok(place)

@@ -3,8 +3,6 @@
 //! taken down and what was measured is kept.
 
 use super::bench::{Bench, Member, Ready};
-use super::first_writes;
-use super::guests;
 use super::handler::Allowed;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
@@ -18,19 +16,16 @@ use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
-use crate::host::facts::Facts;
-use crate::layer::guest::{self, GuestPlan};
+use crate::layer::guest;
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
-use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
-use crate::store::record::{GuestDisk, LaidOut, LayingOut, PlaceFacts, Record, SpdkTarget, Warning};
-use crate::units::show_bytes;
+use crate::store::record::{Record, Warning};
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,14 +49,6 @@ impl Outcome {
             Outcome::Interrupted => "interrupted",
         }
     }
-}
-
-/// What is known of a place that the run itself made.
-#[derive(Default)]
-struct Made {
-    commands: Vec<Vec<String>>,
-    disks: Vec<GuestDisk>,
-    spdk: Vec<SpdkTarget>,
 }
 
 /// Everything that a run has.
@@ -497,125 +484,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
-    fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
-        let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
-        match !away && self.scenario.stacks.iter().any(survey::takes_drive) {
-            true => self.record_place(places, HOST),
-            false => Ok(()),
-        }
-    }
-
-    /// Facts of the guests of a set, with their disks as they really are.
-    pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
-        let emulated = |guest: &GuestPlan| -> Result<(String, Option<String>)> {
-            Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
-        };
-        let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
-        self.tell_emulated(&emulated);
-        for guest in &up.guests {
-            let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
-            let all = daemons.chain([(&guest.command, &guest.belows)]);
-            let commands = all
-                .map(|(words, belows)| self.executor.words_of(words, belows))
-                .collect::<Result<Vec<_>>>()?;
-            let members = ready.iter().flat_map(|ready| &ready.members);
-            let here = members.filter(|member| member.place == guest.place);
-            let targets = here.flat_map(|member| &member.targets);
-            let devices: Vec<PathBuf> = targets.map(|target| target.path.clone()).collect();
-            let place = places.get(&guest.place)?;
-            let facts = place.facts(&devices)?;
-            let disks = guests::disks(place, guest, up, ready, &facts)?;
-            for disk in &disks {
-                for text in &disk.differs {
-                    self.warn("settings", &disk.stack, text.clone())?;
-                }
-            }
-            let spdk = guests::spdk_targets(guest)?;
-            self.store_place(places, &guest.place, facts, Made { commands, disks, spdk })?;
-        }
-        Ok(())
-    }
-
-    /// Writes what a read would find empty, so that it is there to be read.
-    fn write_first(
-        &mut self,
-        places: &mut Places,
-        planned: Planned,
-        up: &SetPlan,
-        ready: &[Ready],
-        region: u64,
-    ) -> Result<()> {
-        let all = first_writes::of_set(&up.targets, region);
-        for what in &all {
-            let ready = &ready[what.target];
-            let bytes = show_bytes(what.written());
-            self.observer.tell(Event::Phase {
-                what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
-            });
-            for member in &ready.members {
-                let begun = LayingOut {
-                    visit: planned.number,
-                    set: planned.set as u32,
-                    stack: ready.stack.clone(),
-                    place: member.place.clone(),
-                    bytes: what.written() / what.parts,
-                };
-                self.store.append(&Record::LayingOut(begun))?;
-                self.store.sync()?;
-                let done = first_writes::write(places, ready, member, what, self.stop)?;
-                let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
-                self.store.append(&Record::LaidOut(done))?;
-            }
-        }
-        if !all.is_empty() {
-            self.forget_copies(up)?;
-        }
-        Ok(())
-    }
-
-    /// What was written a moment ago through this host's page cache would be read from there, as nothing is of a disk that
-    /// was not written first.
-    fn forget_copies(&self, up: &SetPlan) -> Result<()> {
-        for step in &up.steps {
-            let Op::MakeImage(image) = &step.op else { continue };
-            let path = self.executor.path_of(&image.on)?;
-            let file =
-                std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
-            // With cache=unsafe no flush of the guest's came this far, and only clean pages are dropped.
-            file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
-            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-                .with_context(|| format!("cannot drop {} from the page cache", path.display()))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
-        let devices = self.devices_in(name);
-        let facts = places.get(name)?.facts(&devices)?;
-        let emulated = places.get(name)?.emulated.clone();
-        self.tell_emulated(&[(name.to_owned(), emulated)]);
-        self.store_place(places, name, facts, Made::default())
-    }
-
-    fn store_place(&mut self, places: &mut Places, name: &str, facts: Facts, made: Made) -> Result<()> {
-        let emulated = places.get(name)?.emulated.clone();
-        let Made { commands, disks, spdk } = made;
-        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks, spdk };
-        match self.told.has_changed(&facts) {
-            true => Ok(self.store.append(&Record::Place(facts))?),
-            false => Ok(()),
-        }
-    }
-
-    /// Once a run, and all at once.
-    fn tell_emulated(&mut self, places: &[(String, Option<String>)]) {
-        for text in self.told.emulated(places) {
-            self.observer.tell(Event::Warning { text });
-        }
-    }
-
-    fn devices_in(&self, place: &str) -> Vec<PathBuf> {
+    pub(super) fn devices_in(&self, place: &str) -> Vec<PathBuf> {
         let of = |medium: &Medium| match medium {
             // A file that is not there yet is known by its folder's file system.
             Medium::File { path, .. } if place == HOST && path.exists() => Some(path.clone()),

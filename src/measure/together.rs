@@ -23,11 +23,11 @@ const LEAST_SHARE: f64 = 0.99;
 /// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this. One that stays
 /// later is told as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
-/// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`LONGEST_LEAD`].
+/// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`MOST_DOUBLINGS`].
 /// With six tries 16 guests on two processors were given up that had booted a moment ago.
 const TRIES: u32 = 9;
-/// A lead that is longer than so many times doubled only waits: late are those that get no processor.
-const LONGEST_LEAD: u32 = 4;
+/// A lead that is doubled more often only waits: late are those that get no processor.
+const MOST_DOUBLINGS: u32 = 4;
 /// And one by bytes, every try of which is written.
 const TRIES_BY_BYTES: u32 = 2;
 
@@ -127,7 +127,7 @@ fn ask_all(
     }
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let begin_ns = iotax_load::clock::now()
-        + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(LONGEST_LEAD));
+        + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(MOST_DOUBLINGS));
     let limit = slice_limit(spec.bound);
     let ask = |place: &mut Place| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));

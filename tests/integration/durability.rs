@@ -28,6 +28,11 @@ fn told(row: &Value) -> (&str, &str, u64, u64, u64) {
     (word("stack"), word("kill"), number("blocks"), number("kept"), number("lost"))
 }
 
+fn kept_all(row: &Value) {
+    let (_, _, blocks, kept, _) = told(row);
+    assert!(blocks > 0 && kept == blocks, "{row}");
+}
+
 #[test]
 fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() {
     let _alone = crate::rig::alone();
@@ -69,10 +74,7 @@ fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
     let on_xfs = on_xfs.map(|stack| {
         rows(&rig, 0, &["run", "--durability=trials=1,kill=qemu,min_load=100ms,max_load=300ms", &stack])
     });
-    for row in found.iter().chain(on_xfs.iter().flatten()) {
-        let (_, _, blocks, kept, _) = told(row);
-        assert!(blocks > 0 && kept == blocks, "{row}");
-    }
+    found.iter().chain(on_xfs.iter().flatten()).for_each(kept_all);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }
 
@@ -89,10 +91,7 @@ fn a_chain_of_images_is_the_same_one_in_every_trial() {
     let guest = format!("{} | vm({chain})", rig.file("x.img", 64));
     let rows = rows(&rig, 0, &["run", "--durability=trials=2,min_load=100ms,max_load=500ms", &guest]);
     assert_eq!(rows.len(), 4);
-    for row in &rows {
-        let (_, _, blocks, kept, _) = told(row);
-        assert!(blocks > 0 && kept == blocks, "{row}");
-    }
+    rows.iter().for_each(kept_all);
     assert!(!rig.path("x.img").exists());
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }

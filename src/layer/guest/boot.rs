@@ -166,21 +166,6 @@ impl BootError {
     }
 }
 
-/// Waits for a guest that was just started until its agent's port is open. The port is connected at once: a
-/// guest nobody has connected to waits, and one whose host has gone powers off.
-///
-/// # Errors
-/// [`BootError`]; the process is left to the caller, who knows how to end it.
-pub fn connect(
-    files: &GuestFiles,
-    process: &ProcessId,
-    accel: Accel,
-    limits: Limits,
-    stop: &AtomicBool,
-) -> Result<BootedGuest, BootError> {
-    open(None, files, process, accel, limits, stop)
-}
-
 /// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it has begun anew: QEMU, its
 /// caches and all that serves its disks live on. The agent's port must be hung up then, before the new kernel is there.
 ///
@@ -201,24 +186,13 @@ pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
     Err(QmpError::TimedOut { during: "system_reset".into(), limit: RESET_LIMIT })
 }
 
-/// As [`connect`], of a guest that was [`reset`] a moment ago.
+/// Waits for a guest that was just started, or [`reset`] in its QEMU (`earlier`), until its agent's port is open. The port is
+/// connected at once: a guest nobody has connected to waits, and one whose host has gone powers off.
 ///
 /// # Errors
-/// As [`connect`].
-pub fn reconnect(
-    qmp: Qmp,
-    files: &GuestFiles,
-    process: &ProcessId,
-    accel: Accel,
-    limits: Limits,
-    stop: &AtomicBool,
-) -> Result<BootedGuest, BootError> {
-    open(Some(qmp), files, process, accel, limits, stop)
-}
-
-/// Through QEMU's control socket, connected or not yet, to the open port.
-fn open(
-    qmp: Option<Qmp>,
+/// [`BootError`]; the process is left to the caller, who knows how to end it.
+pub fn connect(
+    earlier: Option<Qmp>,
     files: &GuestFiles,
     process: &ProcessId,
     accel: Accel,
@@ -226,10 +200,10 @@ fn open(
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
     let begin = Instant::now();
-    let earlier = if qmp.is_some() { signs::length(&files.console) } else { 0 };
-    let signs = limits.idle.map(|idle| Signs::new(earlier, idle));
+    let said = if earlier.is_some() { signs::length(&files.console) } else { 0 };
+    let signs = limits.idle.map(|idle| Signs::new(said, idle));
     let mut boot = Boot { files, process, limits, stop, begin, alive: false, signs, looked: begin };
-    let control = qmp.map_or_else(|| boot.control(), Ok);
+    let control = earlier.map_or_else(|| boot.control(), Ok);
     let outcome = control.and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;

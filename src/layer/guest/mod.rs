@@ -27,5 +27,5 @@ pub use boot::Requested;
 pub use disk::DiskKey;
 pub use vm::{
     Draft, FINDINGS, GuestPlan, Parts, VirtualMachine, below, finish, gives_drive_to_stranger, initramfs_for,
-    is_dead_kvm, put_on_processors, reach, reach_again, requested, seed,
+    is_dead_kvm, put_on_processors, reach, requested, seed,
 };

@@ -143,7 +143,7 @@ impl Lab {
         limits: Limits,
         stop: &AtomicBool,
     ) -> Result<BootedGuest, BootError> {
-        boot::connect(&self.files(), process, self.spec.accel, limits, stop)
+        boot::connect(None, &self.files(), process, self.spec.accel, limits, stop)
     }
 
     fn boot(&mut self) -> BootedGuest {

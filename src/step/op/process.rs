@@ -49,7 +49,8 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>
 
 impl Operation for Spawn {
     fn describe(&self) -> String {
-        self.argv.join(" ")
+        let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
+        in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>()).join(" ")
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
@@ -101,15 +102,20 @@ impl Spawn {
 /// # Errors
 /// When a path is not UTF-8.
 pub fn with_belows(words: &[String], paths: &[&Path]) -> Result<Vec<String>> {
+    let paths: Option<Vec<&str>> = paths.iter().map(|path| path.to_str()).collect();
+    let paths = paths.context("a device whose path is not UTF-8")?;
+    Ok(in_place(words, &paths))
+}
+
+fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
     let mut words = words.to_vec();
     for (at, path) in paths.iter().enumerate() {
-        let path = path.to_str().context("a device whose path is not UTF-8")?;
         // A journal of format 1 has one, without a number.
         for place in [guest::below(at), "/@below@".to_owned()] {
             words.iter_mut().for_each(|word| *word = word.replace(&place, path));
         }
     }
-    Ok(words)
+    words
 }
 
 /// Our binary, copied to a host over SSH into a directory that carries the run's id. The copying

@@ -8,7 +8,7 @@ mod seats;
 
 pub use options::gives_drive_to_stranger;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
-pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach, reach_again};
+pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;

@@ -380,29 +380,19 @@ pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
 ///
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
-pub fn reach(plan: &GuestPlan, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
-    let process = started_process(&plan.tag)?.ok_or_else(|| {
-        Failed::measurement(format!(
-            "QEMU of guest {} ended at once{}",
-            plan.place,
-            boot::last_words(&plan.files)
-        ))
-    })?;
+pub fn reach(
+    plan: &GuestPlan,
+    earlier: Option<Qmp>,
+    stop: &AtomicBool,
+) -> Result<(Peer, Option<String>, Qmp)> {
+    let ended = || {
+        let when = if earlier.is_some() { "with its guest" } else { "at once" };
+        let words = boot::last_words(&plan.files);
+        Failed::measurement(format!("QEMU of guest {} ended {when}{words}", plan.place))
+    };
+    let process = started_process(&plan.tag)?.ok_or_else(ended)?;
     let limits = limits(plan.accel, plan.image.is_some());
-    let booted = boot::connect(&plan.files, &process, plan.accel, limits, stop);
-    let booted = booted.map_err(|error| advise(plan, error))?;
-    speak(plan, booted)
-}
-
-/// The same of a guest that was reset in its QEMU.
-///
-/// # Errors
-/// As [`reach`].
-pub fn reach_again(plan: &GuestPlan, qemu: Qmp, stop: &AtomicBool) -> Result<(Peer, Option<String>, Qmp)> {
-    let process = started_process(&plan.tag)?
-        .ok_or_else(|| Failed::measurement(format!("QEMU of guest {} ended with its guest", plan.place)))?;
-    let limits = limits(plan.accel, plan.image.is_some());
-    let booted = boot::reconnect(qemu, &plan.files, &process, plan.accel, limits, stop);
+    let booted = boot::connect(earlier, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, booted)
 }
