@@ -305,21 +305,23 @@ impl Bench<'_> {
     /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
     /// of the slices to come.
     fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
-        let mut least = 0.0;
-        for attempt in 0..together::tries(bound) {
+        let mut attempt = 0;
+        loop {
             let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
             let Some(together) = done.together.as_ref().filter(|_| done.result.errors == 0) else {
                 return Ok(done);
             };
-            let last = attempt + 1 == together::tries(bound);
+            attempt += 1;
+            let last = attempt == together::tries(bound);
             if together.is_enough() || (last && together.is_told()) {
                 let start = self.starts.entry(worker).or_default();
-                start.learned_ns = start.tried_ns(attempt);
+                start.learned_ns = start.tried_ns(done.run_again);
                 return Ok(done);
             }
-            least = together.share;
+            if last {
+                return Err(together.gave_up().into());
+            }
         }
-        Err(together::gave_up(self.ready[worker].members.len(), least).into())
     }
 
     fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {

@@ -9,6 +9,7 @@ use super::wire::peer::slice_limit;
 use crate::exit::Failed;
 use crate::step::HOST;
 use crate::store::record::{CpuTimes, SlicePart};
+use crate::units::show_ns;
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SliceResult, SliceSpec};
 use std::time::Duration;
@@ -45,6 +46,10 @@ pub struct Together {
     pub parts: Vec<SlicePart>,
     /// Share of the whole window that had passed when the last began.
     late: f64,
+    /// Who began first, and who last.
+    ends: [String; 2],
+    /// Between the two.
+    apart_ns: u64,
     bound: Bound,
 }
 
@@ -70,6 +75,19 @@ impl Together {
             Bound::Time { .. } => self.share >= LEAST_SHARE,
         }
     }
+
+    /// That again and again its places did no better than this.
+    pub fn gave_up(&self) -> Failed {
+        let Together { share, ends: [first, last], .. } = self;
+        Failed::measurement(format!(
+            "{} places do not run together: in the last of {} tries {last} began {} behind {first}, and they shared {:.0} % of the \
+             window; hint: longer slices (--slice), fewer guests, or a machine that does nothing else",
+            self.parts.len(),
+            tries(self.bound),
+            show_ns(self.apart_ns as f64),
+            100.0 * share
+        ))
+    }
 }
 
 /// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: they are guests of this host,
@@ -93,14 +111,6 @@ pub(super) fn slice(
     let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt)?;
     let (ran, together) = merged(&names, &answers, spec.bound).context("no places")?;
     Ok(Slices { ran, host_cpu, together: Some(together) })
-}
-
-/// That so many places shared no more than this of a window, again and again.
-pub fn gave_up(places: usize, share: f64) -> Failed {
-    Failed::measurement(format!(
-        "{places} places do not run together: they shared {:.0} % of a window at last; hint: longer slices (--slice), or fewer guests",
-        100.0 * share
-    ))
 }
 
 /// Each gets the whole time, and an equal part of the bytes.
@@ -172,9 +182,11 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
     let end = |answer: &Answer| start(answer) + answer.0.result.window_ns;
     let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
-    let starts = || answers.iter().map(start);
-    let (first, last) = (starts().min()?, answers.iter().map(end).max()?);
-    let shared = answers.iter().map(end).min()?.saturating_sub(starts().max()?);
+    let starts = || names.iter().zip(answers.iter().map(start));
+    let (first_name, first) = starts().min_by_key(|(_, at)| *at)?;
+    let (last_name, latest) = starts().max_by_key(|(_, at)| *at)?;
+    let last = answers.iter().map(end).max()?;
+    let shared = answers.iter().map(end).min()?.saturating_sub(latest);
     let window_ns = match bound {
         Bound::Time { .. } => answers.first()?.0.result.window_ns,
         Bound::Bytes { .. } => last - first,
@@ -198,7 +210,9 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     let together = Together {
         share: shared as f64 / whole,
         parts: names.iter().zip(answers).map(part).collect(),
-        late: (starts().max()? - first) as f64 / whole,
+        late: (latest - first) as f64 / whole,
+        ends: [first_name, last_name].map(|name| (*name).to_owned()),
+        apart_ns: latest - first,
         bound,
     };
     Some((Ran { result: all, cpu }, together))
@@ -251,7 +265,10 @@ mod tests {
         let late = merged(&["a", "b"], &shifted, bound).unwrap().1;
         assert!(late.share == 0.6 && !late.is_enough());
         let apart = [answer(10_000, 1000, 10, 0), answer(20_000, 1000, 30, 0)];
-        assert_eq!(merged(&["a", "b"], &apart, bound).unwrap().1.share, 0.0);
+        let apart = merged(&["a", "b"], &apart, bound).unwrap().1;
+        assert_eq!(apart.share, 0.0);
+        let words = apart.gave_up().message;
+        assert!(words.contains("2 places do not run together: in the last of 9 tries b began 10.0 us behind a, and they shared 0 %"), "{words}");
     }
 
     #[test]
