@@ -74,7 +74,7 @@ fn emulated_figures_are_labelled_and_make_no_headline() {
     let found = findings(&twin::guest());
     assert_eq!(found.headline, None);
     assert_eq!(found.no_headline.as_deref(), Some("figures are emulated and not representative"));
-    assert!(found.workloads[0].comparisons[0].sentence.ends_with("(emulated: not representative)"));
+    assert!(found.workloads[0].comparisons[0].sentence.starts_with("vm(vcpus=2) against file ~: "));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
 }
