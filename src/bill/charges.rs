@@ -72,6 +72,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
                 .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
             kept_up: achieved(side, load.rate()).map(|share| share >= KEPT_UP),
+            caught_up: caught_up(side, load.rate()),
             latency: rows::latencies(side),
         }
     };
@@ -85,6 +86,18 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
 
 fn at_rate(reading: &Reading, rate: f64) -> String {
     format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
+}
+
+/// More than offered by this share is told.
+const AHEAD: f64 = 0.005;
+
+/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many was due in the discarded start,
+/// and over both it is no more than was offered. `None`: it has not too many.
+fn caught_up(side: &Side, offered: f64) -> Option<bool> {
+    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    let most = (1.0 + AHEAD) * offered;
+    let whole_s = sum(|round| round.window_s) + sum(|round| round.discarded_s);
+    (achieved(side, offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
 }
 
 /// Share of the offered rate; `None` without a whole round.
@@ -294,5 +307,25 @@ impl Latencies {
                 found.map_or_else(Figure::missing, |found| of_visits(found, *unit))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_may_make_up_for_the_start_before_it_and_for_no_more() {
+        let told = |ios: f64, discarded: f64| {
+            let mut round = RoundTotal::default();
+            (round.window_s, round.discarded_s) = (0.05, 0.005);
+            (round.ios, round.all_ios) = (ios, ios + discarded);
+            let mut side = Side::default();
+            side.rounds.insert((0, 0), round);
+            caught_up(&side, 1000.0)
+        };
+        assert_eq!([told(50.0, 5.0), told(50.2, 4.8), told(48.0, 7.0)], [None; 3]);
+        assert_eq!(told(52.0, 3.0), Some(true));
+        assert_eq!(told(55.0, 5.0), Some(false), "more than was offered from the start on");
     }
 }

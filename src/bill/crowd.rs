@@ -267,6 +267,10 @@ mod tests {
         // Twice the rate in four times the places.
         assert!(low < 0.5 && 0.5 < high && high - low < 0.1, "{low} {high}");
         assert!((crowd.together - 0.98).abs() < 1e-9);
-        assert!(crowd.sentence.contains("4 guests at once, the slowest has 25.0"), "{}", crowd.sentence);
+        assert!(
+            crowd.sentence.contains("4 guests at once, the slowest has 24.97 % +- "),
+            "{}",
+            crowd.sentence
+        );
     }
 }

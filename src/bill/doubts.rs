@@ -353,7 +353,7 @@ fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     let (only_there, only_here) = (on_one(a, b), on_one(b, a));
     let said =
         |names: &str, where_to: &str| (!names.is_empty()).then(|| format!("mitigated {where_to}: {names}"));
-    let only = [(only_there, format!("on {base} only")), (only_here, format!("but not on {base}"))];
+    let only = [(only_there, format!("on {base} only")), (only_here, format!("here, and not on {base}"))];
     let said: Vec<String> = only.iter().filter_map(|(names, where_to)| said(names, where_to)).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
@@ -566,6 +566,19 @@ mod tests {
             origin: "a test".into(),
         });
         assert_eq!(told(&run), None, "that is what is compared");
+    }
+
+    #[test]
+    fn one_matter_is_told_once_with_all_whom_it_concerns() {
+        let doubt = |kind, text: &str, stack, load| Doubt { kind, text: text.to_owned(), stack, load };
+        let all = [
+            doubt("steal", "took 9.6 % of host", "file", "read"),
+            doubt("steal", "took 10.5 % of host", "loop", "read"),
+            doubt("steal", "took 6.8 % of host", "file", "read"),
+        ];
+        let told = said(&all.iter().collect::<Vec<_>>(), 2);
+        assert_eq!(told.said(), "steal (file, loop): took 6.8 to 10.5 % of host (under read)");
+        assert_eq!(said(&[&all[0]], 1).text, "took 9.6 % of host");
     }
 
     #[test]

@@ -485,6 +485,9 @@ pub struct MatchedRow {
     pub iops: Figure,
     /// Whether it achieved 98 % of the offered rate; `None`: not measured.
     pub kept_up: Option<bool>,
+    /// Of one that achieved more than was offered: whether that was due in the discarded starts of its slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caught_up: Option<bool>,
     /// By direction.
     pub latency: Vec<Latency>,
 }

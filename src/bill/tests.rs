@@ -94,6 +94,21 @@ fn many_emulated_guests_are_named_once_by_their_ends() {
 }
 
 #[test]
+fn too_few_rounds_name_the_budget_that_would_be_enough() {
+    let mut run = twin::partial();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    run.ends = vec![(workload, "budget".to_owned())];
+    run.start.scenario.measure.budget_ns = 30_000_000_000;
+    let remedy = |run: &RunData| findings(run).workloads[0].comparisons[0].remedy.clone().unwrap();
+    let rounds = findings(&run).workloads[0].rows[1].rounds as f64;
+    let enough = (30.0 * 1.15 * 16.0 / rounds).ceil();
+    run.start.scenario.measure.slice_ns = None;
+    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"));
+    run.start.scenario.measure.slice_ns = Some(200_000_000);
+    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s, or shorten --slice"));
+}
+
+#[test]
 fn a_killed_run_is_read_without_its_lopsided_round() {
     let found = findings(&twin::partial());
     assert_eq!(found.run.state, "unfinished");
@@ -107,6 +122,14 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
         matches!(verdict, Verdict::Unresolved { reason: Refusal::TooFewRounds { .. }, .. }),
         "{verdict:?}"
     );
+    let one = &found.workloads[0].comparisons[0];
+    assert!(
+        one.ratio.value().is_some() && one.ratio.bounds().is_none(),
+        "a value for which there is no interval yet"
+    );
+    assert_eq!(one.remedy.as_deref(), Some("let it run to its end"));
+    let cpu = &found.workloads[0].charges[0].cpu;
+    assert!(cpu.difference.value().is_some() && cpu.difference.bounds().is_none(), "{cpu:?}");
     for kind in ["unfinished", "torn_frames", "partial_rounds"] {
         assert!(found.warnings.iter().any(|warning| warning.kind == kind), "{kind}");
     }

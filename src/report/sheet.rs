@@ -185,23 +185,23 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     about.said(workload.rows.len()).into_iter().chain(caught_up(workload)).chain(families).collect()
 }
 
-/// More than offered by this share is told.
-const AHEAD: f64 = 0.005;
-
-/// An open loop's schedule begins with the slice and never runs ahead: what lies above the offered rate in a window was due
-/// before the window.
-fn caught_up(workload: &WorkloadFindings) -> Option<String> {
-    let matched = workload.matched.as_ref()?;
-    let is_ahead =
-        |row: &&MatchedRow| row.iops.value().is_some_and(|iops| iops > (1.0 + AHEAD) * matched.rate_iops);
-    let names: Vec<&str> = matched.rows.iter().filter(is_ahead).map(|row| row.stack.as_str()).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "IOPS of {} under the same load: above what was offered, as I/Os that were due in the discarded start of a slice came \
-             back behind it",
-            of_stacks(&names, matched.rows.len())
-        )
-    })
+/// Rates above the offered one, with the reason where the record has it.
+fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
+    let rows = workload.matched.iter().flat_map(|matched| &matched.rows);
+    let of = |caught_up: bool| {
+        let names = rows.clone().filter(|row| row.caught_up == Some(caught_up)).map(|row| row.stack.as_str());
+        names.collect::<Vec<_>>()
+    };
+    let why = [
+        (true, "I/Os that were due in the discarded start of a slice came back behind it"),
+        (false, "the record does not say why"),
+    ];
+    let said = |(caught_up, why): (bool, &str)| {
+        let names = of(caught_up);
+        let about = format!("IOPS of {} under the same load", of_stacks(&names, rows.clone().count()));
+        (!names.is_empty()).then(|| format!("{about}: above what was offered: {why}"))
+    };
+    why.into_iter().filter_map(said).collect()
 }
 
 /// Reasons with what they are about; those that differ in numbers only are one.
