@@ -4,9 +4,10 @@ use super::compare::Estimated;
 use super::findings::{Beside, DesignReport, Figure};
 use super::gather::{self, RoundTotal};
 use super::reading::Reading;
+use crate::stats::conclusion::{said as said_size, width};
 use crate::stats::pilot::Pattern;
-use crate::stats::round::{percent, percent_up};
-use crate::stats::{Concludes, Verdict, alone};
+use crate::stats::round::percent_up;
+use crate::stats::{Change, Concludes, Verdict, alone};
 use crate::store::record::Purpose;
 use crate::units::show_ns;
 
@@ -66,19 +67,19 @@ pub fn beside(reading: &Reading) -> Option<Beside> {
 
 fn said(verdict: &Verdict) -> String {
     const BESIDE: &str = "beside the other stacks the baseline runs";
-    let size = |value: f64, half_width: f64| match half_width < value {
-        true => percent(value, half_width),
-        false => format!("some, at most {},", percent_up(value + half_width)),
-    };
     match verdict {
-        Verdict::Costs { cost, half_width } => format!("{BESIDE} {} slower", size(*cost, *half_width)),
-        Verdict::Gains { gain, half_width } => format!("{BESIDE} {} faster", size(*gain, *half_width)),
+        Verdict::Costs { cost: value, low, high, .. } => {
+            format!("{BESIDE} {} slower", said_size(Change { value: *value, low: *low, high: *high }, true))
+        }
+        Verdict::Gains { gain: value, low, high, .. } => {
+            format!("{BESIDE} {} faster", said_size(Change { value: *value, low: *low, high: *high }, false))
+        }
         Verdict::NoDifference { above } => {
             format!("{BESIDE} as it does alone: no difference above {}", percent_up(*above))
         }
-        Verdict::Unresolved { half_width, reason } => {
-            let half = half_width.map(|half| format!(" (+- {})", percent_up(half))).unwrap_or_default();
-            format!("whether the other stacks disturb the baseline is unresolved{half}: {reason}")
+        Verdict::Unresolved { change, reason, .. } => {
+            let wide = change.as_ref().and_then(width).map(|wide| format!(" ({wide})")).unwrap_or_default();
+            format!("whether the other stacks disturb the baseline is unresolved{wide}: {reason}")
         }
     }
 }

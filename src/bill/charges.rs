@@ -1,7 +1,6 @@
 //! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
-use super::EMULATED;
 use super::ceiling::grouped;
 use super::compare::{Estimated, Paired, Taken, Unit, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
@@ -9,9 +8,11 @@ use super::gather::{RoundId, RoundTotal, Side};
 use super::reading::{Load, Reading};
 use super::rows;
 use super::sweep::KEPT_UP;
+use super::verdicts::{Effort, settle_words};
+use super::who;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
-use crate::stats::{Charge, Phrase, Refusal, Verdict};
+use crate::stats::{Charge, Concludes, Phrase, Refusal, Verdict};
 
 /// The charges of one stack with the estimates behind them.
 pub struct Charged {
@@ -40,21 +41,21 @@ pub fn of_stack(reading: &Reading, at: usize, throughput: Option<&Verdict>) -> C
 
 /// By itself it would be a difference; of so many of its kind in the run, chance makes one as large too often.
 pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFinding, many: usize) {
-    let who = format!("{} against {}", charges.stack, charges.against);
-    let label = if charges.emulated.is_some() { EMULATED } else { "" };
+    let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
     let one = pick(charges);
-    let (Charge::Adds { half_width, .. } | Charge::Saves { half_width, .. }) = one.verdict else { return };
-    one.verdict = Charge::Unresolved { half_width: Some(half_width), reason: Refusal::AmongMany { many } };
+    let Some(change) = one.verdict.change().filter(|_| one.verdict.is_resolved()) else { return };
+    one.verdict = Charge::unresolved(change, Refusal::AmongMany { many });
     let phrase = one.verdict.about(&one.quantity);
-    one.word(&who, phrase, label);
+    let remedy = one.verdict.reason().and_then(Refusal::remedy).map(str::to_owned);
+    one.word(&who, phrase, remedy);
 }
 
 impl ChargeFinding {
     /// Puts the conclusion into words, with what would settle it.
-    fn word(&mut self, who: &str, phrase: Phrase, label: &str) {
-        self.remedy = self.verdict.reason().and_then(Refusal::remedy);
-        let settle = self.remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
-        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle).words(label);
+    fn word(&mut self, who: &str, phrase: Phrase, remedy: Option<String>) {
+        let settle = remedy.as_deref().map(settle_words).unwrap_or_default();
+        self.remedy = remedy;
+        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle);
         self.sentence = format!("{who}: {}", self.phrase);
     }
 }
@@ -71,6 +72,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
                 .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
             kept_up: achieved(side, load.rate()).map(|share| share >= KEPT_UP),
+            caught_up: caught_up(side, load.rate()),
             latency: rows::latencies(side),
         }
     };
@@ -84,6 +86,18 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
 
 fn at_rate(reading: &Reading, rate: f64) -> String {
     format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
+}
+
+/// More than offered by this share is told.
+const AHEAD: f64 = 0.005;
+
+/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many was due in the discarded start,
+/// and over both it is no more than was offered. `None`: it has not too many.
+fn caught_up(side: &Side, offered: f64) -> Option<bool> {
+    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    let most = (1.0 + AHEAD) * offered;
+    let whole_s = sum(|round| round.window_s) + sum(|round| round.discarded_s);
+    (achieved(side, offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
 }
 
 /// Share of the offered rate; `None` without a whole round.
@@ -157,7 +171,7 @@ impl Said<'_> {
     }
 
     fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
-        let verdict = Charge::Unresolved { half_width: None, reason: reason.clone() };
+        let verdict = Charge::refused(reason.clone());
         let phrase = match reason {
             Refusal::NotMeasured { reason } => {
                 Phrase::default().words(format!("{subject}: not measured: {reason}"))
@@ -168,9 +182,9 @@ impl Said<'_> {
     }
 
     fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
-        let is_measured = !matches!(verdict.reason(), Some(Refusal::NotMeasured { .. }));
-        let label = if self.emulated && is_measured { EMULATED } else { "" };
-        let who = format!("{} against {}", self.reading.name(self.at), self.reading.name(self.base()));
+        let who = who(self.reading.name(self.at), self.reading.name(self.base()), self.emulated);
+        let effort = Effort::of(self.reading);
+        let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
         let mut found = ChargeFinding {
             sentence: String::new(),
             phrase: Phrase::default(),
@@ -180,7 +194,7 @@ impl Said<'_> {
             verdict,
             remedy: None,
         };
-        found.word(&who, phrase, label);
+        found.word(&who, phrase, remedy);
         (found, taken.ratio.as_ref().ok().copied())
     }
 }
@@ -234,6 +248,15 @@ pub fn latency_ratio(reading: &Reading, pair: [usize; 2], writes: bool, quantile
     Latencies::of(reading, [a, b], &reading.pair(a, b), writes).ratio(quantile)
 }
 
+/// Of all rounds merged, without an interval.
+fn pooled_ratio(a: &Batches, b: &Batches, quantile: Option<f64>) -> Result<f64, Refusal> {
+    let of = |side| match quantile {
+        Some(q) => quantile::pooled_of_one(side, q),
+        None => quantile::pooled_mean_of_one(side),
+    };
+    Ok(of(b)? / of(a)?)
+}
+
 /// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
 enum Latencies {
     Rounds([Batches; 2]),
@@ -269,14 +292,40 @@ impl Latencies {
 
     fn ratio(&self, quantile: Option<f64>) -> Figure {
         match self {
-            Latencies::Rounds([a, b]) => of_estimate(
-                quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q)),
-                "1",
-            ),
+            Latencies::Rounds([a, b]) => {
+                let found =
+                    quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q));
+                match (found, pooled_ratio(a, b, quantile)) {
+                    (Err(few @ Refusal::TooFewRounds { .. }), Ok(ratio)) => {
+                        Figure::bare(ratio, "1", (a.count() + b.count(), "samples"), few)
+                    }
+                    (found, _) => of_estimate(found, "1"),
+                }
+            }
             Latencies::Visits(pairs, unit) => {
                 let found = quantile::of_visits(pairs, quantile, unit.least());
                 found.map_or_else(Figure::missing, |found| of_visits(found, *unit))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_may_make_up_for_the_start_before_it_and_for_no_more() {
+        let told = |ios: f64, discarded: f64| {
+            let mut round = RoundTotal::default();
+            (round.window_s, round.discarded_s) = (0.05, 0.005);
+            (round.ios, round.all_ios) = (ios, ios + discarded);
+            let mut side = Side::default();
+            side.rounds.insert((0, 0), round);
+            caught_up(&side, 1000.0)
+        };
+        assert_eq!([told(50.0, 5.0), told(50.2, 4.8), told(48.0, 7.0)], [None; 3]);
+        assert_eq!(told(52.0, 3.0), Some(true));
+        assert_eq!(told(55.0, 5.0), Some(false), "more than was offered from the start on");
     }
 }

@@ -12,7 +12,9 @@ use crate::stats::ratio::{self, Difference, Total};
 use crate::stats::rounds::Value;
 use crate::stats::spread::Spread;
 use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level};
+use crate::stats::{
+    Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level,
+};
 use serde::Serialize;
 
 /// What can be paired.
@@ -135,12 +137,11 @@ impl Estimated {
         Interval::between(low, high)
     }
 
-    fn half_width(&self) -> f64 {
-        let (value, low, high) = match self {
-            Estimated::Rounds(found) => (found.ratio, found.low, found.high),
-            Estimated::Visits(found, _) => (found.ratio, found.low, found.high),
-        };
-        (value - low).max(high - value)
+    fn change(&self) -> Change {
+        match self {
+            Estimated::Rounds(found) => Change::of_ratio(found.ratio, found.low, found.high),
+            Estimated::Visits(found, _) => Change::of_ratio(found.ratio, found.low, found.high),
+        }
     }
 
     /// Of a figure of which less is better.
@@ -148,7 +149,7 @@ impl Estimated {
         match found {
             Ok(Estimated::Rounds(found)) => Charge::of_rounds(&Ok(*found), zone),
             Ok(Estimated::Visits(found, _)) => Charge::of_visits(&Ok(*found), zone),
-            Err(reason) => Charge::Unresolved { half_width: None, reason: reason.clone() },
+            Err(reason) => Charge::refused(reason.clone()),
         }
     }
 }
@@ -169,6 +170,8 @@ pub struct Checks {
 pub struct Found {
     /// B over A.
     pub estimated: Result<Estimated, Refusal>,
+    /// The ratio alone, where there is too little for its interval.
+    point: Option<f64>,
     /// Of this comparison by itself.
     pub verdict: Verdict,
     /// What else was looked for.
@@ -186,8 +189,8 @@ impl Found {
 
     /// Nothing was measured.
     pub fn refused(reason: Refusal) -> Found {
-        let verdict = Verdict::Unresolved { half_width: None, reason: reason.clone() };
-        Found { estimated: Err(reason), verdict, checks: Checks::default() }
+        let verdict = Verdict::refused(reason.clone());
+        Found { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
     }
 
     fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> Found {
@@ -197,33 +200,48 @@ impl Found {
         };
         let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
         let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
-        Found { estimated: judged.ratio.map(Estimated::Rounds), verdict: judged.verdict, checks }
+        let estimated = judged.ratio.map(Estimated::Rounds);
+        Found { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
     /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
     fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[u32], unit: Unit, basis: Basis) -> Found {
         let [a, b] = pair.map(|at| &reading.sides[at]);
-        let found =
-            visit_values(a, b, ids, basis).and_then(|values| visits::of_at_least(unit.least(), &values));
+        let values = visit_values(a, b, ids, basis);
+        let point = values.as_ref().ok().and_then(|values| visits::point(values).ok());
+        let found = values.and_then(|values| visits::of_at_least(unit.least(), &values));
         let verdict = Verdict::of_visits(&found, reading.zone());
         let estimated = found.map(|found| Estimated::Visits(found, unit));
         let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
         let within = Found::by_rounds(reading, pair, &common, basis);
         let spoilt = match (&within.verdict, &estimated) {
             (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
-                Some(Verdict::Unresolved { half_width: Some(found.half_width()), reason: reason.clone() })
+                Some(Verdict::unresolved(found.change(), reason.clone()))
             }
             _ => None,
         };
-        Found { verdict: spoilt.unwrap_or(verdict), estimated, checks: within.checks }
+        Found { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
     }
 
     /// The ratio as a figure.
     pub fn figure(&self) -> Figure {
         match &self.estimated {
             Ok(found) => found.figure(),
-            Err(reason) => Figure::missing(reason),
+            Err(reason) => too_few(reason, self.point, "1"),
         }
+    }
+}
+
+/// What there is of a figure that has no estimate: its value, where only its interval lacks rounds or visits.
+fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Figure {
+    let counted = match reason {
+        Refusal::TooFewRounds { have } => Some((*have as u64, "rounds")),
+        Refusal::TooFewVisits { have } => Some((*have as u64, "visits")),
+        _ => None,
+    };
+    match counted.zip(point) {
+        Some((counted, point)) => Figure::bare(point, unit, counted, reason),
+        None => Figure::missing(reason),
     }
 }
 
@@ -329,14 +347,7 @@ fn reaches_too_far(value: f64, high: f64) -> bool {
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
-        (Err(reason), Ok(value)) => Figure::Known {
-            value,
-            unit,
-            n: rounds.len() as u64,
-            of: "rounds",
-            interval: Interval::Missing { missing: reason.to_string() },
-            caution: None,
-        },
+        (Err(reason), Ok(value)) => Figure::bare(value, unit, (rounds.len() as u64, "rounds"), reason),
         (_, Err(reason)) => Figure::missing(reason),
     }
 }
@@ -382,38 +393,49 @@ pub struct Taken {
     pub ratio: Result<Estimated, Refusal>,
     /// Mean of B less that of A.
     pub difference: Result<Difference, Refusal>,
+    /// Both without an interval, where there is too little for one.
+    points: [Option<f64>; 2],
     unit: &'static str,
 }
 
 impl Taken {
     /// In the same unit as throughput: rounds within their visits, or visits.
     pub fn of(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Taken {
-        let (ratio, difference, unit) = match paired {
+        let (ratio, difference, points, unit) = match paired {
             Paired::Rounds(ids) => {
                 let strata = strata(a, b, ids, of);
                 let ratio = strata.clone().and_then(|strata| ratio::of_means(&strata));
-                (ratio.map(Estimated::Rounds), strata.and_then(|strata| ratio::difference(&strata)), "rounds")
+                let points = strata.as_deref().map_or([None; 2], |strata| {
+                    [ratio::point_of_means(strata).ok(), ratio::point_of_difference(strata).ok()]
+                });
+                let difference = strata.and_then(|strata| ratio::difference(&strata));
+                (ratio.map(Estimated::Rounds), difference, points, "rounds")
             }
             Paired::Visits(ids, unit) => {
                 let means = visit_means(a, b, ids, of);
                 let ratio = means.clone().and_then(|means| visits::of_at_least(unit.least(), &means));
+                let points = means.as_deref().map_or([None; 2], |means| {
+                    let differences: f64 = means.iter().map(|(a, b)| b - a).sum();
+                    [visits::point(means).ok(), Some(differences / means.len().max(1) as f64)]
+                });
                 let difference = means.and_then(|means| visits::difference(unit.least(), &means));
-                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, unit.word())
+                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.word())
             }
         };
-        Taken { ratio, difference, unit }
+        Taken { ratio, difference, points, unit }
     }
 
     /// Nothing was measured.
     pub fn refused(reason: &Refusal) -> Taken {
-        Taken { ratio: Err(reason.clone()), difference: Err(reason.clone()), unit: "rounds" }
+        let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
+        Taken { ratio, difference, points: [None; 2], unit: "rounds" }
     }
 
     /// The ratio as a figure.
     pub fn times(&self) -> Figure {
         match &self.ratio {
             Ok(found) => found.figure(),
-            Err(reason) => Figure::missing(reason),
+            Err(reason) => too_few(reason, self.points[0], "1"),
         }
     }
 
@@ -428,7 +450,7 @@ impl Taken {
                 interval: Interval::between(found.value - found.half_width, found.value + found.half_width),
                 caution: None,
             },
-            Err(reason) => Figure::missing(reason),
+            Err(reason) => too_few(reason, self.points[1], "ns"),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::findings::{Comparison, Interval};
 use super::sweep::{Spot, Sure};
-use crate::stats::round::percent;
+use crate::stats::Digits;
 use crate::stats::{Refusal, Verdict};
 use serde::Serialize;
 
@@ -69,10 +69,10 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
     let against = points.first().map_or("", |(_, one)| one.against.as_str());
     let which = if quantity.is_empty() { String::new() } else { format!(" ({quantity})") };
     let emulated = points.iter().any(|(_, one)| one.emulated.is_some());
-    let label = if emulated { " (emulated: not representative)" } else { "" };
+    let who = super::who(name, against, emulated);
     let words = words(&change, at_once);
     let left_out = left_out(points, &usable);
-    let sentence = format!("{name} against {against}{which}: {words}{left_out}{label}");
+    let sentence = format!("{who}{which}: {words}{left_out}");
     Course { quantity, at_once, change, sentence }
 }
 
@@ -129,7 +129,7 @@ fn words(change: &Change, at_once: usize) -> String {
             format!("the cost changes: {which}; intervals hold for all {at_once} points at once")
         }
         Change::Same { ratio: Interval::Bounds { low, high, .. } } => {
-            let fits = percent(1.0 - (low + high) / 2.0, (high - low) / 2.0);
+            let fits = cost((low + high) / 2.0, (*low, *high));
             format!("the cost is the same at all points as far as can be told ({fits} fits them all)")
         }
         Change::Same { ratio: Interval::Missing { missing: reason } } | Change::Unknown { reason } => {
@@ -141,12 +141,14 @@ fn words(change: &Change, at_once: usize) -> String {
 /// `64 (12.0 % +- 2.1 %)`, a gain below zero.
 fn said(end: &End) -> String {
     let cost = match end.interval {
-        Interval::Bounds { low, high, .. } => {
-            percent(1.0 - end.ratio, (end.ratio - low).max(high - end.ratio))
-        }
+        Interval::Bounds { low, high, .. } => cost(end.ratio, (low, high)),
         Interval::Missing { .. } => "no interval".to_owned(),
     };
     format!("{} ({cost})", end.at.shown)
+}
+
+fn cost(ratio: f64, (low, high): (f64, f64)) -> String {
+    Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).words()
 }
 
 fn left_out(points: &[(Spot, &Comparison)], usable: &[(&Spot, Sure)]) -> String {

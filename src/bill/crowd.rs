@@ -6,9 +6,10 @@ use super::compare::{Found, of_ratio};
 use super::findings::{Figure, Interval};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
-use super::{EMULATED, rows};
+use super::{marked, rows};
 use crate::stats::fairness::{self, Shares};
-use crate::stats::{Refusal, ratio};
+use crate::stats::ratio::Total;
+use crate::stats::{Digits, Refusal, ratio};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -98,16 +99,21 @@ fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
 /// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
 /// is that of Bonferroni over as many.
 fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
-    let rate = |(ios, seconds): &(f64, f64)| if *seconds > 0.0 { ios / seconds } else { 0.0 };
-    let of = |round: &RoundTotal| Some((rate(round.parts.get(most)?), rate(round.parts.get(least)?)));
-    let rounds: Vec<(f64, f64)> = side.rounds.values().filter_map(of).collect();
-    match ratio::estimate(&rounds) {
+    // Over each guest's own windows, as its rate is: slices by bytes end at different times.
+    let total = |(ios, seconds): &(f64, f64)| Total { sum: *ios, items: *seconds };
+    let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
+    let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
+    match ratio::of_means(&rounds) {
         Ok(found) => {
             let pairs = (places * (places - 1) / 2) as f64;
             let (low, high) = found.bounds_at(1.0 - 0.05 / pairs);
-            of_ratio(&found, "1").with_interval(Some(&Interval::of_t(low, high, found.spread.freedom)))
+            // The slowest is no faster than the fastest.
+            of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
         }
-        Err(reason) => Figure::missing(reason),
+        Err(reason) => match ratio::point_of_means(&rounds) {
+            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, "rounds"), reason),
+            Err(reason) => Figure::missing(reason),
+        },
     }
 }
 
@@ -158,19 +164,14 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
 
 fn said(crowd: &Crowd) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let spread = match (&crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
+    let share = crowd.spread.value().unwrap_or(crowd.slowest.1 / crowd.fastest.1);
+    let spread = match (crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
         (_, false) => "none completed anything".to_owned(),
-        (Some((_, high)), _) if *high >= 1.0 => "none told apart from another".to_owned(),
-        (Some((low, high)), _) => format!(
-            "the slowest has {} of the fastest ({} to {})",
-            percent(crowd.slowest.1 / crowd.fastest.1),
-            percent(*low),
-            percent(*high)
-        ),
-        (None, _) => format!(
-            "the slowest has {} of the fastest, how surely is not known",
-            percent(crowd.slowest.1 / crowd.fastest.1)
-        ),
+        (Some((_, high)), _) if high >= 1.0 => "none told apart from another".to_owned(),
+        (Some(bounds), _) => {
+            format!("the slowest has {} of the fastest", Digits::share(share, Some(bounds)).words())
+        }
+        (None, _) => format!("the slowest has {} of the fastest, how surely is not known", percent(share)),
     };
     let again = match crowd.run_again {
         more if more > FEW_AGAIN => {
@@ -184,10 +185,9 @@ fn said(crowd: &Crowd) -> String {
         }
         _ => String::new(),
     };
-    let label = if crowd.emulated.is_some() { EMULATED } else { "" };
     format!(
-        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{late}{again}{label}",
-        crowd.stack,
+        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{late}{again}",
+        marked(&crowd.stack, crowd.emulated.is_some()),
         crowd.places,
         100.0 * crowd.together
     )
@@ -268,7 +268,7 @@ mod tests {
         assert!(low < 0.5 && 0.5 < high && high - low < 0.1, "{low} {high}");
         assert!((crowd.together - 0.98).abs() < 1e-9);
         assert!(
-            crowd.sentence.contains("4 guests at once, the slowest has 25.0 % of the fastest ("),
+            crowd.sentence.contains("4 guests at once, the slowest has 24.97 % +- "),
             "{}",
             crowd.sentence
         );

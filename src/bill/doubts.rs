@@ -8,7 +8,7 @@ use super::run::RunData;
 use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
-use crate::stats::Verdict;
+use crate::stats::{Verdict, alike};
 use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,21 +37,47 @@ const CHECKS: &[Check] = &[
     engines,
 ];
 
-/// What they find, once for all workloads that it is true of.
+/// What they find, once for all stacks and loads that it is true of.
 pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
-    let mut seen = BTreeSet::new();
-    let mut all = Vec::new();
+    let mut all: Vec<Doubt> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         for at in 0..reading.sides.len() {
             let case = Case { reading, found, at };
-            for (kind, text) in CHECKS.iter().filter_map(|check| check(&case)) {
-                if seen.insert((kind, at, text.clone())) {
-                    all.push(warning(kind, case.stack().name.as_str(), text));
-                }
-            }
+            let stack = case.stack().name.as_str();
+            let found = CHECKS.iter().filter_map(|check| check(&case));
+            all.extend(found.map(|(kind, text)| Doubt { kind, text, stack, load: &reading.workload.name }));
         }
     }
-    all
+    // Alike in number only, and of one kind.
+    let keys: Vec<String> = all.iter().map(|one| format!("{}: {}", one.kind, one.text)).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let group = |group: Vec<usize>| group.into_iter().map(|at| &all[at]).collect::<Vec<_>>();
+    alike::grouped(&keys).into_iter().map(|found| said(&group(found), readings.len())).collect()
+}
+
+/// One finding of one check.
+struct Doubt<'a> {
+    kind: &'static str,
+    text: String,
+    stack: &'a str,
+    load: &'a str,
+}
+
+/// Findings of one matter, of so many loads in the run.
+fn said<'a>(found: &[&Doubt<'a>], loads: usize) -> WarningReport {
+    let names = |name: fn(&Doubt<'a>) -> &'a str| {
+        let mut names: Vec<&str> = Vec::new();
+        for one in found {
+            if !names.contains(&name(one)) {
+                names.push(name(one));
+            }
+        }
+        names
+    };
+    let under = names(|one| one.load);
+    let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
+    let under = if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
+    warning(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
 }
 
 impl<'a> Case<'a> {
@@ -199,7 +225,7 @@ fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
     let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
     (bytes < memory && !from_devices).then(|| {
         let text = format!(
-            "its disk goes through the host's page cache, and the data under test ({}) fits the host's memory ({}): \
+            "the disk goes through the host's page cache, and the data under test ({}) fits the host's memory ({}): \
              what is measured is memory",
             show_bytes(bytes),
             show_bytes(memory)
@@ -274,25 +300,25 @@ const QUEUE: &[&str] =
 fn other_sides(case: &Case) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let (a, b) = (case.place_of(base)?, case.place_of(case.at)?);
+    let name = case.reading.name(base);
     let mut differ = Vec::new();
     if !std::ptr::eq(a, b) {
         if let (Some(a), Some(b)) = (&a.facts.kernel, &b.facts.kernel) {
-            differ.extend((a != b).then(|| format!("kernel {a} there, {b} here")));
+            differ.extend((a != b).then(|| format!("kernel {b} ({name}: {a})")));
         }
-        differ.extend(mitigations(&a.facts, &b.facts));
+        differ.extend(mitigations(name, &a.facts, &b.facts));
     }
     if let (Some(a), Some(b)) = (case.device_of(base), case.device_of(case.at)) {
         let mut add = |what: &str, a: Option<&String>, b: Option<&String>| {
             if let (Some(a), Some(b)) = (a, b) {
-                differ.extend((a != b).then(|| format!("{what} {a} there, {b} here")));
+                differ.extend((a != b).then(|| format!("{what} {b} ({name}: {a})")));
             }
         };
         add("scheduler", a.scheduler.as_ref(), b.scheduler.as_ref());
         QUEUE.iter().for_each(|what| add(what, a.queue.get(*what), b.queue.get(*what)));
     }
-    let name = case.reading.name(base);
-    (!differ.is_empty())
-        .then(|| ("sides", format!("differs from {name} in more than its layers: {}", differ.join("; "))))
+    let text = || format!("not only the layers are other than those of {name}: {}", differ.join("; "));
+    (!differ.is_empty()).then(|| ("sides", text()))
 }
 
 /// fio on one side, and another generator or another fio on the other, where no layer says so.
@@ -314,8 +340,9 @@ fn engines(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
-/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them.
-fn mitigations(a: &Facts, b: &Facts) -> Option<String> {
+/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them; `base` is the
+/// first side.
+fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
     let is_on = |state: &String| state.starts_with("Mitigation");
     let on_one = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| {
@@ -323,10 +350,12 @@ fn mitigations(a: &Facts, b: &Facts) -> Option<String> {
             one.iter().filter(|(name, state)| is_on(state) && other.get(*name).is_some_and(|o| !is_on(o)));
         only.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    let (there, here) = (on_one(a, b), on_one(b, a));
-    let said = |names: &str, place: &str| (!names.is_empty()).then(|| format!("{names} {place}"));
-    let said: Vec<String> = [said(&there, "there"), said(&here, "here")].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| format!("mitigated on one side only: {}", said.join(", ")))
+    let (only_there, only_here) = (on_one(a, b), on_one(b, a));
+    let said =
+        |names: &str, where_to: &str| (!names.is_empty()).then(|| format!("mitigated {where_to}: {names}"));
+    let only = [(only_there, format!("on {base} only")), (only_here, format!("here, and not on {base}"))];
+    let said: Vec<String> = only.iter().filter_map(|(names, where_to)| said(names, where_to)).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of a stack that it serves they
@@ -540,6 +569,19 @@ mod tests {
     }
 
     #[test]
+    fn one_matter_is_told_once_with_all_whom_it_concerns() {
+        let doubt = |kind, text: &str, stack, load| Doubt { kind, text: text.to_owned(), stack, load };
+        let all = [
+            doubt("steal", "took 9.6 % of host", "file", "read"),
+            doubt("steal", "took 10.5 % of host", "loop", "read"),
+            doubt("steal", "took 6.8 % of host", "file", "read"),
+        ];
+        let told = said(&all.iter().collect::<Vec<_>>(), 2);
+        assert_eq!(told.said(), "steal (file, loop): took 6.8 to 10.5 % of host (under read)");
+        assert_eq!(said(&[&all[0]], 1).text, "took 9.6 % of host");
+    }
+
+    #[test]
     fn sides_that_differ_in_more_than_their_layers_are_told() {
         let mut run = twin::guest();
         let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
@@ -551,7 +593,7 @@ mod tests {
         let found = kinds(&run);
         assert_eq!(
             found.iter().find(|(kind, _)| kind == "sides").unwrap().1,
-            "differs from file in more than its layers: kernel 6.18.0 there, 6.1.0-56-amd64 here; mitigated on one side only: spectre_v2 there"
+            "not only the layers are other than those of file: kernel 6.1.0-56-amd64 (file: 6.18.0); mitigated on file only: spectre_v2"
         );
     }
 }

@@ -52,6 +52,12 @@ impl Figure {
         Figure::Missing { reason: reason.to_string() }
     }
 
+    /// A value for whose interval there is too little.
+    pub fn bare(value: f64, unit: &'static str, (n, of): (u64, &'static str), why: impl ToString) -> Figure {
+        let interval = Interval::Missing { missing: why.to_string() };
+        Figure::Known { value, unit, n, of, interval, caution: None }
+    }
+
     /// The same figure with another caution, or none.
     pub fn cautioned(self, caution: Option<String>) -> Figure {
         match self {
@@ -386,7 +392,7 @@ pub struct Comparison {
     /// The conclusion, with all comparisons of the run in mind.
     pub verdict: Verdict,
     /// What would settle it, where something would.
-    pub remedy: Option<&'static str>,
+    pub remedy: Option<String>,
     /// In words, naming stack, baseline and quantity.
     pub sentence: String,
     /// The sentence without its stacks, to be said of several at once.
@@ -433,7 +439,7 @@ pub struct ChargeFinding {
     /// The conclusion, with all of the run's of its kind in mind.
     pub verdict: Charge,
     /// What would settle it, where something would.
-    pub remedy: Option<&'static str>,
+    pub remedy: Option<String>,
     /// In words, naming stack, baseline and quantity.
     pub sentence: String,
     /// The sentence without its stacks, to be said of several at once.
@@ -481,6 +487,9 @@ pub struct MatchedRow {
     pub iops: Figure,
     /// Whether it achieved 98 % of the offered rate; `None`: not measured.
     pub kept_up: Option<bool>,
+    /// Of one that achieved more than was offered: whether that was due in the discarded starts of its slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caught_up: Option<bool>,
     /// By direction.
     pub latency: Vec<Latency>,
 }

@@ -51,6 +51,8 @@ pub struct RoundTotal {
     pub ios: f64,
     /// Completions, discarded ones too: what the CPU times are divided by.
     pub all_ios: f64,
+    /// Discarded time at the start of the slices.
+    pub discarded_s: f64,
     /// Bytes in the windows.
     pub bytes: f64,
     /// Acknowledged time.
@@ -243,6 +245,7 @@ impl Side {
         round.spoiled |= found.failed.is_some() || slice.window_ns == 0;
         round.ios += found.ios;
         round.all_ios += found.ios + slice.discarded_ios as f64;
+        round.discarded_s += slice.discarded_ns as f64 / 1e9;
         round.bytes += found.bytes;
         round.window_s += slice.window_ns as f64 / 1e9;
         round.flush_s = joined(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));

@@ -71,9 +71,9 @@ pub struct Unnamed {
 }
 
 impl Unnamed {
-    /// With the stack's name and what weakens all its figures.
-    pub fn said_of(self, name: &str, label: &str) -> Knee {
-        Knee { place: self.place, sentence: format!("{name}: {}{label}", self.words) }
+    /// With the stack's name.
+    pub fn said_of(self, name: &str) -> Knee {
+        Knee { place: self.place, sentence: format!("{name}: {}", self.words) }
     }
 }
 

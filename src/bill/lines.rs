@@ -151,7 +151,7 @@ fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> Line {
         layer: reading.name(to).to_owned(),
         on: reading.name(from).to_owned(),
         ratio: figure.clone(),
-        verdict: Verdict::Unresolved { half_width: None, reason: Refusal::NotMeasured { reason } },
+        verdict: Verdict::refused(Refusal::NotMeasured { reason }),
         masked: None,
         added_latency: figure.clone(),
         added_cpu: figure,
@@ -197,10 +197,7 @@ fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
     let ratio = left_over(total, &known);
     let verdict = match ratio.value().zip(ratio.bounds()) {
         Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
-        None => Verdict::Unresolved {
-            half_width: None,
-            reason: Refusal::NotMeasured { reason: "there is no total to explain".into() },
-        },
+        None => Verdict::refused(Refusal::NotMeasured { reason: "there is no total to explain".into() }),
     };
     BillLine {
         layer,

@@ -34,16 +34,24 @@ mod warnings;
 pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
 
+use crate::scenario::MeasureSpec;
+use crate::stats::alike;
 use crate::units::show_names;
 use charges::Charged;
 use compare::Estimated;
 use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
-use std::collections::BTreeMap;
 use verdicts::Compared;
 
-/// Behind every sentence of a comparison with an emulated side.
-const EMULATED: &str = " (emulated: not representative)";
+/// A name with the mark of what is emulated; the banner says once why.
+fn marked(name: &str, emulated: bool) -> String {
+    format!("{name}{}", if emulated { " ~" } else { "" })
+}
+
+/// Whom a sentence of a comparison is about.
+pub fn who(stack: &str, against: &str, emulated: bool) -> String {
+    marked(&format!("{stack} against {against}"), emulated)
+}
 
 /// Everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
@@ -56,7 +64,7 @@ pub fn findings(run: &RunData) -> Findings {
         workloads.push(found);
         behind.push(estimates);
     }
-    settle(&mut workloads, behind);
+    settle(&run.start.scenario.measure, &mut workloads, behind);
     let durability = durability::durability(run);
     let said = match &durability {
         Some(found) => durability::headline(found),
@@ -114,19 +122,28 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
 
 fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, of the same names.
-    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for place in &run.places {
-        let Some(reason) = &place.emulated else { continue };
-        let places = by_reason.entry(reason).or_default();
-        if !places.contains(&place.place.as_str()) {
-            places.push(&place.place);
-        }
-    }
-    let sentence = |(reason, places): (&str, Vec<&str>)| {
+    let found: Vec<(&str, &str)> = run
+        .places
+        .iter()
+        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_deref()?)))
+        .collect();
+    let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
+    let sentence = |group: Vec<usize>| {
+        let mut places: Vec<&str> = Vec::new();
+        group.iter().for_each(|at| {
+            if !places.contains(&found[*at].0) {
+                places.push(found[*at].0);
+            }
+        });
+        let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
         let places = show_names(places);
-        format!("figures of {places} are emulated and not representative: {reason}")
+        // As it is recorded, with what it says of all of them.
+        match reason.strip_prefix("emulated: ") {
+            Some(why) => format!("figures of {places} are {why}"),
+            None => format!("figures of {places} are emulated and not representative: {reason}"),
+        }
     };
-    by_reason.into_iter().map(sentence).collect()
+    alike::grouped(&reasons).into_iter().map(sentence).collect()
 }
 
 /// The estimates behind what was found of a workload; `None` where there was nothing to estimate.
@@ -138,7 +155,7 @@ struct Behind {
 }
 
 /// Holds the verdicts of all workloads against each other, figure by figure.
-fn settle(workloads: &mut [WorkloadFindings], behind: Vec<Behind>) {
+fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], behind: Vec<Behind>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
     for one in behind {
@@ -147,7 +164,7 @@ fn settle(workloads: &mut [WorkloadFindings], behind: Vec<Behind>) {
         latency.extend(one.latency);
         cpu.extend(one.cpu);
     }
-    verdicts::settle(workloads, &comparisons, &lines);
+    verdicts::settle(measure, workloads, &comparisons, &lines);
     verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
     verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
 }

@@ -1,7 +1,7 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::findings::{Figure, Interval, Latency, Row};
+use super::findings::{Figure, Latency, Row};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::subject::Quantity;
@@ -97,14 +97,9 @@ pub fn latency_at(batches: &Batches, quantile: Option<f64>) -> Figure {
 /// With its interval; in a run too short for one, the pooled value alone.
 fn figure_of(found: Result<Estimate, Refusal>, pooled: Result<f64, Refusal>, batches: &Batches) -> Figure {
     match (found, pooled) {
-        (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => Figure::Known {
-            value,
-            unit: "ns",
-            n: batches.count(),
-            of: "samples",
-            interval: Interval::Missing { missing: few.to_string() },
-            caution: None,
-        },
+        (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => {
+            Figure::bare(value, "ns", (batches.count(), "samples"), few)
+        }
         (found, _) => of_estimate(found, "ns"),
     }
 }

@@ -9,7 +9,7 @@ use super::subject::Quantity;
 use crate::host::caches::WriteCache;
 use crate::scenario::{Regime, Workload};
 use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
-use crate::stats::{Refusal, Verdict};
+use crate::stats::{Concludes, Refusal, Verdict};
 use crate::store::record::Purpose;
 use crate::units::show_bytes;
 use serde::Serialize;
@@ -138,10 +138,8 @@ impl Course {
         });
         match (&refused, found) {
             // What was not measured at all has the better reason.
-            (_, Verdict::Unresolved { half_width, reason: reason @ Refusal::NotMeasured { .. } }) => {
-                Verdict::Unresolved { half_width, reason }
-            }
-            (Some(reason), _) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+            (_, absent @ Verdict::Unresolved { reason: Refusal::NotMeasured { .. }, .. }) => absent,
+            (Some(reason), _) => Verdict::refused(reason.clone()),
             (None, found) => found,
         }
     }

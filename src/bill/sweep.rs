@@ -14,7 +14,7 @@ use crate::stats::{Refusal, Spread, Verdict, t_quantile};
 use serde::Serialize;
 
 /// A point keeps up with an offered rate when it achieves this share of it.
-pub const KEPT_UP: f64 = 0.98;
+pub use crate::stats::refusal::KEPT_UP;
 
 /// One sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -199,10 +199,10 @@ impl Sweep<'_> {
         let name = format!("{}{curve}", row.stack);
         let powers: Vec<(Spot, Option<Sure>)> =
             points.iter().map(|point| (point.at.clone(), Sure::of(&point.power, self.points))).collect();
-        let label = row.emulated.as_ref().map_or("", |_| " (emulated: not representative)");
+        let marked = super::marked(&name, row.emulated.is_some());
         StackCurve {
-            knee: knee::of(&powers, self.axis).said_of(&name, label),
-            kept_up: (self.axis == "rate_iops").then(|| format!("{name}: {}{label}", kept_up(&points))),
+            knee: knee::of(&powers, self.axis).said_of(&marked),
+            kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
             courses: course::all(&name, &comparisons(members, row), self.points),
             stack: row.stack.clone(),
             baseline: row.baseline,

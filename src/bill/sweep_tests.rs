@@ -214,7 +214,7 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     let worst = &mut found.workloads[5].comparisons[1];
     assert_eq!(worst.stack, "vm(vcpus=1)");
     let reason = Refusal::DependentBatches { correlation: 0.9, bound: 0.4 };
-    worst.verdict = Verdict::Unresolved { half_width: Some(0.01), reason };
+    worst.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
     let run = twin::sweep();
     let readings: Vec<Reading> =
         run.start.scenario.workloads.iter().map(|workload| Reading::of(&run, workload)).collect();

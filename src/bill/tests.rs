@@ -75,7 +75,7 @@ fn emulated_figures_are_labelled_and_make_no_headline() {
     let found = findings(&twin::guest());
     assert_eq!(found.headline, None);
     assert_eq!(found.no_headline.as_deref(), Some("figures are emulated and not representative"));
-    assert!(found.workloads[0].comparisons[0].sentence.ends_with("(emulated: not representative)"));
+    assert!(found.workloads[0].comparisons[0].sentence.starts_with("vm(vcpus=2) against file ~: "));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
 }
@@ -95,6 +95,21 @@ fn many_emulated_guests_are_named_once_by_their_ends() {
 }
 
 #[test]
+fn too_few_rounds_name_the_budget_that_would_be_enough() {
+    let mut run = twin::partial();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    run.ends = vec![(workload, "budget".to_owned())];
+    run.start.scenario.measure.budget_ns = 30_000_000_000;
+    let remedy = |run: &RunData| findings(run).workloads[0].comparisons[0].remedy.clone().unwrap();
+    let rounds = findings(&run).workloads[0].rows[1].rounds as f64;
+    let enough = (30.0 * 1.15 * 16.0 / rounds).ceil();
+    run.start.scenario.measure.slice_ns = None;
+    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"));
+    run.start.scenario.measure.slice_ns = Some(200_000_000);
+    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s, or shorten --slice"));
+}
+
+#[test]
 fn a_killed_run_is_read_without_its_lopsided_round() {
     let found = findings(&twin::partial());
     assert_eq!(found.run.state, "unfinished");
@@ -108,6 +123,14 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
         matches!(verdict, Verdict::Unresolved { reason: Refusal::TooFewRounds { .. }, .. }),
         "{verdict:?}"
     );
+    let one = &found.workloads[0].comparisons[0];
+    assert!(
+        one.ratio.value().is_some() && one.ratio.bounds().is_none(),
+        "a value for which there is no interval yet"
+    );
+    assert_eq!(one.remedy.as_deref(), Some("let it run to its end"));
+    let cpu = &found.workloads[0].charges[0].cpu;
+    assert!(cpu.difference.value().is_some() && cpu.difference.bounds().is_none(), "{cpu:?}");
     for kind in ["unfinished", "torn_frames", "partial_rounds"] {
         assert!(found.warnings.iter().any(|warning| warning.kind == kind), "{kind}");
     }

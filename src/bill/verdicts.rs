@@ -1,14 +1,16 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
-use super::EMULATED;
 use super::ceiling;
 use super::charges::{self, over_attaches, ratios};
 use super::compare::{Basis, Estimated, Found};
 use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
 use super::reading::Reading;
 use super::subject::{self, Quantity};
+use super::who;
+use crate::scenario::MeasureSpec;
 use crate::stats::family::holm;
-use crate::stats::{Phrase, Refusal, Verdict};
+use crate::stats::spread::BATCHES as LEAST_ROUNDS;
+use crate::stats::{Concludes, Phrase, Refusal, Verdict};
 
 /// One comparison with the estimate behind it.
 pub struct Compared {
@@ -60,6 +62,7 @@ fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
 /// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part: they are read
 /// like the others. `estimates` are those of the comparisons, `lines` those of the bills' lines, workload by workload.
 pub fn settle(
+    measure: &MeasureSpec,
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<Estimated>>],
     lines: &[Vec<Option<Estimated>>],
@@ -88,7 +91,8 @@ pub fn settle(
         .for_each(|((_, verdict), _)| unsettle(verdict, many));
     for workload in workloads {
         same_in_the_bill(workload);
-        workload.comparisons.iter_mut().for_each(say);
+        let effort = Effort { measure, ended: workload.ended.clone() };
+        workload.comparisons.iter_mut().for_each(|one| say(one, &effort));
     }
 }
 
@@ -111,8 +115,8 @@ pub fn settle_charges(
 
 /// A difference that chance makes too often among so many.
 fn unsettle(verdict: &mut Verdict, many: usize) {
-    if let Verdict::Costs { half_width, .. } | Verdict::Gains { half_width, .. } = verdict {
-        *verdict = Verdict::Unresolved { half_width: Some(*half_width), reason: Refusal::AmongMany { many } };
+    if let Some(change) = verdict.change().filter(|_| verdict.is_resolved()) {
+        *verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
     }
 }
 
@@ -132,20 +136,61 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
     }
 }
 
-fn say(one: &mut Comparison) {
-    one.remedy = one.verdict.reason().and_then(Refusal::remedy);
-    let over = over_attaches(&one.ratio);
-    let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
-    let settle = settle_words(&one.verdict);
-    let label = if one.emulated.is_some() { EMULATED } else { "" };
-    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle).words(label);
-    one.sentence = format!("{} against {}: {}", one.stack, one.against, one.phrase);
+/// How long a workload was measured, and why no longer.
+pub struct Effort<'a> {
+    measure: &'a MeasureSpec,
+    ended: Option<String>,
 }
 
-/// `; to settle it: raise --budget`, where something would.
-pub fn settle_words(verdict: &Verdict) -> String {
-    let remedy = verdict.reason().and_then(Refusal::remedy);
-    remedy.map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default()
+impl<'a> Effort<'a> {
+    /// As recorded.
+    pub fn of(reading: &Reading<'a>) -> Effort<'a> {
+        let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
+        Effort { measure: &reading.run.start.scenario.measure, ended: ended.map(|(_, why)| why.clone()) }
+    }
+
+    /// What would settle a refusal here, where something would.
+    pub fn remedy(&self, reason: &Refusal) -> Option<String> {
+        match (reason, self.ended.as_deref()) {
+            (Refusal::TooFewRounds { .. }, None | Some("interrupted")) => {
+                Some("let it run to its end".to_owned())
+            }
+            (Refusal::TooFewRounds { .. }, Some("max_written")) => Some("raise --max-written".to_owned()),
+            (Refusal::TooFewRounds { have }, Some(_)) => Some(self.more_rounds(*have)),
+            _ => reason.remedy().map(str::to_owned),
+        }
+    }
+
+    /// A budget for the rounds that an interval needs, by those that this one gave; slices are as short as they can be unless
+    /// their length was asked for.
+    fn more_rounds(&self, have: usize) -> String {
+        let or_shorter = if self.measure.slice_ns.is_some() { ", or shorten --slice" } else { "" };
+        let spent_s = self.measure.budget_ns as f64 / 1e9;
+        match have {
+            0 => format!("raise --budget{or_shorter}"),
+            have => {
+                let wanted_s = spent_s * MORE * LEAST_ROUNDS as f64 / have as f64;
+                format!("raise --budget, to about {:.0}s{or_shorter}", wanted_s.ceil())
+            }
+        }
+    }
+}
+
+/// Rounds take now more time and now less.
+const MORE: f64 = 1.15;
+
+fn say(one: &mut Comparison, effort: &Effort) {
+    one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
+    let over = over_attaches(&one.ratio);
+    let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
+    let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
+    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
+    one.sentence = format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+}
+
+/// `; to settle it: raise --budget`.
+pub fn settle_words(remedy: &str) -> String {
+    format!("; to settle it: {remedy}")
 }
 
 /// How many comparisons of throughput with an interval a run has.

@@ -18,10 +18,13 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
     });
     let notes = run.start.scenario.notes.iter().map(|note| warning("note", "", note.clone()));
     let mut all: Vec<WarningReport> = Vec::new();
+    let recorded = one_a_matter(recorded);
     for one in notes.chain(recorded) {
-        // Every visit, and every guest of a stack, may say the same.
-        if !all.contains(&one) {
-            all.push(one);
+        // Every visit, every guest of a stack and every stack may say the same.
+        match all.iter_mut().find(|known| (&known.kind, &known.text) == (&one.kind, &one.text)) {
+            Some(known) if known.subject.split(", ").any(|subject| subject == one.subject) => {}
+            Some(known) => known.subject = format!("{}, {}", known.subject, one.subject),
+            None => all.push(one),
         }
     }
     if run.outcome.is_none() {
@@ -94,6 +97,41 @@ fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     workload.comparisons.iter().filter(broken).filter_map(said).collect()
 }
 
+/// Guests of several sets that are short of the same are one matter, and so is a shortness that is told of the host and of
+/// `cpus` both, as older runs do. Who they are stands at the start.
+fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningReport> {
+    let mut all: Vec<WarningReport> = Vec::new();
+    for one in recorded {
+        let known = all.iter_mut().filter(|known| known.kind == GUESTS && known.kind == one.kind);
+        let mut told = known.filter_map(|known| Some((together(&known.text, &one.text)?, known)));
+        match told.next() {
+            Some((text, known)) => known.text = text,
+            None => all.push(one),
+        }
+    }
+    all
+}
+
+/// Kind of a warning that guests wait for processors.
+const GUESTS: &str = "guests";
+
+/// Two of these as one, if they are one matter.
+fn together(known: &str, other: &str) -> Option<String> {
+    let ((whose, short_of), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
+    let plain = |text: &str| text.replace(" that cpus gives", "");
+    let own = if what.len() > short_of.len() { what } else { short_of };
+    match (short_of == what, plain(short_of) == plain(what), whose.split(", and ").any(|one| one == who)) {
+        (_, true, true) => Some(format!("{whose}: {own}")),
+        (true, _, false) => Some(format!("{whose}, and {who}: {what}")),
+        _ => None,
+    }
+}
+
+/// Whether a stack is one of those that a warning is about.
+fn is_about(one: &WarningReport, stack: &str) -> bool {
+    one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
+}
+
 /// One of ours.
 pub fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
     WarningReport { kind: kind.into(), subject: subject.into(), text }
@@ -135,7 +173,7 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
                 ),
             );
         }
-        let told = known.iter().any(|one| one.kind == "io_errors" && one.subject == stack.name);
+        let told = known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
         if side.errors > 0 && !told {
             add(
                 "io_errors",
@@ -143,7 +181,7 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             );
         }
         if side.debt.gave_up > 0
-            && !known.iter().any(|one| one.kind == "gate_gave_up" && one.subject == stack.name)
+            && !known.iter().any(|one| one.kind == "gate_gave_up" && is_about(one, &stack.name))
         {
             add(
                 "gate_gave_up",
@@ -155,4 +193,35 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_that_are_short_of_the_same_are_one_matter() {
+        let short =
+            |who: &str, of: &str| warning(GUESTS, "", format!("{who}: vCPUs (2) are more than the {of}"));
+        let told = |all: Vec<WarningReport>| {
+            one_a_matter(all.into_iter()).into_iter().map(|one| one.text).collect::<Vec<_>>()
+        };
+        let processors = "processors (2)";
+        let own = "processors that cpus gives (2)";
+        assert_eq!(
+            told(vec![short("guest vm0", processors), short("guest vm1", processors)]),
+            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+        );
+        assert_eq!(
+            told(vec![short("guest vm0", processors), short("guest vm0", own)]),
+            ["guest vm0: vCPUs (2) are more than the processors that cpus gives (2)"]
+        );
+        assert_eq!(told(vec![short("guest vm0", processors), short("guest vm1", own)]).len(), 2);
+    }
+
+    #[test]
+    fn what_is_said_of_several_is_said_once() {
+        assert!(is_about(&warning("io_errors", "a, b", String::new()), "b"));
+        assert!(!is_about(&warning("io_errors", "ab", String::new()), "a"));
+    }
 }

@@ -39,7 +39,10 @@ fn of_place((place, iops): &(String, f64)) -> String {
 
 /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
 fn times(crowd: &Crowd) -> String {
-    let of = |scaling: &Scaling| format!("{} of {}", Shown::of(&scaling.ratio).cell(), scaling.places);
+    let of = |scaling: &Scaling| match Shown::of(&scaling.ratio) {
+        Shown::Known(digits) => format!("{} of {}", digits.cell(), scaling.places),
+        other => other.cell(),
+    };
     crowd.scaling.as_ref().map_or_else(|| "-".to_owned(), of)
 }
 
@@ -50,15 +53,23 @@ fn efficiency(crowd: &Crowd) -> String {
 /// What is said of them.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let said = |crowd: &Crowd| match &crowd.scaling {
-        Some(scaling) => {
-            let (ratio, of) = (Shown::of(&scaling.ratio).cell(), share(&scaling.efficiency).cell());
-            let caution = scaling.caution.as_ref().map(|caution| format!(" ({caution})")).unwrap_or_default();
-            format!(
-                "{}; {ratio} times the rate of {} in {} times the guests: {of} of linear{caution}",
-                crowd.sentence, scaling.against, scaling.places
-            )
-        }
+        Some(scaling) => format!("{}; {}", crowd.sentence, scaled(scaling)),
         None => crowd.sentence.clone(),
     };
     workload.crowds.iter().map(said).collect::<Vec<_>>().into_iter()
+}
+
+/// Many against few, with the figures of the table.
+fn scaled(scaling: &Scaling) -> String {
+    let Scaling { against, places, .. } = scaling;
+    let caution = scaling.caution.as_deref();
+    match (Shown::of(&scaling.ratio), share(&scaling.efficiency)) {
+        (Shown::Known(ratio), Shown::Known(of)) => format!(
+            "{} times the rate of {against} in {places} times the guests: {} of linear{}",
+            ratio.words(),
+            of.words(),
+            caution.map(|caution| format!(" ({caution})")).unwrap_or_default()
+        ),
+        _ => format!("against {against}: no figure ({})", caution.unwrap_or("none was found")),
+    }
 }

@@ -2,10 +2,13 @@
 //! times. Each stack keeps its own figures in the table beside it, and its own sentence in JSON.
 
 use super::verdicts::Said;
+use crate::bill::who as who_against;
 use crate::stats::Phrase;
 
 /// Fewer than these are said one by one: their figures read better beside their names, those of a bill's layers above all.
 pub(super) const FEW: usize = 4;
+/// Of what carries no conclusion two are enough: their figures say nothing.
+const FEW_OPEN: usize = 2;
 /// Up to so many exceptions, `every stack but ...` is shorter than all names.
 const MOST_EXCEPTIONS: usize = 2;
 
@@ -16,6 +19,7 @@ pub(super) struct One<'a> {
     /// All about one quantity are of one column.
     pub(super) quantity: &'a str,
     pub(super) class: &'static str,
+    pub(super) emulated: bool,
     pub(super) phrase: &'a Phrase,
     /// As it is said by itself.
     pub(super) sentence: &'a str,
@@ -23,7 +27,7 @@ pub(super) struct One<'a> {
 
 impl One<'_> {
     fn is_like(&self, other: &One) -> bool {
-        let [one, two] = [self, other].map(|one| (one.class, one.against, one.quantity));
+        let [one, two] = [self, other].map(|one| (one.class, one.against, one.quantity, one.emulated));
         one == two && self.phrase.is_of_kind(other.phrase)
     }
 }
@@ -37,8 +41,9 @@ pub(super) fn sentences(all: &[One]) -> Vec<Said> {
             None => kinds.push(vec![one]),
         }
     }
+    let few = |class: &str| if ["open", "absent"].contains(&class) { FEW_OPEN } else { FEW };
     let said = |kind: &Vec<&One>| match kind.len() {
-        FEW.. => vec![joint(kind, all)],
+        many if many >= few(kind[0].class) => vec![joint(kind, all)],
         _ => kind.iter().map(|one| Said { class: one.class, text: one.sentence.to_owned() }).collect(),
     };
     kinds.iter().flat_map(said).collect()
@@ -53,6 +58,7 @@ fn joint(kind: &[&One], all: &[One]) -> Said {
         .collect();
     let names: Vec<&str> = kind.iter().map(|one| one.stack).collect();
     let who = match others.as_slice() {
+        _ if names.len() < FEW => names.join(", "),
         [] => "every stack".to_owned(),
         [..] if others.len() <= MOST_EXCEPTIONS && others.len() < names.len() => {
             format!("every stack but {}", others.join(", "))
@@ -60,7 +66,8 @@ fn joint(kind: &[&One], all: &[One]) -> Said {
         [..] => format!("each of {}", names.join(", ")),
     };
     let phrases: Vec<(&str, &Phrase)> = kind.iter().map(|one| (one.stack, one.phrase)).collect();
-    Said { class: first.class, text: format!("{who} against {}: {}", first.against, Phrase::joint(&phrases)) }
+    let who = who_against(&who, first.against, first.emulated);
+    Said { class: first.class, text: format!("{who}: {}", Phrase::joint(&phrases)) }
 }
 
 #[cfg(test)]
@@ -70,6 +77,10 @@ mod tests {
 
     /// Stacks with their ratios, each +- 1 %.
     fn said(ratios: &[(&str, f64)]) -> Vec<String> {
+        said_of("cost", ratios)
+    }
+
+    fn said_of(class: &'static str, ratios: &[(&str, f64)]) -> Vec<String> {
         let phrase = |ratio: f64| Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).about("X");
         let phrases: Vec<Phrase> = ratios.iter().map(|(_, ratio)| phrase(*ratio)).collect();
         let all: Vec<One> = ratios
@@ -79,12 +90,21 @@ mod tests {
                 stack,
                 against: "file",
                 quantity: "X",
-                class: "open",
+                class,
+                emulated: false,
                 phrase,
                 sentence: "by itself",
             })
             .collect();
         sentences(&all).into_iter().map(|said| said.text).collect()
+    }
+
+    #[test]
+    fn what_carries_no_conclusion_is_said_once() {
+        let two = [("a", 1.0), ("b", 1.0)];
+        let said_once = ["a, b against file: no difference above 1.0 % in X".to_owned()];
+        assert_eq!(said_of("open", &two), said_once);
+        assert_eq!(said_of("none", &two), ["by itself"; 2]);
     }
 
     #[test]

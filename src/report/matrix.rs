@@ -44,7 +44,7 @@ impl Line {
             return Shown::of(rate(workload, row)).cell();
         }
         let comparison = workload.comparisons.iter().find(|one| one.stack == row.stack);
-        comparison.map_or_else(|| "-".to_owned(), |one| share(&one.ratio).cell())
+        comparison.map_or_else(|| "-".to_owned(), |one| share(&one.ratio).judged(one.verdict.is_resolved()))
     }
 }
 

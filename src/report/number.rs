@@ -1,38 +1,35 @@
 //! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
 
 use crate::bill::findings::{Figure, Interval};
-use crate::stats::round::{bounded, is_lopsided, rounded};
+use crate::stats::Digits;
+pub(super) use crate::stats::round::{Margin as Spread, three_digits};
 
 /// What stands beside a value.
-pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where they lie unlike; ? no interval; \
-     ~ emulated, not representative";
+pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
+     ! unresolved; ~ emulated, not representative";
+
+/// Behind a figure that nothing follows from.
+const UNRESOLVED: &str = " !";
 
 /// A figure ready to be laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
     /// A value with what is known of its interval.
-    Known { value: String, spread: Spread, unit: &'static str },
+    Known(Digits),
     /// Tried and failed.
     Failed,
     /// Not there.
     Missing,
 }
 
-/// An interval in digits.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Spread {
-    /// About the same to both sides.
-    HalfWidth(String),
-    /// So lopsided that one half-width would mislead.
-    Bounds(String, String),
-    /// There is none.
-    Unknown,
-}
-
 impl Shown {
     pub(super) fn of(figure: &Figure) -> Shown {
+        Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
+    }
+
+    fn by(figure: &Figure, digits: impl FnOnce(f64) -> Digits) -> Shown {
         match figure {
-            Figure::Known { value, unit, .. } => known(*value, unit, figure.bounds()),
+            Figure::Known { value, .. } => Shown::Known(digits(*value)),
             Figure::Failed { .. } => Shown::Failed,
             Figure::Missing { .. } => Shown::Missing,
         }
@@ -41,45 +38,25 @@ impl Shown {
     /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an interval has a `?`.
     pub(super) fn cell(&self) -> String {
         match self {
-            Shown::Known { value, spread, unit } => spaced(
-                &match spread {
-                    Spread::HalfWidth(half) => format!("{value} +- {half}"),
-                    Spread::Bounds(low, high) => format!("{value} ({low} to {high})"),
-                    Spread::Unknown => format!("{value} ?"),
-                },
-                unit,
-            ),
+            Shown::Known(digits) => digits.cell(),
             Shown::Failed => "failed".to_owned(),
             Shown::Missing => "-".to_owned(),
         }
     }
-}
 
-/// A value and its spread in digits, never finer than `decimals`.
-fn digits(value: f64, bounds: Option<(f64, f64)>, decimals: i32) -> Option<(String, Spread)> {
-    let (low, high) = bounds?;
-    let shown = rounded(value, (high - value).max(value - low), decimals);
-    // The longer side must not be printed across a zero that the interval excludes.
-    let crosses = (low > 0.0 || high < 0.0) && !shown.excludes_zero();
-    if is_lopsided(value, low, high) || crosses {
-        let shown = bounded(value, low, high, decimals);
-        return Some((shown.value, Spread::Bounds(shown.low, shown.high)));
-    }
-    Some((shown.value, Spread::HalfWidth(shown.half_width)))
-}
-
-impl Spread {
-    fn map(self, map: impl Fn(String) -> String) -> Spread {
-        match self {
-            Spread::HalfWidth(half) => Spread::HalfWidth(map(half)),
-            Spread::Bounds(low, high) => Spread::Bounds(map(low), map(high)),
-            Spread::Unknown => Spread::Unknown,
-        }
+    /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is marked `!`.
+    pub(super) fn judged(&self, is_resolved: bool) -> String {
+        let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
+        let mark = if has_interval && !is_resolved { UNRESOLVED } else { "" };
+        format!("{}{mark}", self.cell())
     }
 }
 
-fn spaced(text: &str, unit: &str) -> String {
-    if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
+fn unit_of(figure: &Figure) -> &'static str {
+    match figure {
+        Figure::Known { unit, .. } => unit,
+        _ => "",
+    }
 }
 
 /// What is weak about a figure, or why it is not there.
@@ -91,71 +68,15 @@ pub(super) fn remark(figure: &Figure) -> Option<&str> {
     }
 }
 
-fn known(value: f64, unit: &str, bounds: Option<(f64, f64)>) -> Shown {
-    let (scale, suffix, unit, decimals) = scale(value.abs(), unit);
-    let with_suffix = |text: String| format!("{text}{suffix}");
-    let bounds = bounds.map(|(low, high)| (low / scale, high / scale));
-    let (value, spread) = digits(value / scale, bounds, decimals)
-        .unwrap_or_else(|| (three_digits(value / scale), Spread::Unknown));
-    Shown::Known { value: with_suffix(value), spread: spread.map(with_suffix), unit }
-}
-
-/// Divisor, suffix of the number, unit behind it, finest decimals.
-fn scale(size: f64, unit: &str) -> (f64, &'static str, &'static str, i32) {
-    match unit {
-        "1/s" if size >= 1e6 => (1e6, "M", "", 3),
-        "1/s" if size >= 1e4 => (1e3, "k", "", 3),
-        "1/s" => (1.0, "", "", 1),
-        "1/s/ms" if size >= 1e6 => (1e6, "M", "/ms", 3),
-        "1/s/ms" if size >= 1e4 => (1e3, "k", "/ms", 3),
-        "1/s/ms" => (1.0, "", "/ms", 1),
-        "B/s" => ((1 << 20) as f64, "", "MiB/s", 2),
-        "B/s/ms" => ((1 << 20) as f64, "", "MiB/s/ms", 2),
-        "ns" if size >= 1e9 => (1e9, "", "s", 3),
-        "ns" if size >= 1e6 => (1e6, "", "ms", 3),
-        "ns" if size >= 1e3 => (1e3, "", "us", 2),
-        "ns" => (1.0, "", "ns", 1),
-        _ => (1.0, "", "", 4),
-    }
-}
-
-/// Three significant digits, for a value that nothing says the precision of.
-pub(super) fn three_digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$}")
-}
-
 /// A ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
 pub(super) fn share(ratio: &Figure) -> Shown {
-    let as_percent = ratio.clone().map("%", |ratio| 100.0 * ratio);
-    let Figure::Known { value, .. } = &as_percent else {
-        return Shown::of(ratio);
-    };
-    let (value, spread) =
-        digits(*value, as_percent.bounds(), 2).unwrap_or_else(|| (format!("{value:.1}"), Spread::Unknown));
-    Shown::Known { value, spread, unit: "%" }
+    Shown::by(ratio, |value| Digits::share(value, ratio.bounds()))
 }
 
-/// A ratio as a change in percent: `-6.12 % +- 0.78 %`.
+/// A ratio as a change in percent: `-6.12 +- 0.78 %`.
 pub(super) fn change(ratio: &Figure) -> Shown {
-    let as_percent = ratio.clone().map("%", |ratio| 100.0 * (ratio - 1.0));
-    let Figure::Known { value, .. } = &as_percent else {
-        return Shown::of(ratio);
-    };
-    let signed = |text: String| {
-        let sign = if text.starts_with('-') || text.parse() == Ok(0.0) { "" } else { "+" };
-        format!("{sign}{text}")
-    };
-    let (value, spread) = match digits(*value, as_percent.bounds(), 2) {
-        Some((value, Spread::Bounds(low, high))) => (value, Spread::Bounds(signed(low), signed(high))),
-        Some(shown) => shown,
-        None => (format!("{value:.1}"), Spread::Unknown),
-    };
-    Shown::Known { value: signed(value), spread, unit: "%" }
+    let bounds = ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
+    Shown::by(ratio, |value| Digits::change(value - 1.0, bounds))
 }
 
 #[cfg(test)]
@@ -192,7 +113,7 @@ mod tests {
         assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
         let between = |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
         assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
-        assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-100 to +61000) %");
+        assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-99.8 to +61000) %");
         let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::between(1.5, 3.2)));
         assert_eq!(change(&sure).cell(), "+100 (+50 to +220) %");
     }

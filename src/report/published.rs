@@ -67,7 +67,7 @@ fn printed(one: &PublishedFinding) -> String {
 fn ratio(one: &RatioBeside) -> String {
     let shown = share(&one.published);
     match (one.rounding, &shown) {
-        (Some([0.0, _]), Shown::Known { value, .. }) => format!("< {value} %"),
+        (Some([0.0, _]), Shown::Known(digits)) => format!("< {} %", digits.value),
         _ => shown.cell(),
     }
 }

@@ -6,7 +6,7 @@ use super::verdicts;
 use crate::bill::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
-use crate::stats::Verdict;
+use crate::stats::{Verdict, alike};
 use crate::units::show_bytes;
 use std::collections::BTreeMap;
 
@@ -160,38 +160,80 @@ pub(super) fn own_bill<'a>(findings: &Findings, workload: &'a WorkloadFindings) 
 const FAMILIES: &str = "verdicts hold all together by Holm's procedure, which tells more apart than the intervals that hold all at once: \
      one of those that includes zero beside a verdict is no contradiction";
 
-/// Why figures are missing, failed or weak: one line a reason, naming what it is about.
+/// Why figures are missing, failed or weak, or odd: one line a reason, naming what it is about.
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
-    let mut about: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+    let mut about = Reasons::default();
     for row in &workload.rows {
         for (reason, heads) in reasons(row) {
             // A reason that most figures of a stack share is one of the stack.
             let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
             let figures = if whole { String::new() } else { heads.join(" and ") };
-            Subject::add(about.entry(reason).or_default(), figures, "", &row.stack);
+            about.add(reason, figures, "", &row.stack);
         }
     }
     for row in workload.matched.iter().flat_map(|matched| &matched.rows) {
         for (reason, heads) in matched_reasons(row) {
             let figures = if heads.len() >= 4 { String::new() } else { heads.join(" and ") };
-            Subject::add(about.entry(reason).or_default(), figures, " under the same load", &row.stack);
+            about.add(reason, figures, " under the same load", &row.stack);
         }
     }
     for line in workload.bill.iter().flat_map(|bill| &bill.lines) {
         if let Some(reason) = remark(&line.ratio) {
-            Subject::add(
-                about.entry(reason.to_owned()).or_default(),
-                "rate".into(),
-                " in the bill",
-                &line.layer,
-            );
+            about.add(reason.to_owned(), "rate".into(), " in the bill", &line.layer);
         }
     }
-    let stacks = workload.rows.len();
-    let said =
-        |subjects: &[Subject]| subjects.iter().map(|one| one.said(stacks)).collect::<Vec<_>>().join("; ");
     let families = verdicts::is_two_families(workload).then(|| FAMILIES.to_owned());
-    about.iter().map(|(reason, subjects)| format!("{}: {reason}", said(subjects))).chain(families).collect()
+    about.said(workload.rows.len()).into_iter().chain(caught_up(workload)).chain(families).collect()
+}
+
+/// Rates above the offered one, with the reason where the record has it.
+fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
+    let rows = workload.matched.iter().flat_map(|matched| &matched.rows);
+    let of = |caught_up: bool| {
+        let names = rows.clone().filter(|row| row.caught_up == Some(caught_up)).map(|row| row.stack.as_str());
+        names.collect::<Vec<_>>()
+    };
+    let why = [
+        (true, "I/Os that were due in the discarded start of a slice came back behind it"),
+        (false, "the record does not say why"),
+    ];
+    let said = |(caught_up, why): (bool, &str)| {
+        let names = of(caught_up);
+        let about = format!("IOPS of {} under the same load", of_stacks(&names, rows.clone().count()));
+        (!names.is_empty()).then(|| format!("{about}: above what was offered: {why}"))
+    };
+    why.into_iter().filter_map(said).collect()
+}
+
+/// Reasons with what they are about; those that differ in numbers only are one.
+#[derive(Default)]
+struct Reasons<'a> {
+    all: Vec<(Vec<String>, Vec<Subject<'a>>)>,
+}
+
+impl<'a> Reasons<'a> {
+    fn add(&mut self, reason: String, figures: String, when: &'static str, stack: &'a str) {
+        let same = |(texts, _): &&mut (Vec<String>, Vec<Subject>)| alike::is_alike(&texts[0], &reason);
+        match self.all.iter_mut().find(same) {
+            Some((texts, subjects)) => {
+                Subject::add(subjects, figures, when, stack);
+                texts.push(reason);
+            }
+            None => {
+                let mut subjects = Vec::new();
+                Subject::add(&mut subjects, figures, when, stack);
+                self.all.push((vec![reason], subjects));
+            }
+        }
+    }
+
+    fn said(&self, stacks: usize) -> Vec<String> {
+        let said = |(texts, subjects): &(Vec<String>, Vec<Subject>)| {
+            let about = subjects.iter().map(|one| one.said(stacks)).collect::<Vec<_>>().join("; ");
+            format!("{about}: {}", alike::merged(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
+        };
+        self.all.iter().map(said).collect()
+    }
 }
 
 /// The same figures of some stacks.
@@ -204,6 +246,7 @@ struct Subject<'a> {
 impl<'a> Subject<'a> {
     fn add(all: &mut Vec<Subject<'a>>, figures: String, when: &'static str, stack: &'a str) {
         match all.iter_mut().find(|one| one.figures == figures && one.when == when) {
+            Some(one) if one.stacks.contains(&stack) => {}
             Some(one) => one.stacks.push(stack),
             None => all.push(Subject { figures, when, stacks: vec![stack] }),
         }
@@ -212,10 +255,7 @@ impl<'a> Subject<'a> {
     /// `p99.9 of file, loop under the same load`, of so many stacks in all.
     fn said(&self, stacks: usize) -> String {
         let of = if self.figures.is_empty() { "" } else { " of " };
-        let names = match self.stacks.len() {
-            all if all == stacks && all > 2 => "all stacks".to_owned(),
-            _ => self.stacks.join(", "),
-        };
+        let names = of_stacks(&self.stacks, stacks);
         format!("{}{of}{names}{}", self.figures, self.when)
     }
 }
@@ -258,21 +298,40 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
-    let line = |row: &Row| {
-        let debt = row.debt.as_ref()?;
-        let gave_up =
-            if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
-        let dirty = show_bytes(debt.dirty_bytes);
-        let left = match debt.in_flight {
-            Some(ios) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
-            None => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),
-        };
-        let share =
-            debt.share().map_or_else(String::new, |share| format!(" ({:.1} % of its time)", 100.0 * share));
-        let (stack, waited_s) = (&row.stack, debt.waited_s);
-        Some(format!("{stack}: waited {waited_s:.2} s{share} for earlier writes{gave_up}; {left}"))
+    let owed: Vec<(&str, String)> =
+        workload.rows.iter().filter_map(|row| Some((row.stack.as_str(), owed(row)?))).collect();
+    let texts: Vec<&str> = owed.iter().map(|(_, text)| text.as_str()).collect();
+    let line = |group: Vec<usize>| {
+        let names: Vec<&str> = group.iter().map(|at| owed[*at].0).collect();
+        let text = alike::merged(&group.iter().map(|at| texts[*at]).collect::<Vec<_>>());
+        format!("{}: {text}", of_stacks(&names, workload.rows.len()))
     };
-    regime.chain(workload.rows.iter().filter_map(line)).collect()
+    regime.chain(alike::grouped(&texts).into_iter().map(line)).collect()
+}
+
+/// What the gate waited for before the slices of a stack; `None` where it never waited and nothing was left.
+fn owed(row: &Row) -> Option<String> {
+    let debt = row.debt.as_ref()?;
+    let gave_up = if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
+    let dirty = show_bytes(debt.dirty_bytes);
+    let left = match (debt.in_flight, debt.dirty_bytes) {
+        (Some(0), 0) => "nothing was left dirty or in flight".to_owned(),
+        (Some(ios), _) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
+        (None, _) => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),
+    };
+    let share =
+        debt.share().map_or_else(String::new, |share| format!(" ({:.1} % of the time)", 100.0 * share));
+    let nothing =
+        debt.waited_s < TELLING_S && debt.gave_up + debt.dirty_bytes == 0 && debt.in_flight == Some(0);
+    (!nothing).then(|| format!("waited {:.2} s{share} for earlier writes{gave_up}; {left}", debt.waited_s))
+}
+
+/// Less is printed as none.
+const TELLING_S: f64 = 0.005;
+
+/// Names of some stacks of so many.
+fn of_stacks(names: &[&str], stacks: usize) -> String {
+    if names.len() == stacks && stacks > 2 { "all stacks".to_owned() } else { names.join(", ") }
 }
 
 /// Facts of a place as `key: value`, nested ones joined with dots; absent ones are left out.

@@ -55,6 +55,7 @@ fn of_rate(one: &Comparison) -> One<'_> {
         against: &one.against,
         quantity: &one.quantity,
         class: class_of(&one.verdict),
+        emulated: one.emulated.is_some(),
         phrase: &one.phrase,
         sentence: &one.sentence,
     }
@@ -66,6 +67,7 @@ fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
         against: &charges.against,
         quantity: &one.quantity,
         class: if one.not_measured().is_some() { "absent" } else { class_of_charge(&one.verdict) },
+        emulated: charges.emulated.is_some(),
         phrase: &one.phrase,
         sentence: &one.sentence,
     }
@@ -99,44 +101,52 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     };
     let mut table = Table::default();
     table.push(&format!("against {}", first.against), 0, comparisons.iter().map(name).collect());
-    table.push("rate", 0, comparisons.iter().map(|one| change(&one.ratio).cell()).collect());
+    table.push("rate", 0, comparisons.iter().map(rate).collect());
     if comparisons.iter().any(is_wider) {
-        let cell = |one: &Comparison| change(&at_once(one)).cell();
+        let cell = |one: &Comparison| change(&at_once(one)).judged(one.verdict.is_resolved());
         table.push("all at once", 3, comparisons.iter().map(cell).collect());
     }
     let picks: [(&str, u8, PickCell); 6] = [
-        ("mean latency", 1, |charges| Some(change(&charges.latency.ratio))),
+        ("mean latency", 1, |charges| judged(change(&charges.latency.ratio), &charges.latency)),
         ("p50", 5, |charges| percentile(charges, 0.5)),
         ("p99", 2, |charges| percentile(charges, 0.99)),
         ("p99.9", 4, |charges| percentile(charges, 0.999)),
-        ("added CPU/IO", 1, |charges| Some(Shown::of(&charges.cpu.difference))),
-        ("CPU/IO", 6, |charges| Some(change(&charges.cpu.ratio))),
+        ("added CPU/IO", 1, |charges| judged(Shown::of(&charges.cpu.difference), &charges.cpu)),
+        ("CPU/IO", 6, |charges| judged(change(&charges.cpu.ratio), &charges.cpu)),
     ];
     for (head, rank, pick) in picks {
-        let cells: Vec<Option<Shown>> = comparisons.iter().map(|one| charges(one).and_then(pick)).collect();
-        if cells.iter().flatten().any(|cell| matches!(cell, Shown::Known { .. })) {
-            let cell = |cell: &Option<Shown>| cell.as_ref().map_or_else(|| "-".to_owned(), Shown::cell);
-            table.push(head, rank, cells.iter().map(cell).collect());
+        let cells: Vec<Option<String>> = comparisons.iter().map(|one| charges(one).and_then(pick)).collect();
+        if cells.iter().any(Option::is_some) {
+            let cell = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
+            table.push(head, rank, cells.into_iter().map(cell).collect());
         }
     }
     (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
 }
 
-type PickCell = fn(&Charges) -> Option<Shown>;
+/// `None`: no figure.
+type PickCell = fn(&Charges) -> Option<String>;
 
 /// Of the first direction.
-fn percentile(charges: &Charges, quantile: f64) -> Option<Shown> {
-    charges.percentiles.iter().find(|(_, q, _)| *q == quantile).map(|(_, _, ratio)| change(ratio))
+fn percentile(charges: &Charges, quantile: f64) -> Option<String> {
+    let (_, _, ratio) = charges.percentiles.iter().find(|(_, q, _)| *q == quantile)?;
+    Some(change(ratio).cell()).filter(|_| ratio.value().is_some())
+}
+
+/// A figure of a charge, marked where nothing follows from it.
+fn judged(shown: Shown, charge: &ChargeFinding) -> Option<String> {
+    matches!(shown, Shown::Known(_)).then(|| shown.judged(charge.verdict.is_resolved()))
+}
+
+fn rate(one: &Comparison) -> String {
+    change(&one.ratio).judged(one.verdict.is_resolved())
 }
 
 fn name(one: &Comparison) -> String {
     let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
-    let mark = match (&one.masked, &one.emulated) {
-        (_, Some(_)) => " ~",
-        (Some(_), None) => " (masked)",
-        (None, None) => "",
-    };
-    format!("{}{which}{mark}", one.stack)
+    let emulated = if one.emulated.is_some() { " ~" } else { "" };
+    let masked = if one.masked.is_some() { " (masked)" } else { "" };
+    format!("{}{which}{emulated}{masked}", one.stack)
 }
 
 /// Whether its interval for all comparisons is another than its own.

@@ -1,10 +1,9 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
-use super::conclusion::{Concludes, Conclusion, no_difference, share, unresolved};
+use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved};
 use super::ratio::Difference;
-use super::round::{rounded, rounded_up};
-use super::{Phrase, Refusal};
+use super::{Digits, Phrase, Refusal};
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.
@@ -17,6 +16,10 @@ pub enum Charge {
         added: f64,
         /// Distance to the farther bound.
         half_width: f64,
+        /// Lower bound of it.
+        low: f64,
+        /// Upper bound of it.
+        high: f64,
     },
     /// The stack takes less.
     Saves {
@@ -24,6 +27,10 @@ pub enum Charge {
         saved: f64,
         /// Distance to the farther bound.
         half_width: f64,
+        /// Lower bound of it.
+        low: f64,
+        /// Upper bound of it.
+        high: f64,
     },
     /// Zero is within the interval and both bounds are within the zone.
     NoDifference {
@@ -34,6 +41,9 @@ pub enum Charge {
     Unresolved {
         /// Half-width, where there is an interval.
         half_width: Option<f64>,
+        /// What was found, where there is an interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        change: Option<Change>,
         /// Why.
         reason: Refusal,
     },
@@ -45,10 +55,18 @@ impl From<Conclusion> for Charge {
     /// Of a time: less of it is saved.
     fn from(found: Conclusion) -> Charge {
         match found {
-            Conclusion::Less { by, half_width } => Charge::Saves { saved: by, half_width },
-            Conclusion::More { by, half_width } => Charge::Adds { added: by, half_width },
+            Conclusion::Less(change) => {
+                let Change { value: saved, low, high } = change.turned();
+                Charge::Saves { saved, half_width: change.half_width(), low, high }
+            }
+            Conclusion::More(change) => {
+                let Change { value: added, low, high } = change;
+                Charge::Adds { added, half_width: change.half_width(), low, high }
+            }
             Conclusion::NoDifference { above } => Charge::NoDifference { above },
-            Conclusion::Unresolved { half_width, reason } => Charge::Unresolved { half_width, reason },
+            Conclusion::Unresolved { change, reason } => {
+                Charge::Unresolved { half_width: change.as_ref().map(Change::half_width), change, reason }
+            }
         }
     }
 }
@@ -57,6 +75,18 @@ impl Charge {
     /// Whether something was concluded.
     pub fn is_resolved(&self) -> bool {
         !matches!(self, Charge::Unresolved { .. })
+    }
+
+    /// The change behind it, where it has an interval and zero is not all that is said.
+    pub fn change(&self) -> Option<Change> {
+        match self {
+            Charge::Adds { added, low, high, .. } => Some(Change { value: *added, low: *low, high: *high }),
+            Charge::Saves { saved, low, high, .. } => {
+                Some(Change { value: *saved, low: *low, high: *high }.turned())
+            }
+            Charge::Unresolved { change, .. } => *change,
+            Charge::NoDifference { .. } => None,
+        }
     }
 
     /// Why nothing was.
@@ -78,33 +108,55 @@ impl Charge {
 
     /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
     pub fn about(&self, subject: &str) -> Phrase {
-        let (word, value, half_width, of) = match self {
-            Charge::Adds { added, half_width } => ("adds ", *added, *half_width, "to"),
-            Charge::Saves { saved, half_width } => ("saves ", *saved, *half_width, "of"),
-            _ => return self.undecided(subject),
-        };
-        let said = Phrase::of_size(value).words(word).figure(share(value, half_width));
-        said.words(format!(" {of} {subject}"))
+        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
+        match self {
+            Charge::Adds { added, low, high, .. } => {
+                differs("adds", size(*added, *low, *high), false).words(format!(" to {subject}"))
+            }
+            Charge::Saves { saved, low, high, .. } => {
+                differs("saves", size(*saved, *low, *high), true).words(format!(" of {subject}"))
+            }
+            _ => self.undecided(subject),
+        }
     }
 
     /// `takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
-    /// nanoseconds and the ratio behind the verdict.
+    /// nanoseconds and the ratio behind the verdict. Where the difference is not sure by itself, though the ratio is, the
+    /// ratio is what is said: `takes 840 % +- 190 % more CPU an I/O (430 us +- 610 us)`.
     pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
-        let (more, found, ratio) = match (self, found, ratio) {
-            (Charge::Adds { .. }, Some(found), Some(ratio)) => ("more", found, ratio),
-            (Charge::Saves { .. }, Some(found), Some(ratio)) => ("less", found, ratio),
+        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
+        let (more, size) = match self {
+            Charge::Adds { added, low, high, .. } => ("more", size(*added, *low, *high)),
+            Charge::Saves { saved, low, high, .. } => ("less", size(*saved, *low, *high)),
             _ => return self.undecided(&format!("CPU an I/O of {subject}")),
         };
-        let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
-        let said = Phrase::of_size(found.value.abs()).words("takes ").figure(microseconds(found));
-        let said = said.words(format!(" {more} CPU an I/O (")).figure(format!("x {ratio:.decimals$}"));
-        said.words(format!(") for {subject}"))
+        let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU an I/O{words}"));
+        let end = format!(" for {subject}");
+        match (found.zip(ratio), more == "less") {
+            (Some((found, ratio)), less) if found.is_sure(less) => {
+                let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
+                let value = found.value.abs();
+                let bounds = (value - found.half_width, value + found.half_width);
+                let time = Digits::of(value, Some(bounds), "ns").words();
+                let said = behind(Phrase::of_size(value).words("takes ").figure(time), " (");
+                said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
+            }
+            (Some((found, _)), less) => {
+                let bounds = (found.value - found.half_width, found.value + found.half_width);
+                let time = Digits::of(found.value, Some(bounds), "ns").words();
+                let said = behind(Phrase::of_size(size.value).words("takes ").figure(said(size, less)), " (");
+                said.figure_of(time, found.value).words(")").words(end)
+            }
+            (None, less) => {
+                behind(Phrase::of_size(size.value).words("takes ").figure(said(size, less)), "").words(end)
+            }
+        }
     }
 
     fn undecided(&self, subject: &str) -> Phrase {
         match self {
             Charge::NoDifference { above } => no_difference(*above, subject),
-            Charge::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
+            Charge::Unresolved { change, reason, .. } => unresolved(change.as_ref(), reason, subject),
             Charge::Adds { .. } | Charge::Saves { .. } => {
                 Phrase::default().words(format!("some difference in {subject}"))
             }
@@ -112,14 +164,11 @@ impl Charge {
     }
 }
 
-/// `2.31 us +- 0.20 us`, the sign left out: the words around it say which way.
-fn microseconds(found: &Difference) -> String {
-    let (value, half_width) = (found.value.abs() / 1e3, found.half_width / 1e3);
-    let shown = rounded(value, half_width, 3);
-    if shown.excludes_zero() {
-        return format!("{} us +- {} us", shown.value, shown.half_width);
+impl Difference {
+    /// Whether its interval has one sign, that which is meant.
+    fn is_sure(&self, less: bool) -> bool {
+        self.half_width < self.value.abs() && (self.value < 0.0) == less
     }
-    format!("some, at most {} us,", rounded_up(value + half_width, 3))
 }
 
 #[cfg(test)]
@@ -139,7 +188,9 @@ mod tests {
             "unresolved in the mean (+- 10 %): the interval includes zero and reaches beyond 2 %"
         );
         // A skewed interval: the longer side must not be printed across zero.
-        assert_eq!(said(1.01, 1.001, 1.03), "adds some, at most 3.0 % to the mean");
+        assert_eq!(said(1.01, 1.001, 1.03), "adds 1.0 % (0.1 to 3.0 %) to the mean");
+        assert_eq!(said(19.0, 7.0, 50.0), "adds 1800 % (600 to 4900 %) to the mean");
+        assert_eq!(said(0.124, 0.061, 0.251), "saves 87.6 % (74.9 to 93.9 %) of the mean");
     }
 
     #[test]
@@ -151,20 +202,20 @@ mod tests {
         let less = Charge::of_interval(0.8, 0.7, 0.9, 0.02);
         let saved = Difference { value: -300.0, ..found };
         assert!(
-            said(&less, &saved).starts_with("takes 0.30 us +- 0.20 us less CPU"),
+            said(&less, &saved).starts_with("takes 300 ns +- 200 ns less CPU"),
             "{}",
             said(&less, &saved)
         );
-        let vague = Difference { value: 100.0, ..found };
-        assert!(
-            said(&more, &vague).starts_with("takes some, at most 0.30 us, more CPU"),
-            "{}",
-            said(&more, &vague)
+        // What is sure is said, and the other beside it.
+        let vague = Difference { value: 430_000.0, half_width: 610_000.0, ..found };
+        assert_eq!(
+            said(&Charge::of_interval(9.4, 7.5, 11.3, 0.02), &vague),
+            "takes 840 % +- 190 % more CPU an I/O (430 us +- 610 us) for 4k reads"
         );
         // The interval ends at 0.09 us; rounded up it would be printed as 11 +- 12.
         let close = Difference { value: 11_410.0, half_width: 11_320.0, ..found };
         assert!(
-            said(&more, &close).starts_with("takes some, at most 23 us, more CPU"),
+            said(&more, &close).starts_with("takes 11 us (0.09 to 23 us) more CPU"),
             "{}",
             said(&more, &close)
         );

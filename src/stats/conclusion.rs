@@ -1,27 +1,51 @@
 //! From an interval to a conclusion, whichever way is the good one: rates, of which more is better, word it as a
 //! `Verdict`; times, of which less is better, as a `Charge`.
 
-use super::round::{percent, percent_up, rounded_percent};
+use super::round::percent_up;
 use super::visits::VisitRatio;
-use super::{Phrase, Ratio, Refusal};
+use super::{Digits, Phrase, Ratio, Refusal};
+use serde::Serialize;
+
+/// A change against the baseline with its 95 % interval: fractions of the baseline, zero is none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// R - 1.
+    pub value: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl Change {
+    /// Of a ratio to the baseline.
+    pub fn of_ratio(ratio: f64, low: f64, high: f64) -> Change {
+        Change { value: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
+    }
+
+    /// The same the other way: less as more.
+    pub fn turned(self) -> Change {
+        Change { value: -self.value, low: -self.high, high: -self.low }
+    }
+
+    /// Distance to the farther bound.
+    pub fn half_width(&self) -> f64 {
+        (self.value - self.low).max(self.high - self.value)
+    }
+
+    /// In digits, with its sign.
+    pub fn digits(&self) -> Digits {
+        Digits::change(self.value, Some((self.low, self.high)))
+    }
+}
 
 /// What the interval of a ratio carries; fractions of the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
     /// The interval lies below one.
-    Less {
-        /// 1 - R, above zero.
-        by: f64,
-        /// Distance to the farther bound.
-        half_width: f64,
-    },
+    Less(Change),
     /// The interval lies above one.
-    More {
-        /// R - 1, above zero.
-        by: f64,
-        /// Distance to the farther bound.
-        half_width: f64,
-    },
+    More(Change),
     /// One is within the interval and both bounds are within the zone.
     NoDifference {
         /// The larger bound.
@@ -29,8 +53,8 @@ pub enum Conclusion {
     },
     /// Nothing can be said.
     Unresolved {
-        /// Half-width, where there is an interval.
-        half_width: Option<f64>,
+        /// What was found, where there is an interval.
+        change: Option<Change>,
         /// Why.
         reason: Refusal,
     },
@@ -56,36 +80,47 @@ pub trait Concludes: From<Conclusion> {
     fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Self {
         match found {
             Ok(found) => Self::of_interval(found.ratio, found.low, found.high, zone),
-            Err(reason) => Conclusion::Unresolved { half_width: None, reason: reason.clone() }.into(),
+            Err(reason) => Self::refused(reason.clone()),
         }
+    }
+
+    /// Of nothing that could be estimated.
+    fn refused(reason: Refusal) -> Self {
+        Conclusion::Unresolved { change: None, reason }.into()
+    }
+
+    /// Of a change that nothing may be concluded from.
+    fn unresolved(change: Change, reason: Refusal) -> Self {
+        Conclusion::Unresolved { change: Some(change), reason }.into()
     }
 
     /// Of an estimate that something spoils.
     fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
-        let width = |found: &Ratio| half_width(found.ratio, found.low, found.high);
-        Conclusion::Unresolved { half_width: found.as_ref().ok().map(width), reason }.into()
+        let change = |found: &Ratio| Change::of_ratio(found.ratio, found.low, found.high);
+        Conclusion::Unresolved { change: found.as_ref().ok().map(change), reason }.into()
     }
 
     /// Of a ratio to the baseline and its bounds.
     fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Self {
-        let half_width = half_width(ratio, low, high);
-        let farthest = (1.0 - low).abs().max((1.0 - high).abs());
+        let change = Change::of_ratio(ratio, low, high);
+        let farthest = change.low.abs().max(change.high.abs());
         Self::from(match () {
-            () if high < 1.0 => Conclusion::Less { by: 1.0 - ratio, half_width },
-            () if low > 1.0 => Conclusion::More { by: ratio - 1.0, half_width },
+            () if high < 1.0 => Conclusion::Less(change),
+            () if low > 1.0 => Conclusion::More(change),
             () if farthest <= zone => Conclusion::NoDifference { above: farthest },
-            () => Conclusion::Unresolved { half_width: Some(half_width), reason: Refusal::TooWide { zone } },
+            () => Conclusion::Unresolved { change: Some(change), reason: Refusal::TooWide { zone } },
         })
     }
 }
 
-/// `6.12 % +- 0.78 %`. The interval excludes zero but is not symmetric, and half-widths are rounded up: where the farther
-/// side would reach zero as it is printed, `+-` would say the opposite of the verdict, and the bound is said instead.
-pub(super) fn share(value: f64, half_width: f64) -> String {
-    if rounded_percent(value, half_width).excludes_zero() {
-        return percent(value, half_width);
-    }
-    format!("some, at most {}", percent_up(value + half_width))
+/// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
+pub(super) fn differs(word: &str, size: Change, is_less: bool) -> Phrase {
+    Phrase::of_size(size.value).words(format!("{word} ")).figure(said(size, is_less))
+}
+
+/// The size of a change in words; its digits are those of a table's cell.
+pub fn said(size: Change, is_less: bool) -> String {
+    Digits::size(size.value, (size.low, size.high), is_less).words()
 }
 
 /// `no difference above 1.1 % in 4k random reads`.
@@ -95,23 +130,17 @@ pub(super) fn no_difference(above: f64, subject: &str) -> Phrase {
 }
 
 /// `unresolved in 4k random reads (+- 4.0 %): the reason`.
-pub(super) fn unresolved(half_width: Option<f64>, reason: &Refusal, subject: &str) -> Phrase {
-    let said = Phrase::of_size(half_width.unwrap_or_default()).words(format!("unresolved in {subject}"));
-    let said = match half_width {
-        Some(half) => said.words(" (").figure(width(half)).words(")"),
+pub(super) fn unresolved(change: Option<&Change>, reason: &Refusal, subject: &str) -> Phrase {
+    let size = change.map(Change::half_width).unwrap_or_default();
+    let said = Phrase::of_size(size).words(format!("unresolved in {subject}"));
+    let said = match change.and_then(width) {
+        Some(width) => said.words(" (").widest(width).words(")"),
         None => said,
     };
     said.words(format!(": {reason}"))
 }
 
-/// `+- 4.0 %`; beyond the whole of the baseline a figure says no more than that.
-pub(super) fn width(half_width: f64) -> String {
-    match half_width {
-        half if half > 1.0 => "wider than +- 100 %".to_owned(),
-        half => format!("+- {}", percent_up(half)),
-    }
-}
-
-fn half_width(ratio: f64, low: f64, high: f64) -> f64 {
-    (ratio - low).max(high - ratio)
+/// `+- 4.0 %`, or both ends.
+pub fn width(change: &Change) -> Option<String> {
+    change.digits().width()
 }

@@ -28,6 +28,8 @@ pub struct Question {
 pub struct Judged {
     /// Rate of B over rate of A.
     pub ratio: Result<Ratio, Refusal>,
+    /// The same without an interval, which takes no more than a round.
+    pub point: Option<f64>,
     /// The conclusion, of this comparison by itself.
     pub verdict: Verdict,
     /// A break of the level.
@@ -43,6 +45,8 @@ pub fn judge(rounds: &[Round], question: &Question) -> Judged {
     let Question { a, b, value, zone, .. } = *question;
     let strata = pairs_by_stratum(rounds, a, b, value);
     let found = ratio::stratified(&strata);
+    let turned = |point: f64| if value == Value::Time { 1.0 / point } else { point };
+    let point = ratio::point(&strata).ok().map(turned);
     let carry_over = [a, b].map(|stack| carry::of(rounds, stack, value));
     let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
     // A break between two strata is none: each has its own level.
@@ -61,7 +65,7 @@ pub fn judge(rounds: &[Round], question: &Question) -> Judged {
         Some(reason) => Verdict::withheld(&found, reason),
         None => Verdict::of_rounds(&found, zone),
     };
-    Judged { ratio: found, verdict, split, carry_over, length }
+    Judged { ratio: found, point, verdict, split, carry_over, length }
 }
 
 /// What spoils a comparison however narrow its interval.

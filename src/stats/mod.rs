@@ -1,6 +1,7 @@
 //! Statistics of a comparison: values in, values out, no clock and no device. METHOD.md gives the
 //! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a number.
 
+pub mod alike;
 pub mod alone;
 pub mod carry;
 pub mod charge;
@@ -21,6 +22,7 @@ pub mod rounds;
 pub mod schedule;
 pub mod sequence;
 pub mod share;
+pub mod shown;
 pub mod spectrum;
 pub mod spread;
 pub mod steady;
@@ -30,16 +32,17 @@ pub mod unpaired;
 pub mod verdict;
 pub mod visits;
 
-mod refusal;
+pub mod refusal;
 #[cfg(test)]
 mod traps;
 
 pub use charge::Charge;
-pub use conclusion::Concludes;
+pub use conclusion::{Change, Concludes};
 pub use gate::Gate;
 pub use phrase::Phrase;
 pub use ratio::Ratio;
 pub use refusal::Refusal;
+pub use shown::Digits;
 pub use spread::Spread;
 pub use verdict::Verdict;
 

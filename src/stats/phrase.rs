@@ -1,6 +1,7 @@
 //! A conclusion in words with its figures apart, so that many of one kind can be said in one sentence. Refuses nothing:
 //! what differs in more than figures is of another kind.
 
+use super::alike;
 use std::fmt::{Display, Formatter, Result};
 
 /// Words in order; their text is the sentence without who it is about.
@@ -12,12 +13,22 @@ pub struct Phrase {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
-    /// The same in all of a kind.
+    /// The same in all of a kind, but for numbers.
     Words(String),
-    /// Each has its own.
-    Figure(String),
+    /// Each has its own, and the size by which these are ordered.
+    Figure(String, f64),
     /// What holds of the largest holds of all.
     Bound(String),
+    /// An interval that nothing follows from, with its size: the widest says enough.
+    Width(String, f64),
+}
+
+impl Piece {
+    fn text(&self) -> &str {
+        match self {
+            Piece::Words(text) | Piece::Figure(text, _) | Piece::Bound(text) | Piece::Width(text, _) => text,
+        }
+    }
 }
 
 impl Phrase {
@@ -31,14 +42,26 @@ impl Phrase {
         self.with(Piece::Words(words.into()))
     }
 
-    /// Goes on with a figure of its own.
+    /// Goes on with the figure that it is ordered by.
     pub fn figure(self, figure: impl Into<String>) -> Phrase {
-        self.with(Piece::Figure(figure.into()))
+        let size = self.size;
+        self.with(Piece::Figure(figure.into(), size))
+    }
+
+    /// Goes on with another figure of its own, of that size.
+    pub fn figure_of(self, figure: impl Into<String>, size: f64) -> Phrase {
+        self.with(Piece::Figure(figure.into(), size))
     }
 
     /// Goes on with a bound.
     pub fn bound(self, bound: impl Into<String>) -> Phrase {
         self.with(Piece::Bound(bound.into()))
+    }
+
+    /// Goes on with an interval of the size that it is ordered by.
+    pub fn widest(self, interval: impl Into<String>) -> Phrase {
+        let size = self.size;
+        self.with(Piece::Width(interval.into(), size))
     }
 
     fn with(mut self, piece: Piece) -> Phrase {
@@ -53,8 +76,10 @@ impl Phrase {
     /// Whether both say the same but for their figures.
     pub fn is_of_kind(&self, other: &Phrase) -> bool {
         let alike = |(one, other): (&Piece, &Piece)| match (one, other) {
-            (Piece::Words(one), Piece::Words(other)) => one == other,
-            (Piece::Figure(_), Piece::Figure(_)) | (Piece::Bound(_), Piece::Bound(_)) => true,
+            (Piece::Words(one), Piece::Words(other)) => alike::is_alike(one, other),
+            (Piece::Figure(..), Piece::Figure(..))
+            | (Piece::Bound(_), Piece::Bound(_))
+            | (Piece::Width(..), Piece::Width(..)) => true,
             _ => false,
         };
         self.pieces.len() == other.pieces.len() && self.pieces.iter().zip(&other.pieces).all(alike)
@@ -62,33 +87,56 @@ impl Phrase {
 
     /// All of one kind at once, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3 % (c) of ...`.
     pub fn joint(all: &[(&str, &Phrase)]) -> String {
-        let by_size = |one: &&(&str, &Phrase), other: &&(&str, &Phrase)| one.1.size.total_cmp(&other.1.size);
-        let ends = all.iter().min_by(by_size).zip(all.iter().max_by(by_size));
-        let Some((least, most)) = ends else { return String::new() };
+        let Some((_, first)) = all.first() else { return String::new() };
+        let most = all.iter().max_by(|one, other| one.1.size.total_cmp(&other.1.size));
         let mut named = false;
-        let pieces = least.1.pieces.iter().zip(&most.1.pieces);
-        pieces.map(|(low, high)| between((least.0, low), (most.0, high), &mut named)).collect()
+        let at = |index: usize| {
+            let pieces: Vec<(&str, &Piece)> =
+                all.iter().filter_map(|(name, phrase)| Some((*name, phrase.pieces.get(index)?))).collect();
+            let of_most = most.and_then(|(_, phrase)| phrase.pieces.get(index));
+            together(&pieces, of_most, &mut named)
+        };
+        (0..first.pieces.len()).map(at).collect()
     }
 }
 
-/// One piece of the least and the most; the first figure says whose it is.
-fn between(least: (&str, &Piece), most: (&str, &Piece), named: &mut bool) -> String {
-    match (least.1, most.1) {
-        (Piece::Figure(low), Piece::Figure(high)) if low != high => {
+/// One piece of all; the first figure says whose are the least and the most. `of_most` is that of the largest.
+fn together(pieces: &[(&str, &Piece)], of_most: Option<&Piece>, named: &mut bool) -> String {
+    let sized = |piece: &Piece| match piece {
+        Piece::Figure(_, size) | Piece::Width(_, size) => *size,
+        Piece::Words(_) | Piece::Bound(_) => 0.0,
+    };
+    let by_size = |one: &&(&str, &Piece), other: &&(&str, &Piece)| sized(one.1).total_cmp(&sized(other.1));
+    let ends = pieces.iter().min_by(by_size).zip(pieces.iter().max_by(by_size));
+    match (ends, of_most) {
+        (Some((least, most)), Some(Piece::Figure(..))) if least.1.text() != most.1.text() => {
             let names = !std::mem::replace(named, true);
-            let of = |name: &str| if names { format!(" ({name})") } else { String::new() };
-            format!("{low}{} to {high}{}", of(least.0), of(most.0))
+            let of = |one: &(&str, &Piece)| {
+                if names { whose(one.1.text(), one.0) } else { one.1.text().to_owned() }
+            };
+            format!("{} to {}", of(least), of(most))
         }
-        (_, Piece::Words(text) | Piece::Figure(text) | Piece::Bound(text)) => text.clone(),
+        (Some((least, most)), Some(Piece::Width(..))) if least.1.text() != most.1.text() => {
+            format!("{} at the widest", most.1.text())
+        }
+        (_, Some(Piece::Words(_))) => {
+            alike::merged(&pieces.iter().map(|one| one.1.text()).collect::<Vec<_>>())
+        }
+        (_, piece) => piece.map_or_else(String::new, |piece| piece.text().to_owned()),
+    }
+}
+
+/// A figure with a name behind: `3.1 % +- 0.2 % (a)`, `88 % (75 to 94 %, a)`.
+fn whose(figure: &str, name: &str) -> String {
+    match figure.strip_suffix(')') {
+        Some(open) => format!("{open}, {name})"),
+        None => format!("{figure} ({name})"),
     }
 }
 
 impl Display for Phrase {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let text = |piece: &Piece| match piece {
-            Piece::Words(text) | Piece::Figure(text) | Piece::Bound(text) => text.clone(),
-        };
-        f.write_str(&self.pieces.iter().map(text).collect::<String>())
+        f.write_str(&self.pieces.iter().map(Piece::text).collect::<String>())
     }
 }
 
@@ -118,7 +166,7 @@ mod tests {
         );
         assert_eq!(
             joint(&[(1.0, 0.9, 1.1), (1.0, 0.96, 1.03), (1.0, 0.97, 1.03)], rate),
-            "unresolved in X (+- 3.0 % (c) to +- 10 % (a)): the interval includes zero and reaches beyond 2 %"
+            "unresolved in X (+- 10 % at the widest): the interval includes zero and reaches beyond 2 %"
         );
         let time = |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).about("the mean");
         assert_eq!(

@@ -88,6 +88,38 @@ pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(log.exp(), spread))
 }
 
+/// What [`stratified`] estimates, without an interval: one round of each stratum is enough.
+///
+/// # Errors
+/// As [`ratio_of_totals`].
+pub fn point(strata: &[Vec<(f64, f64)>]) -> Result<f64, Refusal> {
+    centre(strata, |rounds| Ok(ratio_of_totals(rounds)?.ln())).map(f64::exp)
+}
+
+/// What [`of_means`] estimates, likewise.
+///
+/// # Errors
+/// As [`difference`], but for the number of rounds.
+pub fn point_of_means(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
+    let of = |rounds: &Vec<(Total, Total)>| means(rounds).map(|[a, b]| (b.mean / a.mean).ln());
+    centre(strata, of).map(f64::exp)
+}
+
+/// What [`difference`] estimates, likewise.
+///
+/// # Errors
+/// As [`point_of_means`].
+pub fn point_of_difference(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
+    centre(strata, |rounds| means(rounds).map(|[a, b]| b.mean - a.mean))
+}
+
+fn centre<T>(strata: &[T], of: impl Fn(&T) -> Result<f64, Refusal>) -> Result<f64, Refusal> {
+    match strata {
+        [] => Err(Refusal::TooFewRounds { have: 0 }),
+        _ => Ok(mean(&strata.iter().map(of).collect::<Result<Vec<_>, Refusal>>()?)),
+    }
+}
+
 /// What one stratum says, and how its rounds scatter around that.
 struct Stratum {
     value: f64,

@@ -1,9 +1,9 @@
 //! Why no verdict is given. A refusal is a result: it is stored and printed like one.
 
+use super::Digits;
 use super::carry::CarryOver;
 use super::length::{LengthCheck, TIMES};
 use super::level::{Regime, Split};
-use super::round::percent;
 use crate::units::show_bytes;
 use serde::Serialize;
 use std::fmt;
@@ -159,7 +159,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::NotKeptUp { of_baseline, share } => {
                 let who = if *of_baseline { "the baseline" } else { "the stack" };
-                write!(out, "{who} did not keep up: it achieved {:.1} % of the offered rate", 100.0 * share)
+                write!(out, "{who} did not keep up: it achieved {} of the offered rate", short_of(*share))
             }
             Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
@@ -167,11 +167,26 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// What keeps up achieves this part of the offered rate at least.
+pub const KEPT_UP: f64 = 0.98;
+
+/// A share below [`KEPT_UP`], with digits enough to be printed below it.
+fn short_of(share: f64) -> String {
+    let percent = 100.0 * share;
+    let rounded = format!("{percent:.1}");
+    let seems_to_keep_up = rounded.parse().is_ok_and(|rounded: f64| rounded >= 100.0 * KEPT_UP);
+    match seems_to_keep_up && share < KEPT_UP {
+        true => format!("{:.2} %", (100.0 * percent).floor() / 100.0),
+        false => format!("{rounded} %"),
+    }
+}
+
 /// Both sides of a break, a cost each.
 fn regimes(split: &Split) -> String {
     let side = |regime: &Regime| {
-        let (cost, half_width) = (1.0 - regime.ratio, regime.ratio * regime.half_width);
-        format!("costs {} in {} rounds", percent(cost, half_width), regime.rounds)
+        let [low, high] = [-1.0, 1.0].map(|way| 1.0 - regime.ratio * (-way * regime.half_width).exp());
+        let cost = Digits::size(1.0 - regime.ratio, (low, high), true);
+        format!("costs {} in {} rounds", cost.words(), regime.rounds)
     };
     format!("{} before, {} behind", side(&split.before), side(&split.after))
 }
@@ -208,7 +223,7 @@ impl Refusal {
     /// What would settle it, where something would.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Refusal::TooFewRounds { .. } => Some("raise --budget or shorten --slice"),
+            Refusal::TooFewRounds { .. } => Some("raise --budget"),
             Refusal::TooFewVisits { .. } => Some("raise --visits"),
             Refusal::DependentBatches { .. } => {
                 Some("measure longer: raise --min-time, and --budget with it")

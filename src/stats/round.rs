@@ -10,50 +10,95 @@ pub struct Rounded {
     pub half_width: String,
 }
 
-impl Rounded {
-    /// Whether the interval excludes zero as it is printed, too: rounding up may carry a half-width over its value.
-    pub fn excludes_zero(&self) -> bool {
-        let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
-        number(&self.half_width) < number(&self.value).abs()
-    }
-}
-
 /// Rounds to the second significant digit of the half-width, never finer than `decimals`.
 pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     let step = step_of(half_width, decimals);
-    Rounded { value: fixed((value / step).round() * step, step), half_width: up_to(half_width, step) }
+    Rounded { value: fixed(to_step(value, step), step), half_width: up_to(half_width, step) }
 }
 
 /// A longer side beyond so many times the shorter is not told by one half-width.
 const LOPSIDED: f64 = 2.5;
 
-/// A value with its two bounds, ready to print.
+/// What stands beside a printed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounded {
-    /// As fine as the closer bound.
-    pub value: String,
-    /// Rounded down.
-    pub low: String,
-    /// Rounded up.
-    pub high: String,
+pub enum Margin {
+    /// About the same to both sides.
+    HalfWidth(String),
+    /// Both ends: one half-width would mislead.
+    Bounds(String, String),
+    /// There is no interval.
+    Unknown,
 }
 
-/// Whether the bounds lie so unlike about the value that it takes both to say so.
-pub fn is_lopsided(value: f64, low: f64, high: f64) -> bool {
-    let (below, above) = (value - low, high - value);
-    below.max(above) > LOPSIDED * below.min(above)
-}
-
-/// Rounds each bound outwards at the second significant digit of its own distance, the value as finely as the closer
-/// one; never finer than `decimals`.
-pub fn bounded(value: f64, low: f64, high: f64, decimals: i32) -> Bounded {
-    let [below, above] = [value - low, high - value].map(|distance| step_of(distance, decimals));
-    let closer = below.min(above);
-    Bounded {
-        value: fixed((value / closer).round() * closer, closer),
-        low: fixed((low / below + SLACK).floor() * below, below),
-        high: up_to(high, above),
+impl Margin {
+    /// The same with another text for each number.
+    pub fn map(self, map: impl Fn(String) -> String) -> Margin {
+        match self {
+            Margin::HalfWidth(half) => Margin::HalfWidth(map(half)),
+            Margin::Bounds(low, high) => Margin::Bounds(map(low), map(high)),
+            Margin::Unknown => Margin::Unknown,
+        }
     }
+}
+
+/// A value with its interval: `+-` to the farther end where that is true as it is printed, else both ends. `edges` are what a
+/// figure cannot pass or what a conclusion hangs on (no change, nothing at all): an interval that does not reach one is
+/// not printed as if it did. Digits follow the width of the whole interval, ends are rounded outwards; never finer
+/// than `decimals`, but where an edge asks for it.
+pub fn printed(value: f64, (low, high): (f64, f64), edges: &[f64], decimals: i32) -> (String, Margin) {
+    let (below, above) = (value - low, high - value);
+    let longer = below.max(above);
+    let shown = rounded(value, longer, decimals);
+    let number = |text: &str| text.parse::<f64>().unwrap_or(value);
+    let (middle, half) = (number(&shown.value), number(&shown.half_width));
+    let passes = |edge: &f64| {
+        !clear(*edge, middle - half, middle + half) && clear(*edge, low, high)
+            || (low == *edge && middle - half < *edge)
+            || (high == *edge && middle + half > *edge)
+    };
+    // What is finer than the digits is printed alike to both sides.
+    let is_even = longer <= LOPSIDED * below.min(above) || longer < power(-decimals);
+    if is_even && !edges.iter().any(passes) || longer == 0.0 {
+        return (shown.value, Margin::HalfWidth(shown.half_width));
+    }
+    let step = step_of((high - low) / 2.0, decimals);
+    let low_text = end(low, step, edges, decimals, |bound, step| (bound / step + SLACK).floor() * step);
+    let high_text = end(high, step, edges, decimals, |bound, step| (bound / step - SLACK).ceil() * step);
+    let (from, to) = (number(&low_text), number(&high_text));
+    let fits = |step: &f64| (from..=to).contains(&to_step(value, *step));
+    // Beside an end that is far away, the value keeps two digits of its own.
+    let own = if value.abs() >= step { step.min(step_of(value.abs(), decimals)) } else { step };
+    let step = finer(own, decimals).find(fits).unwrap_or(own);
+    (fixed(to_step(value, step), step), Margin::Bounds(low_text, high_text))
+}
+
+/// Whether an interval lies on one side of an edge.
+fn clear(edge: f64, low: f64, high: f64) -> bool {
+    low > edge || high < edge
+}
+
+/// One end of an interval, rounded outwards and as coarsely as the edges that it is clear of allow.
+fn end(bound: f64, step: f64, edges: &[f64], decimals: i32, outwards: fn(f64, f64) -> f64) -> String {
+    let keeps = |step: &f64| {
+        let shown = outwards(bound, *step);
+        let same_side = |edge: &f64| (bound - edge).signum() == (shown - edge).signum() && shown != *edge;
+        edges.iter().all(|edge| if bound == *edge { shown == *edge } else { same_side(edge) })
+    };
+    match finer(step, decimals).find(keeps) {
+        Some(step) => fixed(outwards(bound, step), step),
+        // Within a ten-thousandth of an edge.
+        None => fixed(to_step(bound, step), step),
+    }
+}
+
+/// The step, and finer ones to choose from.
+fn finer(step: f64, decimals: i32) -> impl Iterator<Item = f64> {
+    let finest = power(-decimals - 2);
+    std::iter::successors(Some(step), |step| Some(step / 10.0)).take_while(move |step| *step > 0.5 * finest)
+}
+
+fn to_step(value: f64, step: f64) -> f64 {
+    (value / step).round() * step
 }
 
 /// Rounds a bound up at two significant digits.
@@ -61,20 +106,19 @@ pub fn rounded_up(bound: f64, decimals: i32) -> String {
     up_to(bound, step_of(bound, decimals))
 }
 
-/// A fraction in percent.
-pub fn rounded_percent(fraction: f64, half_width: f64) -> Rounded {
-    rounded(100.0 * fraction, 100.0 * half_width, 2)
-}
-
-/// `6.1 % +- 0.8 %` from fractions.
-pub fn percent(fraction: f64, half_width: f64) -> String {
-    let shown = rounded_percent(fraction, half_width);
-    format!("{} % +- {} %", shown.value, shown.half_width)
-}
-
 /// `0.83 %` from a fraction, rounded up.
 pub fn percent_up(fraction: f64) -> String {
     format!("{} %", rounded_up(100.0 * fraction, 2))
+}
+
+/// Three significant digits, for a value that nothing says the precision of.
+pub fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
 }
 
 fn step_of(half_width: f64, decimals: i32) -> f64 {
@@ -111,6 +155,10 @@ mod tests {
 
     #[test]
     fn digits_follow_the_interval() {
+        let percent = |value: f64, half: f64| {
+            let shown = rounded(100.0 * value, 100.0 * half, 2);
+            format!("{} % +- {} %", shown.value, shown.half_width)
+        };
         assert_eq!(percent(0.06123, 0.0078), "6.12 % +- 0.78 %");
         assert_eq!(percent(0.06123, 0.00781), "6.12 % +- 0.79 %");
         assert_eq!(percent(0.06123, 0.0131), "6.1 % +- 1.4 %");
@@ -124,17 +172,36 @@ mod tests {
         assert_eq!(rounded(5.0, 0.0, 2), Rounded { value: "5.00".into(), half_width: "0.00".into() });
     }
 
+    const CHANGE: &[f64] = &[-100.0, 0.0];
+
+    fn said(value: f64, low: f64, high: f64) -> String {
+        match printed(value, (low, high), CHANGE, 2) {
+            (value, Margin::HalfWidth(half)) => format!("{value} +- {half}"),
+            (value, Margin::Bounds(low, high)) => format!("{value} ({low} to {high})"),
+            (value, Margin::Unknown) => value,
+        }
+    }
+
     #[test]
-    fn bounds_are_rounded_outwards() {
-        let said = |value, low, high| {
-            let found = bounded(value, low, high, 2);
-            format!("{} ({} to {})", found.value, found.low, found.high)
-        };
-        assert_eq!(said(12.34, 10.149, 31.21), "12.3 (10.1 to 32)");
+    fn ends_are_printed_where_a_half_width_would_mislead() {
+        assert_eq!(said(-6.1, -6.9, -5.2), "-6.10 +- 0.90");
+        assert_eq!(said(12.34, 10.149, 31.21), "12 (10 to 32)", "lopsided");
         assert_eq!(said(-50.4, -61.2, 3.01), "-50 (-62 to 4)");
-        assert_eq!(said(0.0, -99.8, 61_000.0), "0 (-100 to 61000)");
-        assert!(is_lopsided(12.0, 10.0, 20.0) && is_lopsided(12.0, 2.0, 13.0));
-        assert!(!is_lopsided(12.0, 10.0, 15.0) && !is_lopsided(12.0, 12.0, 12.0));
+        assert_eq!(said(-87.6, -93.9, -74.9), "-87.6 (-93.9 to -74.9)", "less than nothing is not possible");
+        assert_eq!(said(-37.0, -77.0, 26.0), "-37 (-77 to 26)", "nor here, where +- 63 would reach beyond");
+        assert_eq!(said(11.41, 0.09, 22.73), "11 (0.09 to 23)", "rounded up, +- 12 would reach zero");
+        assert_eq!(said(1.0, 0.004, 2.0), "1.0 (0.004 to 2.0)");
+    }
+
+    #[test]
+    fn digits_follow_the_whole_interval_unless_an_end_would_reach_an_edge() {
+        assert_eq!(said(355.09, 100.2, 355.10), "360 (100 to 360)");
+        assert_eq!(said(0.0, -99.8, 61_000.0), "0 (-99.8 to 61000)");
+        assert_eq!(said(1800.0, 57.0, 4900.0), "1800 (50 to 4900)");
+        assert_eq!(said(1190.0, 470.0, 110_000.0), "1200 (400 to 110000)");
+        assert_eq!(said(30.0, 5.0, 4900.0), "30 (5 to 4900)", "the value stays within");
+        assert_eq!(said(0.0, -100.0, 30.0), "0 (-100 to 30)", "an edge that is reached");
+        assert_eq!(said(-5.0, -5.0, -5.0), "-5.00 +- 0.00");
     }
 
     proptest! {
@@ -143,6 +210,28 @@ mod tests {
             let shown: f64 = rounded(value, half_width, 2).half_width.parse().unwrap();
             prop_assert!(shown >= half_width * (1.0 - 1e-6));
             prop_assert!(shown <= half_width * 1.11 + 0.01);
+        }
+
+        #[test]
+        fn what_is_printed_holds_the_interval_and_passes_no_edge(
+            low in -100.0..200.0f64, width in 1e-3..1e4f64, share in 0.0..1.0f64
+        ) {
+            let (high, value) = (low + width, low + share * width);
+            let number = |text: &str| text.parse::<f64>().unwrap();
+            let (middle, margin) = printed(value, (low, high), CHANGE, 2);
+            let middle = number(&middle);
+            let (from, to) = match margin {
+                Margin::HalfWidth(half) => (middle - number(&half), middle + number(&half)),
+                Margin::Bounds(low, high) => (number(&low), number(&high)),
+                Margin::Unknown => unreachable!(),
+            };
+            // Half a step may go lost where the value itself is rounded; the half-width is rounded up by its own.
+            let slack = 1e-6 + 0.05 * (to - from);
+            prop_assert!(from <= low + slack && high - slack <= to, "{from} {low} {high} {to}");
+            prop_assert!((from..=to).contains(&middle));
+            prop_assert!(from >= -100.0 - 1e-6, "{from}");
+            let near = |bound: f64| bound.abs() < 1e-3;
+            prop_assert!(near(low) || near(high) || clear(0.0, low, high) == clear(0.0, from, to), "{from} {to}");
         }
     }
 }

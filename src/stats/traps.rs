@@ -234,7 +234,7 @@ fn rare_stalls_of_b_need_time() {
             match Verdict::of_rounds(&estimate(&rounds), 0.02) {
                 Verdict::NoDifference { above } => above < 0.02,
                 Verdict::Gains { .. } => true,
-                Verdict::Costs { cost, half_width } => (cost - 0.02).abs() > half_width,
+                Verdict::Costs { cost, half_width, .. } => (cost - 0.02).abs() > half_width,
                 Verdict::Unresolved { .. } => false,
             }
         })

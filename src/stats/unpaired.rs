@@ -196,8 +196,8 @@ impl Change {
     /// Of rates, where more is better.
     pub fn verdict(&self, zone: f64) -> Verdict {
         match Verdict::of_interval(self.ratio, self.low, self.high, zone) {
-            Verdict::Unresolved { half_width, .. } if self.drift_could_explain() => {
-                Verdict::Unresolved { half_width, reason: Refusal::Drift }
+            Verdict::Unresolved { half_width, change, .. } if self.drift_could_explain() => {
+                Verdict::Unresolved { half_width, change, reason: Refusal::Drift }
             }
             other => other,
         }

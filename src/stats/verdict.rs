@@ -1,7 +1,7 @@
 //! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
 //! sentence names what it is about.
 
-use super::conclusion::{Concludes, Conclusion, no_difference, share, unresolved, width};
+use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved, width};
 use super::round::percent_up;
 use super::{Phrase, Refusal};
 use serde::Serialize;
@@ -16,6 +16,10 @@ pub enum Verdict {
         cost: f64,
         /// Distance to the farther bound.
         half_width: f64,
+        /// Lower bound of it.
+        low: f64,
+        /// Upper bound of it.
+        high: f64,
     },
     /// The stack is faster.
     Gains {
@@ -23,6 +27,10 @@ pub enum Verdict {
         gain: f64,
         /// Distance to the farther bound.
         half_width: f64,
+        /// Lower bound of it.
+        low: f64,
+        /// Upper bound of it.
+        high: f64,
     },
     /// Zero is within the interval and both bounds are within the zone.
     NoDifference {
@@ -33,6 +41,9 @@ pub enum Verdict {
     Unresolved {
         /// Half-width, where there is an interval.
         half_width: Option<f64>,
+        /// What was found, where there is an interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        change: Option<Change>,
         /// Why.
         reason: Refusal,
     },
@@ -44,15 +55,35 @@ impl From<Conclusion> for Verdict {
     /// Of a rate: less of it is a cost.
     fn from(found: Conclusion) -> Verdict {
         match found {
-            Conclusion::Less { by, half_width } => Verdict::Costs { cost: by, half_width },
-            Conclusion::More { by, half_width } => Verdict::Gains { gain: by, half_width },
+            Conclusion::Less(change) => {
+                let Change { value: cost, low, high } = change.turned();
+                Verdict::Costs { cost, half_width: change.half_width(), low, high }
+            }
+            Conclusion::More(change) => {
+                let Change { value: gain, low, high } = change;
+                Verdict::Gains { gain, half_width: change.half_width(), low, high }
+            }
             Conclusion::NoDifference { above } => Verdict::NoDifference { above },
-            Conclusion::Unresolved { half_width, reason } => Verdict::Unresolved { half_width, reason },
+            Conclusion::Unresolved { change, reason } => {
+                Verdict::Unresolved { half_width: change.as_ref().map(Change::half_width), change, reason }
+            }
         }
     }
 }
 
 impl Verdict {
+    /// The change behind it, where it has an interval and zero is not all that is said.
+    pub fn change(&self) -> Option<Change> {
+        match self {
+            Verdict::Costs { cost, low, high, .. } => {
+                Some(Change { value: *cost, low: *low, high: *high }.turned())
+            }
+            Verdict::Gains { gain, low, high, .. } => Some(Change { value: *gain, low: *low, high: *high }),
+            Verdict::Unresolved { change, .. } => *change,
+            Verdict::NoDifference { .. } => None,
+        }
+    }
+
     /// Why nothing was concluded.
     pub fn reason(&self) -> Option<&Refusal> {
         match self {
@@ -69,15 +100,17 @@ impl Verdict {
     /// `costs 6.12 % +- 0.78 %`, without a subject; for a table's cell.
     pub fn phrase(&self) -> String {
         match self {
-            Verdict::Costs { cost, half_width } => format!("costs {}", share(*cost, *half_width)),
-            Verdict::Gains { gain, half_width } => format!("gains {}", share(*gain, *half_width)),
-            Verdict::NoDifference { above } => {
-                format!("no difference above {}", percent_up(*above))
+            Verdict::Costs { cost: value, low, high, .. } => {
+                format!("costs {}", said(Change { value: *value, low: *low, high: *high }, true))
             }
-            Verdict::Unresolved { half_width: Some(half), .. } => {
-                format!("unresolved ({})", width(*half))
+            Verdict::Gains { gain: value, low, high, .. } => {
+                format!("gains {}", said(Change { value: *value, low: *low, high: *high }, false))
             }
-            Verdict::Unresolved { half_width: None, .. } => "unresolved".to_owned(),
+            Verdict::NoDifference { above } => format!("no difference above {}", percent_up(*above)),
+            Verdict::Unresolved { change, .. } => match change.as_ref().and_then(width) {
+                Some(width) => format!("unresolved ({width})"),
+                None => "unresolved".to_owned(),
+            },
         }
     }
 
@@ -88,18 +121,16 @@ impl Verdict {
 
     /// The same with its figures apart.
     pub fn about(&self, subject: &str) -> Phrase {
-        let differs = |word: &str, value: f64, half_width: f64| {
-            Phrase::of_size(value).words(format!("{word} ")).figure(share(value, half_width))
-        };
+        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
         match self {
-            Verdict::Costs { cost, half_width } => {
-                differs("costs", *cost, *half_width).words(format!(" of {subject}"))
+            Verdict::Costs { cost, low, high, .. } => {
+                differs("costs", size(*cost, *low, *high), true).words(format!(" of {subject}"))
             }
-            Verdict::Gains { gain, half_width } => {
-                differs("gains", *gain, *half_width).words(format!(" in {subject}"))
+            Verdict::Gains { gain, low, high, .. } => {
+                differs("gains", size(*gain, *low, *high), false).words(format!(" in {subject}"))
             }
             Verdict::NoDifference { above } => no_difference(*above, subject),
-            Verdict::Unresolved { half_width, reason } => unresolved(*half_width, reason, subject),
+            Verdict::Unresolved { change, reason, .. } => unresolved(change.as_ref(), reason, subject),
         }
     }
 }
@@ -148,7 +179,7 @@ mod tests {
         let verdict = Verdict::of_rounds(&estimate(&trend), 0.02);
         assert!(matches!(
             &verdict,
-            Verdict::Unresolved { half_width: Some(_), reason: Refusal::DependentBatches { .. } }
+            Verdict::Unresolved { half_width: Some(_), reason: Refusal::DependentBatches { .. }, .. }
         ));
         assert!(verdict.sentence(SUBJECT).contains("the noise outlasts a batch"));
         let Verdict::Unresolved { reason, .. } = verdict else { unreachable!() };

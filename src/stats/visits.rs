@@ -58,6 +58,17 @@ pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Re
     Ok(VisitRatio::around(log, logs.len()))
 }
 
+/// What [`paired`] estimates, without an interval: one pair is enough.
+///
+/// # Errors
+/// As [`paired`], but for the number of pairs.
+pub fn point(visits: &[(f64, f64)]) -> Result<f64, Refusal> {
+    match log_ratios(visits)?.as_slice() {
+        [] => Err(Refusal::TooFewVisits { have: 0 }),
+        logs => Ok(mean(logs).exp()),
+    }
+}
+
 /// Student's t interval on the differences B - A of the values of paired visits.
 ///
 /// # Errors

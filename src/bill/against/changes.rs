@@ -12,7 +12,7 @@ use crate::scenario::Regime;
 use crate::stats::ratio::Total;
 use crate::stats::round::percent_up;
 use crate::stats::unpaired::{self, Level, Outcome};
-use crate::stats::{Refusal, Verdict, visits};
+use crate::stats::{Concludes, Refusal, Verdict, visits};
 
 /// Runs whose starts cannot be read are taken to be this far apart.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
@@ -284,7 +284,7 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     };
     let found = match &used.change {
         Ok(found) => found.verdict(matched.zone()),
-        Err(reason) => Verdict::Unresolved { half_width: None, reason: reason.clone() },
+        Err(reason) => Verdict::refused(reason.clone()),
     };
     let withheld = withheld(matched, at, judged, which, &found);
     let (verdict, of_run) = withheld.clone().unwrap_or((found, ""));
@@ -303,11 +303,11 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     // Where the limit says what would settle it, that settles the verdict too.
     let settle = match &limit {
         Some(limit) if limit.sentence.contains(SETTLE) => String::new(),
-        _ => verdicts::settle_words(&verdict),
+        _ => verdict.reason().and_then(Refusal::remedy).map(verdicts::settle_words).unwrap_or_default(),
     };
     RateChange {
         sentence: format!(
-            "{}, new against old: {}{of_run}{settle}{words}",
+            "{}, new against old{words}: {}{of_run}{settle}",
             stacks[at[1]].name,
             verdict.sentence(&quantity),
         ),
@@ -335,7 +335,7 @@ fn withheld(
         let [old, new] = regimes.map(Regime::word);
         let reason = format!("the old run's writes are judged as {old}, the new one's as {new}");
         let reason = Refusal::NotMeasured { reason };
-        return Some((Verdict::Unresolved { half_width: None, reason }, ""));
+        return Some((Verdict::refused(reason), ""));
     }
     let against = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline).unwrap_or(at);
     [(0, " (in the old run)"), (1, " (in the new run)")].into_iter().find_map(|(run, words)| {
@@ -352,7 +352,7 @@ fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'st
     match (all.is_empty(), all.iter().any(|(_, mixed)| *mixed)) {
         (true, _) => None,
         (_, true) => Some((true, " (only one of the runs is emulated: not comparable)")),
-        _ => Some((false, " (emulated: not representative)")),
+        _ => Some((false, " ~")),
     }
 }
 

@@ -100,6 +100,8 @@ impl Room {
         let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
         let on_all = self.processors.and_then(|all| crowded(guests, "processors", all));
         let on_own = crowded(&pinned, "processors that cpus gives", own.len());
+        // Where all are held to processors of their own, those are what there is too little of.
+        let on_all = on_all.filter(|_| on_own.is_none() || pinned.len() < guests.len());
         on_all.into_iter().chain(on_own).collect()
     }
 
@@ -446,6 +448,14 @@ mod tests {
             [
                 "the 2 guests vm0 to vm1: vCPUs (4) and threads that serve disks (5) are more than the processors (4), and wait for each other"
             ]
+        );
+        let own = Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] };
+        let mut pinned = guests.clone();
+        pinned.iter_mut().for_each(|guest| guest.pin = Some(own.clone()));
+        let told = warned(&pinned);
+        assert!(
+            told.len() == 1 && told[0].contains("processors that cpus gives (2)"),
+            "one matter: {told:?}"
         );
         guests[1].pin = Some(Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] });
         assert_eq!(

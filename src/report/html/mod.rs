@@ -337,7 +337,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&second, usize::MAX))
         }
         p class="soft" {
-            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where they lie unlike; ? marks a value without one, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
+            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
             "the whole place, with its host's where that is a guest. generator/IO: the load's own threads. n: whole rounds."
         }
         @if let Some(crowds) = crowd::table(workload) {

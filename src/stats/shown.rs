@@ -1,0 +1,166 @@
+//! Figures as text, for a sentence and for a table's cell alike, so that both say the same of one figure: scaled to a unit
+//! that people read, with the digits that the interval allows.
+
+use super::round::{Margin, printed, three_digits};
+
+/// A figure in digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digits {
+    /// The value.
+    pub value: String,
+    /// What stands beside it.
+    pub margin: Margin,
+    /// Behind both; empty where there is none.
+    pub unit: &'static str,
+}
+
+/// No change, and the whole of the baseline: nothing can lose more.
+const CHANGE: &[f64] = &[-100.0, 0.0];
+const SHARE: &[f64] = &[0.0, 100.0];
+/// Of a plain ratio.
+const RATIO: &[f64] = &[0.0, 1.0];
+/// Nothing is negative, and a difference that is sure is not printed as none.
+const AMOUNT: &[f64] = &[0.0];
+
+impl Digits {
+    /// Of a value in `1/s`, `B/s`, `ns`, `1` (a ratio).
+    pub fn of(value: f64, bounds: Option<(f64, f64)>, unit: &str) -> Digits {
+        let farther = bounds.map_or(0.0, |(low, high)| (value - low).max(high - value));
+        let scale = Scale::of(value.abs().max(farther), unit);
+        let edges = if unit == "1" { RATIO } else { AMOUNT };
+        let (value, margin) = match bounds {
+            Some((low, high)) => {
+                printed(value / scale.by, (low / scale.by, high / scale.by), edges, scale.decimals)
+            }
+            None => (three_digits(value / scale.by), Margin::Unknown),
+        };
+        let suffixed = |text: String| format!("{text}{}", scale.suffix);
+        Digits { value: suffixed(value), margin: margin.map(suffixed), unit: scale.unit }
+    }
+
+    /// Of a change in fractions of the baseline: `-6.12 +- 0.78 %`.
+    pub fn change(change: f64, bounds: Option<(f64, f64)>) -> Digits {
+        let signed = |text: String| {
+            let is_bare = text.starts_with('-') || text.parse() == Ok(0.0);
+            format!("{}{text}", if is_bare { "" } else { "+" })
+        };
+        let mut shown = Digits::percent(change, bounds, CHANGE);
+        if shown.margin == Margin::Unknown && change.abs() >= 1.0 {
+            shown.value = three_digits(100.0 * change);
+        }
+        let margin = match shown.margin {
+            Margin::Bounds(low, high) => Margin::Bounds(signed(low), signed(high)),
+            other => other,
+        };
+        Digits { value: signed(shown.value), margin, unit: shown.unit }
+    }
+
+    /// Of the size of a change, where words say which way: `6.12 +- 0.78 %`. Its digits are those of the change.
+    pub fn size(size: f64, bounds: (f64, f64), is_less: bool) -> Digits {
+        let edges = if is_less { SHARE } else { CHANGE };
+        Digits::percent(size, Some(bounds), edges)
+    }
+
+    /// Of a share of the baseline: `93.88 +- 0.78 %`.
+    pub fn share(share: f64, bounds: Option<(f64, f64)>) -> Digits {
+        Digits::percent(share, bounds, SHARE)
+    }
+
+    fn percent(fraction: f64, bounds: Option<(f64, f64)>, edges: &[f64]) -> Digits {
+        let (value, margin) = match bounds {
+            Some((low, high)) => printed(100.0 * fraction, (100.0 * low, 100.0 * high), edges, 2),
+            None => (format!("{:.1}", 100.0 * fraction), Margin::Unknown),
+        };
+        Digits { value, margin, unit: "%" }
+    }
+
+    /// For a cell: `71.23k +- 0.41k`, `12 (3 to 70) %`; a value without an interval has a `?`.
+    pub fn cell(&self) -> String {
+        let text = match &self.margin {
+            Margin::HalfWidth(half) => format!("{} +- {half}", self.value),
+            Margin::Bounds(low, high) => format!("{} ({low} to {high})", self.value),
+            Margin::Unknown => format!("{} ?", self.value),
+        };
+        self.with_unit(&text)
+    }
+
+    /// For a sentence: `6.12 % +- 0.78 %`, `88 % (75 to 94 %)`.
+    pub fn words(&self) -> String {
+        let value = self.with_unit(&self.value);
+        match &self.margin {
+            Margin::HalfWidth(half) => format!("{value} +- {}", self.with_unit(half)),
+            Margin::Bounds(low, high) => format!("{value} ({})", self.with_unit(&format!("{low} to {high}"))),
+            Margin::Unknown => format!("{value} ?"),
+        }
+    }
+
+    /// The interval alone: `+- 4.0 %`, `-87 to +440 %`; `None` where there is none.
+    pub fn width(&self) -> Option<String> {
+        match &self.margin {
+            Margin::HalfWidth(half) => Some(format!("+- {}", self.with_unit(half))),
+            Margin::Bounds(low, high) => Some(self.with_unit(&format!("{low} to {high}"))),
+            Margin::Unknown => None,
+        }
+    }
+
+    fn with_unit(&self, text: &str) -> String {
+        if self.unit.is_empty() { text.to_owned() } else { format!("{text} {}", self.unit) }
+    }
+}
+
+/// How a quantity of some size is written.
+struct Scale {
+    /// What it is divided by.
+    by: f64,
+    /// At the number.
+    suffix: &'static str,
+    /// Behind it.
+    unit: &'static str,
+    /// No finer than that.
+    decimals: i32,
+}
+
+impl Scale {
+    fn of(size: f64, unit: &str) -> Scale {
+        let (by, suffix, unit, decimals) = match unit {
+            "1/s" if size >= 1e6 => (1e6, "M", "", 3),
+            "1/s" if size >= 1e4 => (1e3, "k", "", 3),
+            "1/s" => (1.0, "", "", 1),
+            "1/s/ms" if size >= 1e6 => (1e6, "M", "/ms", 3),
+            "1/s/ms" if size >= 1e4 => (1e3, "k", "/ms", 3),
+            "1/s/ms" => (1.0, "", "/ms", 1),
+            "B/s" => ((1 << 20) as f64, "", "MiB/s", 2),
+            "B/s/ms" => ((1 << 20) as f64, "", "MiB/s/ms", 2),
+            "ns" if size >= 1e9 => (1e9, "", "s", 3),
+            "ns" if size >= 1e6 => (1e6, "", "ms", 3),
+            "ns" if size >= 1e3 => (1e3, "", "us", 2),
+            "ns" => (1.0, "", "ns", 1),
+            _ => (1.0, "", "", 4),
+        };
+        Scale { by, suffix, unit, decimals }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_and_a_cell_have_the_same_digits() {
+        let change = Digits::change(-0.876, Some((-0.939, -0.749)));
+        let size = Digits::size(0.876, (0.749, 0.939), true);
+        assert_eq!(change.cell(), "-87.6 (-93.9 to -74.9) %");
+        assert_eq!(size.words(), "87.6 % (74.9 to 93.9 %)");
+        let more =
+            [Digits::change(0.25, Some((0.2, 0.31))).cell(), Digits::size(0.25, (0.2, 0.31), false).words()];
+        assert_eq!(more, ["+25.0 +- 6.0 %", "25.0 % +- 6.0 %"]);
+        assert_eq!(Digits::change(-0.37, Some((-0.77, 0.26))).width().unwrap(), "-77 to +26 %");
+        assert_eq!(Digits::change(0.24, None).words(), "+24.0 % ?");
+    }
+
+    #[test]
+    fn a_wide_interval_decides_the_unit() {
+        assert_eq!(Digits::of(500.0, Some((-6700.0, 7700.0)), "ns").cell(), "0.5 +- 7.2 us");
+        assert_eq!(Digits::of(-300.0, Some((-496.0, -104.0)), "ns").words(), "-300 ns +- 200 ns");
+    }
+}
