@@ -54,21 +54,24 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
-    let nothing = |data: &RunData| {
-        data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp) && data.trials.is_empty()
-    };
-    if result.is_err() && store::load(dir).is_ok_and(|data| nothing(&data)) {
+    let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
+    let nothing =
+        |data: &RunData| data.trials.is_empty() && !data.slices.iter().any(|slice| tells(slice.purpose));
+    let ended_early = !matches!(result, Ok(Outcome::Complete));
+    let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
+    if empty && result.is_err() {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);
     }
-    let printed = report::print(&[dir.to_owned()], output, columns());
+    let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
     let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
         let scenario = store::load(dir).map_err(Failed::from)?.start.scenario;
+        let before = if empty { " before anything was measured" } else { "" };
         say(&match not_resumable(&scenario) {
-            None => format!("interrupted; to go on: iotax resume {}\n", store::run_id_of(dir)),
-            Some(why) => format!("interrupted; run it again ({why})\n"),
+            None => format!("interrupted{before}; to go on: iotax resume {}\n", store::run_id_of(dir)),
+            Some(why) => format!("interrupted{before}; run it again ({why})\n"),
         })?;
         return Ok(MEASUREMENT_FAILED);
     }

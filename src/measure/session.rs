@@ -16,6 +16,7 @@ use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
+use crate::guard::marker;
 use crate::layer::guest;
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
@@ -23,6 +24,7 @@ use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
+use crate::step::op::{FillFile, Op};
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
@@ -430,6 +432,7 @@ impl Session<'_> {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
             self.look_again(&layout.sets[planned.set])?;
+            self.observer.tell(Event::Filling { total: plan.steps.iter().map(to_fill).sum() });
             for step in &plan.steps {
                 self.perform(step)?;
             }
@@ -591,4 +594,15 @@ impl Session<'_> {
 /// The present, RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+/// Bytes that a step fills: none of a file that is filled already.
+fn to_fill(step: &Step) -> u64 {
+    match &step.op {
+        Op::FillFile(FillFile { file: PathRef::Path(path), bytes, .. }) => {
+            let filled = marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled));
+            if filled { 0 } else { *bytes }
+        }
+        _ => 0,
+    }
 }

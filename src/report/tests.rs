@@ -1,6 +1,6 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
-use super::{ALL, Page, by_name};
+use super::{ALL, Page, by_ending, by_name};
 use crate::bill::{Findings, RunData, findings, twin};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -50,7 +50,11 @@ fn the_family_is_in_order() {
     assert_eq!(names.len(), ALL.len());
     for renderer in ALL {
         assert!(!renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70);
-        assert!(!renderer.extension.starts_with('.'));
+        assert!(!renderer.endings.is_empty());
+        for ending in renderer.endings {
+            assert!(ending.chars().all(|c| c.is_ascii_lowercase()), "{ending}");
+            assert_eq!(by_ending(ending).unwrap().name, renderer.name, "{ending} is of one form");
+        }
     }
     assert!(by_name("nothing").is_none());
 }

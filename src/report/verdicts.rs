@@ -119,7 +119,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
             table.push(head, rank, cells.iter().map(cell).collect());
         }
     }
-    (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
+    (!table.is_blank() && (comparisons.len() > 1 || table.columns.len() > 2)).then_some(table)
 }
 
 type PickCell = fn(&Charges) -> Option<Shown>;
@@ -174,13 +174,13 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
         format!("{}{baseline}{emulated}{late}", row.stack)
     };
     table.push("stack", 0, matched.rows.iter().map(marked).collect());
-    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
+    table.push("IOPS", 2, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
     let directions = matched.rows.iter().map(|row| row.latency.len()).max().unwrap_or(0);
     for at in 0..directions {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);
         let way = matched.rows.iter().find_map(way).unwrap_or_default();
         let of = if directions > 1 { format!(" of {way}s") } else { String::new() };
-        for (head, rank) in [("mean", 0), ("p50", 2), ("p99", 0), ("p99.9", 1)] {
+        for (head, rank) in [("mean", 0), ("p50", 3), ("p99", 0), ("p99.9", 1)] {
             let cell = |row: &MatchedRow| {
                 let Some(latency) = row.latency.get(at) else { return "-".to_owned() };
                 let figure = match head {

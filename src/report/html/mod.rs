@@ -23,8 +23,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "html", help: "one self-contained page with drawings", extension: "html", render };
+pub const RENDERER: Renderer = Renderer {
+    name: "html",
+    help: "one self-contained page with drawings",
+    endings: &["html", "htm"],
+    render,
+};
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
@@ -117,12 +121,20 @@ fn head(findings: &Findings) -> Markup {
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
-    // In percent.
-    let zone = 100.0 * findings.run.zone;
     html! {
         section {
             h2 { (workload.subject) }
             p class="soft" { (sheet::effort(workload)) }
+            @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload)) }
+        }
+    }
+}
+
+/// What there is to show of a workload.
+fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    // In percent.
+    let zone = 100.0 * findings.run.zone;
+    html! {
             @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
             (sentences(workload))
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
@@ -132,7 +144,6 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))
-        }
     }
 }
 
