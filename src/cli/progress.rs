@@ -246,7 +246,7 @@ fn show_time(live: &Live, budget_s: f64) -> String {
     let left = match live.left_s {
         _ if live.comparisons.is_empty() => return format!("{:.0} s", live.elapsed_s),
         Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
-        None => "too early to tell".to_owned(),
+        None => format!("at most {:.0} s left", (budget_s - live.elapsed_s).max(0.0)),
     };
     format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
 }

@@ -174,7 +174,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
         format!("{}{baseline}{emulated}{late}", row.stack)
     };
     table.push("stack", 0, matched.rows.iter().map(marked).collect());
-    table.push("IOPS", 2, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
+    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
     let directions = matched.rows.iter().map(|row| row.latency.len()).max().unwrap_or(0);
     for at in 0..directions {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);

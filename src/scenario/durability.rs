@@ -280,7 +280,7 @@ mod tests {
         };
         assert_eq!(with("seed", "7").unwrap().measure.seed, 7);
         let error = with("budget", "30s").unwrap_err();
-        assert!(error.contains("budget: has no effect on durability trials; hint: "), "{error}");
+        assert!(error.contains("\"budget\": has no effect on durability trials; hint: "), "{error}");
         let values =
             [("precision", "1%"), ("visits", "4"), ("attaches", "3"), ("min_time", "1s"), ("slice", "auto")];
         for (key, word) in values.into_iter().chain([("equivalence", "2%"), ("matched_rate", "off")]) {
