@@ -374,6 +374,39 @@ fn what_a_kill_lost_and_what_no_kill_shows_is_said_by_all() {
     }
 }
 
+#[test]
+fn a_run_is_called_by_its_scenarios_name_and_begins_at_a_second() {
+    let mut run = twin::bill();
+    run.start.scenario.name = Some("file, loop | XFS".to_owned());
+    run.start.at = "2026-11-22T18:34:03.650126065Z".to_owned();
+    let found = findings(&run);
+    for (name, says) in [
+        ("terminal", "file, loop | XFS: iotax run "),
+        ("markdown", "# file, loop \\| XFS: iotax run "),
+        ("html", "<title>file, loop | XFS "),
+        ("json", "\"name\": \"file, loop | XFS\""),
+    ] {
+        assert!(render(&found, name, 160).contains(says), "{name}");
+    }
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("2026-11-22 18:34:03 UTC") && !text.contains("650126065"), "{name}");
+    }
+}
+
+#[test]
+fn a_workload_without_a_round_has_a_line_and_no_tables() {
+    let mut run = twin::bill();
+    run.slices.clear();
+    run.outcome = Some("interrupted".to_owned());
+    let found = findings(&run);
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
+        assert!(!text.contains("generator/IO") && !text.contains("bill: "), "{name}: {text}");
+    }
+}
+
 /// Writes the pages of all fixtures where `IOTAX_PAGES` says, for a look with a browser.
 #[test]
 fn pages_for_looking_at() {
