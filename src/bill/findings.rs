@@ -234,6 +234,8 @@ pub struct WorkloadFindings {
     pub writes: Option<WritesReport>,
     /// Length and order of its slices.
     pub design: Option<DesignReport>,
+    /// Bytes of every stack that the load reached; `None`: nothing was loaded.
+    pub reached_bytes: Option<u64>,
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.

@@ -177,6 +177,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.findings(),
         design: baseline::design(reading),
+        reached_bytes: reading.reached(),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons,

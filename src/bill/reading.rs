@@ -170,6 +170,22 @@ impl<'a> Reading<'a> {
         self.run.workers.iter().find(ours)
     }
 
+    /// Bytes of every stack that the load reached, all members and guests of one together; `None`: nothing was loaded.
+    pub fn reached(&self) -> Option<u64> {
+        let first = self.run.workers.iter().find(|worker| worker.workload == self.workload.name)?;
+        let beside = |worker: &&WorkerUp| {
+            (&worker.stack, &worker.workload, worker.visit) == (&first.stack, &first.workload, first.visit)
+        };
+        let all = self.run.workers.iter().filter(beside);
+        Some(all.map(|worker| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64)).sum())
+    }
+
+    /// What the largest job takes of a target.
+    fn job_bytes(&self, target: u64) -> u64 {
+        let jobs = self.workload.jobs.iter();
+        jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
+    }
+
     /// What is compared first: acknowledged time.
     pub fn basis(&self) -> Basis {
         Basis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }

@@ -3,7 +3,8 @@
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::{Charge, Refusal, Verdict};
-use crate::store::record::{PlaceFacts, Purpose, Slice, Value, Warning};
+use crate::store::record::{PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
+use iotax_load::Job;
 
 fn covers(figure: &Figure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
@@ -617,4 +618,32 @@ fn walk(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Value)) {
         serde_json::Value::Object(fields) => fields.values().for_each(|item| walk(item, see)),
         _ => {}
     }
+}
+
+#[test]
+fn the_bytes_that_the_load_reached_are_those_of_all_members_and_guests_of_a_stack() {
+    let reached = |change: fn(&mut RunData)| {
+        let mut run = twin::a_against_a();
+        change(&mut run);
+        findings(&run).workloads[0].reached_bytes
+    };
+    assert_eq!(reached(|run| run.workers.clear()), None);
+    let whole = reached(|run| jobs(run).for_each(|job| job.size = None));
+    assert_eq!(whole, Some(4 << 30));
+    assert_eq!(reached(|run| jobs(run).for_each(|job| job.size = Some(1 << 30))), Some(1 << 30));
+    assert_eq!(reached(|run| jobs(run).for_each(|job| job.size = Some(8 << 30))), Some(4 << 30));
+    // Two drives with the same load each, then as many guests with a part each.
+    let drives =
+        |run: &mut RunData| run.workers.iter_mut().for_each(|worker| worker.others = vec!["/dev/b".into()]);
+    assert_eq!(reached(drives), Some(8 << 30));
+    let guests = |run: &mut RunData| {
+        let another: Vec<_> =
+            run.workers.iter().cloned().map(|one| WorkerUp { place: "vm9".into(), ..one }).collect();
+        run.workers.extend(another);
+    };
+    assert_eq!(reached(guests), Some(8 << 30));
+}
+
+fn jobs(run: &mut RunData) -> impl Iterator<Item = &mut Job> {
+    run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs)
 }

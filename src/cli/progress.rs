@@ -4,6 +4,7 @@
 use super::columns;
 use crate::measure::observer::{Event, Live, LiveComparison, Observer};
 use crate::report::wrapped;
+use crate::store;
 use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -127,7 +128,8 @@ impl Observer for Progress {
             Event::Trial { text } => self.line(&text),
             Event::Note { text } => self.line(&format!("note: {text}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
-            Event::WorkloadEnd { reason } => self.line(&format!("  ended: {reason}")),
+            // Of a failure the rest is the run's last word.
+            Event::WorkloadEnd { reason } => self.line(&format!("  ended: {}", store::first_line(&reason))),
             Event::TakingDown => self.status("taking down".into()),
         }
     }

@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, report, say, stop};
 use crate::bill::run::RunData;
-use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED};
+use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, code_of};
 use crate::guard::admit::Admitted;
 use crate::layer::guest;
 use crate::measure::past::Past;
@@ -64,19 +64,27 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
         return result.map(|_| DONE);
     }
     let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
-    let outcome = result.with_context(|| format!("what was measured is kept in {}", dir.display()))?;
+    let outcome = result.map_err(|error| Failed {
+        code: code_of(&error),
+        message: format!("{error:#}\nwhat was measured is kept in {}; {}", dir.display(), to_go_on(dir)),
+    })?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
-        let scenario = store::load(dir).map_err(Failed::from)?.start.scenario;
         let before = if empty { " before anything was measured" } else { "" };
-        say(&match not_resumable(&scenario) {
-            None => format!("interrupted{before}; to go on: iotax resume {}\n", store::run_id_of(dir)),
-            Some(why) => format!("interrupted{before}; run it again ({why})\n"),
-        })?;
+        say(&format!("interrupted{before}; {}\n", to_go_on(dir)))?;
         return Ok(MEASUREMENT_FAILED);
     }
     let broken = store::load(dir).is_ok_and(|data| data.trials.iter().any(|trial| trial.found.broken() > 0));
     Ok(if broken { FINDING } else { DONE })
+}
+
+/// What a person does about a run that came to no end.
+fn to_go_on(dir: &Path) -> String {
+    let why = store::load(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
+    match why {
+        None => format!("to go on: iotax resume {}", store::run_id_of(dir)),
+        Some(why) => format!("run it again ({why})"),
+    }
 }
 
 /// Measures a scenario as a new run and gives its folder and how it ended.

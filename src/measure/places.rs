@@ -238,7 +238,8 @@ impl Place {
         match control.execute(command, serde_json::Value::Null) {
             Ok(_) => Ok(()),
             Err(error) => {
-                let text = format!("guest {name}: QEMU does not take the command {command}: {error}");
+                let why = self.peer.fate().unwrap_or_else(|| error.to_string());
+                let text = format!("guest {name}: QEMU does not take the command {command}: {why}");
                 Err(crate::exit::Failed::measurement(text).into())
             }
         }

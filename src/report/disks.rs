@@ -32,7 +32,7 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     {
         table.push(head, rank, disks.iter().map(|disk| told(&disk.qemu, option)).collect());
     }
-    table.push("guest sees", 0, disks.iter().map(|disk| told(&disk.guest, "write-cache")).collect());
+    table.push("guest sees", 0, disks.iter().map(|disk| seen(&disk.guest)).collect());
     let queues = |disk: &&GuestDisk| {
         format!("{} / {}", told(&disk.qemu, "num-queues"), told(&disk.guest, "num-queues"))
     };
@@ -50,9 +50,32 @@ fn format(disk: &&GuestDisk) -> String {
     }
 }
 
+/// The guest's word for the cache of a disk that it cannot write means nothing: virtio-scsi says another than virtio-blk.
+fn seen(guest: &BTreeMap<String, String>) -> String {
+    match told(guest, "read-only").as_str() {
+        "on" => "read only".to_owned(),
+        _ => told(guest, "write-cache"),
+    }
+}
+
 fn told(settings: &BTreeMap<String, String>, option: &str) -> String {
     settings.get(option).cloned().unwrap_or_else(|| "-".to_owned())
 }
 
 /// What the columns of [`table`] are.
 pub(super) const LEGEND: &str = "as read back before measuring: QEMU's settings, what the guest's kernel sees, queues of QEMU / in use by the guest";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_a_guest_cannot_write_has_no_cache_for_it() {
+        let guest = |read_only: &str| {
+            let words = [("read-only", read_only), ("write-cache", "write through")];
+            seen(&words.map(|(key, word)| (key.to_owned(), word.to_owned())).into())
+        };
+        assert_eq!((guest("on"), guest("off")), ("read only".to_owned(), "write through".to_owned()));
+        assert_eq!(seen(&BTreeMap::new()), "-");
+    }
+}

@@ -7,6 +7,7 @@ use crate::bill::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
 use crate::stats::Verdict;
+use crate::units::show_bytes;
 use std::collections::BTreeMap;
 
 /// A column of figures of a row.
@@ -254,11 +255,12 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
     reasons
 }
 
-/// `48 rounds, 19.2 s of load, ended: precision`.
+/// `48 rounds, 19.2 s of load on 4 GiB, ended: precision`.
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = workload.ended.as_deref().unwrap_or("not ended in order");
-    format!("{rounds} rounds, {:.1} s of load, ended: {ended}", workload.measured_s)
+    let on = workload.reached_bytes.map_or_else(String::new, |bytes| format!(" on {}", show_bytes(bytes)));
+    format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.
@@ -268,7 +270,7 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
         let debt = row.debt.as_ref()?;
         let gave_up =
             if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
-        let dirty = crate::units::show_bytes(debt.dirty_bytes);
+        let dirty = show_bytes(debt.dirty_bytes);
         let left = match debt.in_flight {
             Some(ios) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
             None => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),

@@ -8,6 +8,7 @@ mod image;
 pub mod journal;
 pub mod lio;
 pub mod op;
+pub mod process;
 pub mod queue;
 pub mod simulated;
 pub mod spdk;

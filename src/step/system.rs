@@ -5,6 +5,7 @@
 
 use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeImage};
+use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::vfio::{self, TakenDrive};
 use super::{ProcessId, Yield, image, spdk};
@@ -427,51 +428,6 @@ pub fn boot_id() -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The process whose command line carries `tag` as a word.
-///
-/// # Errors
-/// When /proc cannot be read.
-pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
-    let me = std::process::id();
-    for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
-        if pid != me && command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes()) {
-            return Ok(process_id(pid));
-        }
-    }
-    Ok(None)
-}
-
-/// The same of a process that was started a moment ago. A starter goes on as soon as the new program has its memory, and
-/// the kernel fills in the command line a little later: on a busy machine that can be seen.
-///
-/// # Errors
-/// As [`process_of_tag`].
-pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
-    let start = Instant::now();
-    loop {
-        match process_of_tag(tag)? {
-            None if start.elapsed() < Duration::from_secs(2) => std::thread::sleep(Duration::from_millis(20)),
-            found => return Ok(found),
-        }
-    }
-}
-
-/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started it takes its traces
-/// down as ever.
-///
-/// # Errors
-/// When the kernel refuses, or it is still there after 10 s.
-pub fn kill(process: &ProcessId) -> Result<()> {
-    if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32).filter(|_| runs(process)) {
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL)
-            .with_context(|| format!("cannot kill process {}", process.pid))?;
-    }
-    wait_until(Duration::from_secs(10), || !runs(process))
-        .with_context(|| format!("process {} does not end by SIGKILL", process.pid))
-}
-
 fn reusable(path: &Path, bytes: u64) -> Result<Option<marker::Marker>> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -544,24 +500,6 @@ fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Pid and start time of a process that exists.
-pub fn process_id(pid: u32) -> Option<ProcessId> {
-    stat(pid).map(|(_, start_time)| ProcessId { pid, start_time })
-}
-
-/// Whether that very process is there and no zombie.
-pub fn runs(process: &ProcessId) -> bool {
-    stat(process.pid)
-        .is_some_and(|(state, start_time)| start_time == process.start_time && !matches!(state, 'Z' | 'X'))
-}
-
-/// State and start time from /proc/PID/stat. The name before them may have spaces and parentheses.
-fn stat(pid: u32) -> Option<(char, u64)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = text.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
-}
-
 /// Runs a command to its end and gives its standard output.
 ///
 /// # Errors
@@ -622,17 +560,5 @@ mod tests {
         assert!(path.exists());
         ours.remove_file(&path, &made).unwrap();
         assert!(!path.exists());
-    }
-
-    #[test]
-    fn a_process_is_known_by_its_start_too() {
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let process = process_id(child.id()).unwrap();
-        assert!(runs(&process));
-        assert!(!runs(&ProcessId { start_time: process.start_time + 1, ..process.clone() }));
-        child.kill().unwrap();
-        wait_until(Duration::from_secs(30), || !runs(&process)).expect("a zombie does not run");
-        child.wait().unwrap();
-        assert!(process_id(process.pid).is_none());
     }
 }

@@ -25,11 +25,17 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         trials: run.trials,
         histograms: Box::new(move |offset| histograms.get(offset)),
         warnings: run.warnings,
-        ends: run.ends,
+        ends: run.ends.into_iter().map(|(workload, reason)| (workload, first_line(&reason))).collect(),
         visits_ended: run.visits_ended,
-        outcome: run.end.map(|(_, outcome)| outcome),
+        outcome: run.end.map(|(_, outcome)| first_line(&outcome)),
         torn: run.torn,
     })
+}
+
+/// What went wrong, without what a guest's console or ssh said before that, which stays in the record.
+pub fn first_line(words: &str) -> String {
+    let line = words.lines().next().unwrap_or_default();
+    line.strip_suffix("; its last words:").unwrap_or(line).to_owned()
 }
 
 /// The id of a run: the name of its folder.

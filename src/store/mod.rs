@@ -15,7 +15,7 @@ mod writer;
 #[cfg(test)]
 mod docs;
 
-pub use data::{load, run_id_of};
+pub use data::{first_line, load, run_id_of};
 pub use folder::{Store, default_runs_dir, is_id, new_id};
 pub use lock::RunLock;
 pub use reader::{Run, RunSummary, Tally, find, list, stream};

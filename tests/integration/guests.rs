@@ -1,7 +1,9 @@
 //! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
 
-use crate::rig::{Rig, can_run, traces};
+use crate::rig::{Rig, can_run, traces, words};
 use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Stdio;
 
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
 
@@ -102,4 +104,51 @@ fn guests_that_the_host_has_no_room_for_never_start() {
     let huge = rig.iotax(&["run", &format!("{file} | vm(memory=1TiB,hugepages=1GiB)")]);
     assert_eq!(huge.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&huge.stderr).contains("need 1024 huge pages of 1 GiB"));
+}
+
+#[test]
+fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
+    let _alone = crate::rig::alone();
+    if !can_run(&["qemu-system-x86_64"]) {
+        return;
+    }
+    let rig = Rig::new();
+    let args =
+        ["run", &rig.file("x.img", 64), &format!("{} | vm(memory=256MiB,vcpus=1)", rig.file("x.img", 64))];
+    let args =
+        [&args[..], &["--rw", "randread", "--slice", "50ms", "--budget", "60s", "--matched-rate", "off"]];
+    let child = rig.command(&args.concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let measuring = || {
+        let rounds = |dir: &PathBuf| {
+            std::fs::read_to_string(dir.join("index.jsonl")).unwrap().matches("\"round\":3,").count()
+        };
+        rig.run_dirs().first().is_some_and(|dir| rounds(dir) > 0)
+    };
+    crate::rig::wait(measuring, 120, "a third round");
+    let qemu = qemu_of(rig.run_dirs()[0].file_name().unwrap().to_str().unwrap());
+    rustix::process::kill_process(qemu, rustix::process::Signal::KILL).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = words(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(
+        // Whichever of its two sockets was spoken to then.
+        said.contains("guest vm0: ")
+            && said.contains(": QEMU has ended (signal: 9 (SIGKILL)); hint: `dmesg` tells"),
+        "{said}"
+    );
+    assert!(said.contains("to go on: iotax resume "), "{said}");
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+    let resumed = rig.expect(0, &["resume", "last"]);
+    assert!(resumed.contains(": complete"), "{resumed}");
+}
+
+/// The QEMU whose command line names that run.
+fn qemu_of(run: &str) -> rustix::process::Pid {
+    let mut pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let line = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let found = pids.find(|pid| line(*pid).starts_with("qemu-system") && line(*pid).contains(run));
+    rustix::process::Pid::from_raw(found.expect("a QEMU")).unwrap()
 }

@@ -112,6 +112,9 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     }
 }
 
+/// Of something that the kernel leaves for a signal.
+const MOST_ASKED: u32 = 100;
+
 fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
     let begin = Instant::now();
     loop {
@@ -173,7 +176,7 @@ struct Guest {
 impl Guest {
     fn new(code: &[u8]) -> Result<Guest, String> {
         let kvm = Kvm::new().map_err(|error| open_failure(error.errno()))?;
-        let vm = kvm.create_vm().map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
+        let vm = undisturbed(|| kvm.create_vm()).map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
         let mut memory = Memory::new()?;
         fill(memory.bytes(), code);
         // Needed by Intel processors without unrestricted guests; where it is not known it is not needed.
@@ -186,11 +189,24 @@ impl Guest {
             userspace_addr: memory.start as u64,
         };
         // SAFETY: the region is a whole mapping of our own, that long, and outlives the VM: see `Guest`.
-        unsafe { vm.set_user_memory_region(region) }
+        undisturbed(|| unsafe { vm.set_user_memory_region(region) })
             .map_err(|error| format!("KVM_SET_USER_MEMORY_REGION failed: {error}"))?;
-        let vcpu = vm.create_vcpu(0).map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
+        let vcpu =
+            undisturbed(|| vm.create_vcpu(0)).map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
         enter_long_mode(&vcpu).map_err(|error| format!("cannot set a vCPU's registers: {error}"))?;
         Ok(Guest { vcpu, _vm: vm, _memory: memory })
+    }
+}
+
+/// The kernel gives up the making of a VM for any signal that waits, work of io_uring's among them: that is asked again, as
+/// QEMU does, and no reason to do without KVM.
+fn undisturbed<T>(mut ask: impl FnMut() -> Result<T, kvm_ioctls::Error>) -> Result<T, kvm_ioctls::Error> {
+    let mut asked = 1;
+    loop {
+        match ask() {
+            Err(error) if error.errno() == libc::EINTR && asked < MOST_ASKED => asked += 1,
+            other => return other,
+        }
     }
 }
 
@@ -296,6 +312,25 @@ mod tests {
             println!("skipped: needs /dev/kvm");
         }
         opens
+    }
+
+    #[test]
+    fn what_a_signal_disturbs_is_asked_again_and_nothing_else_is() {
+        let eintr = || kvm_ioctls::Error::new(libc::EINTR);
+        let mut left = 3;
+        let third = undisturbed(|| {
+            left -= 1;
+            if left == 0 { Ok(7) } else { Err(eintr()) }
+        });
+        assert_eq!(third.unwrap(), 7);
+        let mut asked = 0;
+        let never: Result<(), _> = undisturbed(|| {
+            asked += 1;
+            Err(eintr())
+        });
+        assert_eq!((never.unwrap_err().errno(), asked), (libc::EINTR, MOST_ASKED));
+        let refused: Result<(), _> = undisturbed(|| Err(kvm_ioctls::Error::new(libc::EPERM)));
+        assert_eq!(refused.unwrap_err().errno(), libc::EPERM);
     }
 
     #[test]

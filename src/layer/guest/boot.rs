@@ -8,7 +8,7 @@ use crate::exit::Failed;
 use crate::host::facts;
 use crate::host::probe::Probe;
 use crate::step::ProcessId;
-use crate::step::system::runs;
+use crate::step::process::{end_of, runs};
 use iotax_sys::kvm::KvmProbe;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -116,7 +116,7 @@ pub struct BootedGuest {
 
 /// A guest that did not come up.
 #[derive(Debug, thiserror::Error)]
-#[error("guest did not boot with accel={}: {failure}{last_words}", accel.word())]
+#[error("guest did not boot with accel={}: {}{last_words}", accel.word(), fate.as_deref().unwrap_or(&failure.to_string()))]
 pub struct BootError {
     /// What happened.
     pub failure: BootFailure,
@@ -124,8 +124,10 @@ pub struct BootError {
     pub accel: Accel,
     /// Whether anything was on the console.
     pub alive: bool,
+    /// See [`fate`].
+    pub fate: Option<Box<str>>,
     /// See [`last_words`].
-    pub last_words: String,
+    pub last_words: Box<str>,
 }
 
 /// What kept a guest from coming up.
@@ -302,11 +304,13 @@ impl Boot<'_> {
     }
 
     fn give_up(mut self, failure: BootFailure, accel: Accel) -> BootError {
-        if matches!(failure, BootFailure::Died) {
+        let died = matches!(failure, BootFailure::Died);
+        if died {
             self.await_end();
         }
         self.alive = self.alive || has_content(&self.files.console);
-        BootError { failure, accel, alive: self.alive, last_words: last_words(self.files) }
+        let fate = if died { fate(self.process).map(Into::into) } else { None };
+        BootError { failure, accel, alive: self.alive, fate, last_words: last_words(self.files).into() }
     }
 
     /// The socket closes before the process has said its last word.
@@ -376,6 +380,16 @@ pub fn last_words(files: &GuestFiles) -> String {
         }
     }
     text
+}
+
+/// How its QEMU ended; `None`: it runs.
+pub fn fate(process: &ProcessId) -> Option<String> {
+    let end = end_of(process)?;
+    let hint = match end.contains("SIGKILL") {
+        true => "; hint: `dmesg` tells whether the kernel killed it for want of memory",
+        false => "",
+    };
+    Some(format!("QEMU has ended ({end}){hint}"))
 }
 
 fn tail(path: &Path) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::measure::places::Places;
 use crate::measure::wire::Peer;
 use crate::scenario::{DurabilitySpec, Kill};
 use crate::step::ProcessId;
-use crate::step::system::{kill, started_process};
+use crate::step::process::{kill, started_process};
 use anyhow::{Context, Result};
 use std::time::Duration;
 

@@ -30,6 +30,8 @@ const WATCHED_EVERY: Duration = Duration::from_millis(5);
 
 /// Gives the end of a guest's console or of ssh's stderr.
 pub type LastWords = Box<dyn Fn() -> String + Send>;
+/// Gives what is known of the end of the process behind the stream, `None` while it lives.
+pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 
 /// The two ends of a stream, and how it is torn down.
 pub struct Link {
@@ -43,12 +45,14 @@ pub struct Link {
 
 /// What went wrong with which peer, and what it said last.
 #[derive(Debug, thiserror::Error)]
-#[error("{peer}: {fault}{}", show_last_words(last_words))]
+#[error("{peer}: {fault}{}{}", show_fate(fate.as_deref()), show_last_words(last_words))]
 pub struct WireError {
     /// Its name.
     pub peer: String,
     /// What went wrong.
     pub fault: WireFault,
+    /// How the process behind the stream ended, where it did.
+    pub fate: Option<String>,
     /// Console or stderr; may be empty.
     pub last_words: String,
     /// The exit code it leads to.
@@ -111,6 +115,10 @@ pub fn slice_limit(bound: Bound) -> Duration {
     length + SLICE_GRACE
 }
 
+fn show_fate(fate: Option<&str>) -> String {
+    fate.map_or_else(String::new, |fate| format!(": {fate}"))
+}
+
 fn show_last_words(words: &str) -> String {
     if words.trim().is_empty() { String::new() } else { format!("; its last words:\n{}", words.trim_end()) }
 }
@@ -122,7 +130,7 @@ impl WireError {
             WireFault::Remote { code, .. } => code,
             _ => crate::exit::MEASUREMENT_FAILED,
         };
-        WireError { peer: peer.to_owned(), fault, last_words, code }
+        WireError { peer: peer.to_owned(), fault, fate: None, last_words, code }
     }
 }
 
@@ -139,6 +147,7 @@ pub struct ClockOffset {
 pub struct Peer {
     name: String,
     last_words: LastWords,
+    fate: Fate,
     silence: Duration,
     outgoing: Option<Sender<Vec<u8>>>,
     incoming: Receiver<Result<Frame, FrameError>>,
@@ -158,6 +167,7 @@ impl Peer {
         Peer {
             name: name.into(),
             last_words,
+            fate: Box::new(|| None),
             silence: SILENCE_LIMIT,
             outgoing: Some(outgoing),
             incoming,
@@ -186,6 +196,18 @@ impl Peer {
     pub fn with_silence_limit(mut self, limit: Duration) -> Peer {
         self.silence = limit;
         self
+    }
+
+    /// Asks this for what became of the process behind the stream when the peer fails.
+    #[must_use]
+    pub fn with_fate(mut self, fate: Fate) -> Peer {
+        self.fate = fate;
+        self
+    }
+
+    /// What became of the process behind the stream; `None`: it lives, or nothing is known.
+    pub fn fate(&self) -> Option<String> {
+        (self.fate)()
     }
 
     /// Its name.
@@ -438,7 +460,7 @@ impl Peer {
         // ssh or QEMU may just be writing why it goes away.
         thread::sleep(Duration::from_millis(50));
         self.poison = Some(fault.to_string());
-        let error = self.error(fault);
+        let error = WireError { fate: self.fate(), ..self.error(fault) };
         self.tear_down();
         error
     }

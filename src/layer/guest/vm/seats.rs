@@ -14,9 +14,9 @@ use crate::layer::guest::qemu::{
 };
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
-use crate::step::PathRef;
 use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
-use crate::step::system::started_process;
+use crate::step::process::started_process;
+use crate::step::{PathRef, ProcessId};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -394,7 +394,7 @@ pub fn reach(
     let limits = limits(plan.accel, plan.image.is_some());
     let booted = boot::connect(earlier, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
-    speak(plan, booted)
+    speak(plan, process, booted)
 }
 
 fn limits(accel: Accel, own_system: bool) -> Limits {
@@ -418,9 +418,10 @@ fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     anyhow::Error::new(error).context(context)
 }
 
-fn speak(plan: &GuestPlan, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
+fn speak(plan: &GuestPlan, process: ProcessId, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
     let files = plan.files.clone();
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
-    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)));
+    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)))
+        .with_fate(Box::new(move || boot::fate(&process)));
     Ok((peer, plan.emulated.clone(), booted.qmp))
 }

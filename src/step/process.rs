@@ -1,0 +1,119 @@
+//! A process by its number and its start, so that a number used again is never mistaken for it: finding one, whether it
+//! runs, ending it, and what ended it.
+
+use super::ProcessId;
+use super::system::wait_until;
+use anyhow::{Context, Result};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// The process whose command line carries `tag` as a word.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
+    let me = std::process::id();
+    for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
+        if pid != me && command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes()) {
+            return Ok(process_id(pid));
+        }
+    }
+    Ok(None)
+}
+
+/// The same of a process that was started a moment ago. A starter goes on as soon as the new program has its memory, and
+/// the kernel fills in the command line a little later: on a busy machine that can be seen.
+///
+/// # Errors
+/// As [`process_of_tag`].
+pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
+    let start = Instant::now();
+    loop {
+        match process_of_tag(tag)? {
+            None if start.elapsed() < Duration::from_secs(2) => std::thread::sleep(Duration::from_millis(20)),
+            found => return Ok(found),
+        }
+    }
+}
+
+/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started it takes its traces
+/// down as ever.
+///
+/// # Errors
+/// When the kernel refuses, or it is still there after 10 s.
+pub fn kill(process: &ProcessId) -> Result<()> {
+    if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32).filter(|_| runs(process)) {
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL)
+            .with_context(|| format!("cannot kill process {}", process.pid))?;
+    }
+    wait_until(Duration::from_secs(10), || !runs(process))
+        .with_context(|| format!("process {} does not end by SIGKILL", process.pid))
+}
+
+/// Pid and start time of a process that exists.
+pub fn process_id(pid: u32) -> Option<ProcessId> {
+    stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
+}
+
+/// Whether that very process is there and no zombie.
+pub fn runs(process: &ProcessId) -> bool {
+    stat(process.pid)
+        .is_some_and(|stat| stat.start_time == process.start_time && !matches!(stat.state, 'Z' | 'X'))
+}
+
+/// How a process of ours ended that nobody has waited for yet, a moment given to one that is just ending: `signal: 9 (SIGKILL)`,
+/// `exit status: 1`. `None`: it runs, is unknown, or its end was not kept for us.
+pub fn end_of(process: &ProcessId) -> Option<String> {
+    // A stream closes before its process is through.
+    let _ = wait_until(ENDS_WITHIN, || !runs(process));
+    let stat = stat(process.pid).filter(|stat| stat.start_time == process.start_time && stat.state == 'Z')?;
+    Some(ExitStatus::from_raw(stat.exit_code?).to_string())
+}
+
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
+
+/// Of /proc/PID/stat.
+struct Stat {
+    state: char,
+    start_time: u64,
+    exit_code: Option<i32>,
+}
+
+/// The name before the fields may have spaces and parentheses.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
+    // Numbered from the third, as proc(5) counts them.
+    let field = |number: usize| fields.get(number - 3);
+    Some(Stat {
+        state: field(3)?.chars().next()?,
+        start_time: field(22)?.parse().ok()?,
+        exit_code: field(52).and_then(|code| code.parse().ok()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_known_by_its_start_too() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = process_id(child.id()).unwrap();
+        assert!(runs(&process));
+        let another = ProcessId { start_time: process.start_time + 1, ..process.clone() };
+        assert!(!runs(&another));
+        assert_eq!(end_of(&process), None);
+        child.kill().unwrap();
+        wait_until(Duration::from_secs(30), || !runs(&process)).expect("a zombie does not run");
+        assert_eq!(end_of(&process).as_deref(), Some("signal: 9 (SIGKILL)"));
+        assert_eq!(end_of(&another), None);
+        child.wait().unwrap();
+        assert!(process_id(process.pid).is_none());
+    }
+}
