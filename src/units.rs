@@ -239,6 +239,22 @@ pub fn show_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`; what is none stays as it is.
+pub fn show_time(at: &str) -> String {
+    match at.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => at.to_owned(),
+    }
+}
+
+/// The same to the minute, for a column that says that it is UTC.
+pub fn show_minute(at: &str) -> String {
+    match at.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => at.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

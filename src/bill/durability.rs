@@ -116,6 +116,17 @@ pub fn percents(share: &Figure) -> Option<(String, String)> {
     Some((percent(low, f64::floor), percent(high, f64::ceil)))
 }
 
+/// What is known of the share of a row: `2.5 to 44.6 %`; one bound where none or all kills lost something, since all of the
+/// error is on the side that is left.
+pub fn known_share(row: &DurabilityRow) -> Option<String> {
+    let (low, high) = percents(&row.share)?;
+    Some(match row.lossy {
+        0 => format!("at most {high} %"),
+        all if all == row.kills => format!("at least {low} %"),
+        _ => format!("{low} to {high} %"),
+    })
+}
+
 /// With a decimal, and with two digits where it is small.
 fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
     let value = 100.0 * share;
@@ -154,7 +165,7 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
     let times =
         if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
     let count = |blocks: u64| grouped(blocks as f64);
-    let Some((low, high)) = percents(&row.share) else {
+    let (Some((_, high)), Some(known)) = (percents(&row.share), known_share(row)) else {
         return format!("{stack}: nothing was tried");
     };
     if !row.is_broken() {
@@ -176,7 +187,7 @@ fn said(row: &DurabilityRow, kill: Kill) -> String {
         .map(|(blocks, word)| format!("{} {word}", count(blocks)))
         .collect();
     format!(
-        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({low} to {high} %)",
+        "{stack}: of {} acknowledged blocks {}; {} of {times} of {whom} broke the promise ({known})",
         count(row.found.blocks),
         bad.join(", "),
         count(row.lossy)
@@ -339,7 +350,7 @@ fn drive(device: &Device) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{percent, percents, share_of};
+    use super::{known_share, percent, percents, share_of};
     use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
 
@@ -357,11 +368,20 @@ mod tests {
         ];
         assert_eq!(told, expected);
         assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 14.0 % of such kills lose anything"), "{}", rows[1].sentence);
-        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (86.0 to 100.0 %)"), "{}", rows[3].sentence);
+        assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (at least 86.0 %)"), "{}", rows[3].sentence);
         assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
+    }
+
+    #[test]
+    fn a_bound_of_one_side_is_not_printed_as_an_interval() {
+        let found = findings(&twin::durability());
+        let rows = &found.durability.as_ref().unwrap().rows;
+        let some = super::DurabilityRow { lossy: 1, kills: 10, share: share_of(1, 10), ..rows[3].clone() };
+        let told = [&rows[0], &rows[3], &some].map(|row| known_share(row).unwrap());
+        assert_eq!(told, ["at most 14.0 %", "at least 86.0 %", "0.25 to 44.6 %"]);
     }
 
     #[test]

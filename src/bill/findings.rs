@@ -194,6 +194,8 @@ pub struct Findings {
 pub struct RunIdentity {
     /// Its id.
     pub id: String,
+    /// The scenario's name, where it has one.
+    pub name: Option<String>,
     /// RFC 3339.
     pub at: String,
     /// Version of iotax that measured.

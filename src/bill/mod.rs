@@ -98,6 +98,7 @@ fn identity(run: &RunData) -> RunIdentity {
     let start = &run.start;
     RunIdentity {
         id: start.id.clone(),
+        name: start.scenario.name.clone(),
         at: start.at.clone(),
         iotax: start.iotax.clone(),
         command: subject::shell_line(&start.argv),

@@ -42,7 +42,7 @@ fn known_format(word: &str) -> Result<String, String> {
 /// # Errors
 /// Bad input: a run does not exist or cannot be read, or the two have nothing to compare.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.to.check()?;
+    args.to.check(args.format.as_deref())?;
     let load = |name: &str| -> Result<_> {
         let folder = store::find(runs, name).map_err(Failed::from)?;
         Ok(store::load(&folder).map_err(Failed::from)?)

@@ -1,11 +1,14 @@
-//! `iotax list`: the stored runs, newest last.
+//! `iotax list`: the stored runs, newest last: when each began, how it ended, what it is of.
 
-use super::say;
+use super::run::WAITS;
+use super::{columns, say};
 use crate::exit::DONE;
 use crate::measure::sets::not_resumable;
+use crate::report::wrapped;
 use crate::step::clean::pending;
-use crate::store;
+use crate::{store, units};
 use anyhow::Result;
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// Arguments of `list`.
@@ -20,45 +23,201 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     let listed = store::list(runs)?;
     if listed.is_empty() {
         say(&format!("no runs in {}\n", runs.display()))?;
+        return Ok(DONE);
     }
-    for run in listed {
-        say(&format!("{}  {}  {}\n", run.id, title(&run), state(&run)))?;
-    }
+    // Whoever searches lines wants whole ones.
+    let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
+    let lines: Vec<Line> = listed.iter().map(Line::of).collect();
+    say(&table(&lines, width))?;
     Ok(DONE)
 }
 
-/// A word or two: the whole reason of a failure is in the run's report.
-fn state(run: &store::RunSummary) -> String {
+/// A run in words.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    id: String,
+    started: String,
+    state: &'static str,
+    /// What else is to be said of the state.
+    remark: Option<String>,
+    /// The scenario's name.
+    name: Option<String>,
+    stacks: Vec<String>,
+}
+
+impl Line {
+    fn of(run: &store::RunSummary) -> Line {
+        let (state, remark) = state(run);
+        let line = Line {
+            id: run.id.clone(),
+            started: String::new(),
+            state,
+            remark,
+            name: None,
+            stacks: Vec::new(),
+        };
+        match &run.start {
+            Ok(start) => Line {
+                started: units::show_minute(&start.at),
+                name: start.scenario.name.clone(),
+                stacks: start.scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+                ..line
+            },
+            Err(why) => Line { state: "unreadable", remark: Some(why.clone()), ..line },
+        }
+    }
+
+    /// `one / four / six`; of many stacks those that fit, and how many more there are.
+    fn stacks(&self, width: usize) -> String {
+        let named = |count: usize| {
+            let stacks = self.stacks[..count].join(" / ");
+            match self.stacks.len() - count {
+                0 => stacks,
+                more if count == 0 => format!("{more} stacks"),
+                more => format!("{stacks} and {more} more"),
+            }
+        };
+        let fits = |text: &String| text.chars().count() <= width;
+        (0..=self.stacks.len()).rev().map(named).find(fits).unwrap_or_else(|| named(0))
+    }
+
+    /// What stands in the run's line, and what below it: what else has no room there.
+    fn what(&self, room: usize, below: usize) -> (String, Option<String>) {
+        let stacks = self.stacks(usize::MAX);
+        let whole = self.name.iter().chain([&stacks]).cloned().collect::<Vec<_>>().join(": ");
+        match whole.chars().count() <= room {
+            true => (whole, None),
+            false => match &self.name {
+                Some(name) if name.chars().count() <= room => (name.clone(), Some(self.stacks(below))),
+                Some(name) => (String::new(), Some(format!("{name}: {}", self.stacks(below)))),
+                None => (String::new(), Some(self.stacks(below))),
+            },
+        }
+    }
+}
+
+const HEADS: [&str; 4] = ["run", "started (UTC)", "state", "what"];
+const GAP: &str = "  ";
+const INDENT: &str = "    ";
+/// Of a remark; the report has all of it.
+const MOST_LINES: usize = 2;
+const MORE: &str = " ...";
+
+/// Aligned; what has no room, and what is to be said of a state, stands below its run.
+fn table(lines: &[Line], width: usize) -> String {
+    let cells = |line: &Line| [line.id.clone(), line.started.clone(), line.state.to_owned()];
+    let widest = |at: usize| {
+        let those = lines.iter().map(|line| cells(line)[at].chars().count());
+        those.max().unwrap_or(0).max(HEADS[at].len())
+    };
+    let widths = [widest(0), widest(1), widest(2)];
+    let left: usize = widths.iter().map(|width| width + GAP.len()).sum();
+    let row = |cells: [String; 3], what: String| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}{GAP}"));
+        format!("{}{what}", cells.collect::<String>()).trim_end().to_owned() + "\n"
+    };
+    let room = width.saturating_sub(INDENT.len() + MORE.len());
+    let said = |line: &Line| {
+        let (what, more) = line.what(width.saturating_sub(left), room);
+        let below = more.iter().chain(&line.remark).flat_map(|text| {
+            let lines = wrapped(text, room, "");
+            let all = lines.lines().count();
+            let more = |at| if at + 1 == MOST_LINES && all > MOST_LINES { MORE } else { "" };
+            let line = |(at, line)| format!("{INDENT}{line}{}\n", more(at));
+            lines.lines().take(MOST_LINES).enumerate().map(line).collect::<Vec<_>>()
+        });
+        row(cells(line), what) + &below.collect::<String>()
+    };
+    let heads = [HEADS[0], HEADS[1], HEADS[2]].map(str::to_owned);
+    std::iter::once(row(heads, HEADS[3].to_owned())).chain(lines.iter().map(said)).collect()
+}
+
+/// A word, and what else is to be said; the whole of a failure is in the run's report.
+fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
+    const WORDS: [&str; 3] = ["complete", "interrupted", WAITS];
     match (&run.outcome, store::RunLock::take(&run.folder)) {
-        (Some(outcome), _) => shortened(outcome),
-        (None, Ok(None)) => "running".to_owned(),
+        (Some(outcome), _) => match WORDS.into_iter().find(|word| word == outcome) {
+            Some(word) => (word, None),
+            None => ("failed", outcome.lines().next().map(without_an_announcement)),
+        },
+        (None, Ok(None)) => ("running", None),
         (None, _) if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
-            match scenario.is_ok_and(|scenario| not_resumable(scenario).is_none()) {
-                true => format!("killed, nothing is left of it (iotax resume {})", run.id),
-                false => "killed, nothing is left of it".to_owned(),
-            }
+            let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
+            let resume = format!("nothing is left of it; to go on: iotax resume {}", run.id);
+            ("killed", Some(if resumable { resume } else { "nothing is left of it".to_owned() }))
         }
-        (None, _) => "killed (iotax clean)".to_owned(),
+        (None, _) => {
+            ("killed", Some(format!("what it made is still there; to remove it: iotax clean {}", run.id)))
+        }
     }
 }
 
-const STATE_COLUMNS: usize = 60;
-
-fn shortened(outcome: &str) -> String {
-    let line = outcome.lines().next().unwrap_or("");
-    match line.char_indices().nth(STATE_COLUMNS) {
-        Some((end, _)) => format!("{}...", line[..end].trim_end()),
-        None => line.to_owned(),
-    }
+/// `guest vm0: the stream ended` of a line that announces more lines: `...; its last words:`.
+fn without_an_announcement(line: &str) -> String {
+    let cut = line.strip_suffix(':').and_then(|line| line.rsplit_once("; "));
+    cut.map_or(line, |(line, _)| line).to_owned()
 }
 
-/// The compared stacks, shortened.
-fn title(run: &store::RunSummary) -> String {
-    match &run.start {
-        Ok(start) => {
-            start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect::<Vec<_>>().join(" / ")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(id: &str, state: &'static str, stacks: &[&str]) -> Line {
+        Line {
+            id: id.to_owned(),
+            started: "2026-11-22 18:33".to_owned(),
+            state,
+            remark: None,
+            name: None,
+            stacks: stacks.iter().map(|stack| (*stack).to_owned()).collect(),
         }
-        Err(why) => format!("unreadable: {why}"),
+    }
+
+    #[test]
+    fn columns_are_aligned_and_long_names_leave_out_stacks_not_letters() {
+        let cells = ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback"];
+        let failed = "the image /srv/boot.img does not start; hint: have a look at what its console said";
+        let long: String =
+            ["1st", "2nd", "3rd"].into_iter().map(|at| format!("the {at} word ")).collect::<String>()
+                + &(4..30).map(|at| format!("the {at}th word ")).collect::<String>();
+        let lines = [
+            Line {
+                name: Some("many guests".into()),
+                ..line("20261122-183319-e975", "complete", &["one", "four"])
+            },
+            line("20261122-183403-6831", "interrupted", &cells),
+            Line { remark: Some(failed.into()), ..line("20261122-184931-001d", "failed", &["vm"]) },
+            Line {
+                remark: Some(long.clone()),
+                name: Some("thin and preallocated images".into()),
+                ..line("20261122-185130-8577", "failed", &["vm", "fs(ext4)"])
+            },
+        ];
+        let narrow = table(&lines, 80);
+        let expected = [
+            "run                   started (UTC)     state        what",
+            "20261122-183319-e975  2026-11-22 18:33  complete     many guests: one / four",
+            "20261122-183403-6831  2026-11-22 18:33  interrupted",
+            "    vm cache=none,num-queues=1 / vm cache=none,num-queues=2 and 1 more",
+            "20261122-184931-001d  2026-11-22 18:33  failed       vm",
+            "    the image /srv/boot.img does not start; hint: have a look at what its",
+            "    console said",
+            "20261122-185130-8577  2026-11-22 18:33  failed",
+            "    thin and preallocated images: vm / fs(ext4)",
+            "    the 1st word the 2nd word the 3rd word the 4th word the 5th word the 6th",
+            "    word the 7th word the 8th word the 9th word the 10th word the 11th word ...",
+            "",
+        ];
+        assert_eq!(narrow, expected.join("\n"));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80));
+        let whole = table(&lines, usize::MAX);
+        assert_eq!(whole.lines().count(), 7, "a line a run, and one for each remark");
+        assert!(whole.contains(&cells.join(" / ")) && whole.contains(failed));
+        assert_eq!(
+            without_an_announcement("guest vm0: the stream ended; its last words:"),
+            "guest vm0: the stream ended"
+        );
+        assert_eq!(without_an_announcement("no space; hint: more"), "no space; hint: more");
     }
 }

@@ -1,13 +1,15 @@
-//! Live progress on standard error: a bar with the interval as it narrows on a terminal, plain
+//! Live progress on standard error: on a terminal the time left and the interval of every stack as it narrows, plain
 //! lines elsewhere. Standard output stays for the report.
 
+use super::columns;
 use crate::measure::observer::{Event, Live, LiveComparison, Observer};
+use crate::report::wrapped;
 use crate::store;
 use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,11 +19,38 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 /// A live interval wider than the whole of the baseline tells nothing.
 const TELLING: f64 = 1.0;
 
+/// What the spinner takes of a line.
+const SPINNER: usize = 2;
+
 /// The observer for people.
 pub struct Progress {
     bar: Option<ProgressBar>,
     said: Instant,
     budget_s: f64,
+    fills: Arc<Mutex<Fills>>,
+}
+
+/// How far the files of a set-up are filled.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Fills {
+    total: u64,
+    /// Of the files before the present one.
+    before: u64,
+    present: u64,
+}
+
+impl Fills {
+    /// So many bytes of a file are filled; fewer than before is the next file.
+    fn at(&mut self, bytes: u64) -> String {
+        if bytes <= self.present {
+            self.before += self.present;
+        }
+        self.present = bytes;
+        let done = self.before + self.present;
+        // What is filled beside the plan is never more than all.
+        let total = self.total.max(done);
+        format!("filling with incompressible data: {} of {}", show_bytes(done), show_bytes(total))
+    }
 }
 
 impl Progress {
@@ -29,27 +58,33 @@ impl Progress {
     pub fn new() -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            let style = ProgressStyle::with_template("{spinner} {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Progress { bar, said: Instant::now(), budget_s: 0.0 }
+        Progress { bar, said: Instant::now(), budget_s: 0.0, fills: Arc::default() }
     }
 
     /// Tells on the bar how far a fill is. Fills run below the journal, out of the observer's sight.
     pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
-        let bar = self.bar.clone();
+        let (bar, fills) = (self.bar.clone(), Arc::clone(&self.fills));
         move |bytes| {
+            let text = fills.lock().unwrap_or_else(PoisonError::into_inner).at(bytes);
             if let Some(bar) = &bar {
-                bar.set_message(format!("filling with incompressible data: {}", show_bytes(bytes)));
+                bar.set_message(text);
             }
         }
     }
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => {
+                let indent = text.len() - text.trim_start().len();
+                let room = columns().saturating_sub(indent);
+                let lines = wrapped(text, room, "  ");
+                lines.lines().for_each(|line| bar.println(format!("{:indent$}{line}", "")));
+            }
             // A closed standard error cannot be told anything.
             None => drop(writeln!(std::io::stderr(), "{text}")),
         }
@@ -57,7 +92,8 @@ impl Progress {
 
     fn status(&mut self, text: String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text);
+            let room = columns().saturating_sub(SPINNER);
+            bar.set_message(wrapped(&text, room, "    ").trim_end().to_owned());
         } else if self.said.elapsed() > PLAIN_INTERVAL {
             self.said = Instant::now();
             self.line(&text);
@@ -75,16 +111,20 @@ impl Observer for Progress {
     fn tell(&mut self, event: Event) {
         match event {
             Event::Step { why } => self.status(format!("setting up: {why}")),
+            Event::Filling { total } => {
+                let fills = Fills { total, ..Fills::default() };
+                *self.fills.lock().unwrap_or_else(PoisonError::into_inner) = fills;
+            }
             Event::Reaching { place } => self.status(format!("waiting for {place}")),
             Event::Workload { subject, budget_s } => {
                 self.budget_s = budget_s;
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
             Event::Phase { what } => self.status(what),
-            Event::Round(live) => {
-                let text = show_live(&live, self.budget_s);
-                self.status(text);
-            }
+            Event::Round(live) => match &self.bar {
+                Some(bar) => bar.set_message(lines_of(&live, self.budget_s, screen())),
+                None => self.status(show_live(&live, self.budget_s)),
+            },
             Event::Trial { text } => self.line(&text),
             Event::Note { text } => self.line(&format!("note: {text}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
@@ -187,23 +227,99 @@ impl Drop for Recording {
     }
 }
 
-fn show_live(live: &Live, budget_s: f64) -> String {
-    let left = match live.left_s {
-        Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
-        None => "too early to tell".to_owned(),
-    };
-    if live.comparisons.is_empty() {
-        return format!("{:.0} s", live.elapsed_s);
-    }
-    let comparisons: Vec<String> = live.comparisons.iter().map(show_comparison).collect();
-    format!("round {} {:.0} s, {left}: {}", live.round, live.elapsed_s, comparisons.join(", "))
+/// Columns and rows of the terminal.
+fn screen() -> (usize, usize) {
+    let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| usize::from(rows.0));
+    (columns(), rows)
 }
 
-fn show_comparison(live: &LiveComparison) -> String {
+/// One line for a log file.
+fn show_live(live: &Live, budget_s: f64) -> String {
+    let comparisons: Vec<String> =
+        live.comparisons.iter().map(|one| format!("{} costs {}", one.stack, show_cost(one))).collect();
+    match comparisons.is_empty() {
+        true => show_time(live, budget_s),
+        false => format!("{}: {}", show_time(live, budget_s), comparisons.join(", ")),
+    }
+}
+
+/// `round 12, 14 s, about 20 s left`
+fn show_time(live: &Live, budget_s: f64) -> String {
+    let left = match live.left_s {
+        _ if live.comparisons.is_empty() => return format!("{:.0} s", live.elapsed_s),
+        Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
+        None => format!("at most {:.0} s left", (budget_s - live.elapsed_s).max(0.0)),
+    };
+    format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
+}
+
+/// The time, and below it a line a stack, its figure first: what has no room is the end of a long name. Of more stacks than half
+/// of the screen holds it says how many there are.
+fn lines_of(live: &Live, budget_s: f64, (columns, rows): (usize, usize)) -> String {
+    let most = (rows / 2).max(3);
+    let room = columns.saturating_sub(SPINNER + 1);
+    let costs: Vec<String> = live.comparisons.iter().map(show_cost).collect();
+    let widest = costs.iter().map(String::len).max().unwrap_or(0);
+    let line = |(one, cost): (&LiveComparison, &String)| {
+        let line = format!("  costs {cost:>widest$}  {}", one.stack);
+        line.chars().take(room + SPINNER).collect::<String>()
+    };
+    let mut lines = vec![show_time(live, budget_s)];
+    lines.extend(live.comparisons.iter().zip(&costs).take(most).map(line));
+    if live.comparisons.len() > most {
+        lines.push(format!("  and {} more stacks", live.comparisons.len() - most));
+    }
+    lines.join("\n")
+}
+
+fn show_cost(live: &LiveComparison) -> String {
     match live.half_width {
         Some(half_width) if half_width < TELLING => {
-            format!("{} costs {:.1} +- {:.1} %", live.stack, live.cost * 100.0, half_width * 100.0)
+            format!("{:.1} +- {:.1} %", live.cost * 100.0, half_width * 100.0)
         }
-        _ => format!("{} costs ?", live.stack),
+        _ => "?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(stacks: &[&str]) -> Live {
+        let comparison = |(at, stack): (usize, &&str)| LiveComparison {
+            stack: (*stack).to_owned(),
+            cost: 0.05 * at as f64,
+            half_width: (at != 1).then_some(0.012),
+        };
+        let comparisons = stacks.iter().enumerate().map(comparison).collect();
+        Live { round: 12, elapsed_s: 14.2, left_s: Some(100.0), comparisons }
+    }
+
+    #[test]
+    fn every_stack_has_a_line_and_the_time_left_comes_first() {
+        let names =
+            ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback,num-queues=1"];
+        let text = lines_of(&live(&names), 60.0, (80, 24));
+        let expected = [
+            "round 12, 14 s, about 46 s left",
+            "  costs  0.0 +- 1.2 %  vm cache=none,num-queues=1",
+            "  costs             ?  vm cache=none,num-queues=2",
+            "  costs 10.0 +- 1.2 %  vm cache=writeback,num-queues=1",
+        ];
+        assert_eq!(text, expected.join("\n"));
+        let narrow = lines_of(&live(&names), 60.0, (40, 4));
+        assert!(narrow.lines().all(|line| line.chars().count() < 40), "{narrow}");
+        let many = lines_of(&live(&["a"; 9]), 60.0, (80, 10));
+        assert_eq!((many.lines().count(), many.lines().last()), (7, Some("  and 4 more stacks")));
+        assert_eq!(show_live(&live(&["vm"]), 60.0), "round 12, 14 s, about 46 s left: vm costs 0.0 +- 1.2 %");
+    }
+
+    #[test]
+    fn a_fill_counts_over_all_files() {
+        let mut fills = Fills { total: 3 << 20, ..Fills::default() };
+        let told = [1, 2, 1].map(|mebibytes| fills.at(mebibytes << 20));
+        assert!(told[0].ends_with(": 1 MiB of 3 MiB") && told[1].ends_with(": 2 MiB of 3 MiB"), "{told:?}");
+        assert!(told[2].ends_with(": 3 MiB of 3 MiB"), "the second file: {told:?}");
+        assert!(fills.at(1 << 20).ends_with(": 4 MiB of 4 MiB"), "more than was planned");
     }
 }

@@ -83,7 +83,7 @@ impl Output {
     /// # Errors
     /// The same.
     pub fn check(&self) -> Result<()> {
-        self.to.check()
+        self.to.check(self.format.as_deref())
     }
 }
 
@@ -105,8 +105,26 @@ impl Destination {
 
     /// The form that the file's ending stands for.
     pub fn format(&self) -> Option<&'static str> {
-        let ending = self.file()?.extension()?.to_str()?;
-        report::ALL.iter().find(|renderer| renderer.extension == ending).map(|renderer| renderer.name)
+        report::by_ending(&self.ending()?).map(|renderer| renderer.name)
+    }
+
+    /// In small letters; only a name with a dot has one.
+    fn ending(&self) -> Option<String> {
+        Some(self.file()?.extension()?.to_string_lossy().to_lowercase())
+    }
+
+    /// Nobody wants a terminal's text in a file called x.pdf.
+    fn check_ending(&self) -> Result<(), String> {
+        match self.ending() {
+            Some(ending) if report::by_ending(&ending).is_none() => {
+                let known: Vec<&str> = report::ALL.iter().map(|renderer| renderer.endings[0]).collect();
+                Err(format!(
+                    "unknown ending \"{ending}\"; known are {}; hint: another ending, or name the form: --format markdown",
+                    known.join(", ")
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// `-` is standard output.
@@ -114,11 +132,12 @@ impl Destination {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// Asks before a long measurement whether the report can be written at its end.
+    /// Asks before a long measurement whether the report can be written at its end, and in which form: in that which
+    /// is named, else in that of the file's ending.
     ///
     /// # Errors
-    /// Bad input: it is a block device, or its folder is not there or not ours to write.
-    pub fn check(&self) -> Result<()> {
+    /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending is of no form.
+    pub fn check(&self, format: Option<&str>) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let refuse = |why: String| -> Result<()> {
             Err(Failed::input(format!("--output {}: {why}", path.display())).into())
@@ -129,14 +148,22 @@ impl Destination {
             }
             Ok(kind) if kind.is_dir() => refuse("it is a folder; hint: name a file in it".into()),
             Ok(kind) if !kind.is_file() => Ok(()),
-            _ => match tempfile::NamedTempFile::new_in(folder_of(path)) {
-                Ok(_) => Ok(()),
-                Err(error) => {
-                    let folder = folder_of(path).display();
-                    refuse(format!("cannot write in {folder}: {}", error.kind()))
-                }
+            _ => match format.map_or_else(|| self.check_ending(), |_| Ok(())) {
+                Ok(()) => may_write_in(folder_of(path)).or_else(refuse),
+                Err(why) => refuse(why),
             },
         }
+    }
+}
+
+/// Why a new file cannot be made there.
+fn may_write_in(folder: &Path) -> Result<(), String> {
+    match tempfile::NamedTempFile::new_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("there is no folder {0}; hint: mkdir -p {0}", folder.display()))
+        }
+        Err(error) => Err(format!("cannot write in {}: {}", folder.display(), error.kind())),
     }
 }
 
@@ -221,12 +248,34 @@ mod tests {
 
     #[test]
     fn the_ending_of_the_file_is_its_form_unless_one_is_named() {
-        for (name, form) in [("x.html", "html"), ("x.md", "markdown"), ("x.json", "json"), ("x", "terminal")]
-        {
-            let plain = to(Path::new(name));
+        let folder = tempfile::tempdir().unwrap();
+        for (name, form) in [
+            ("x.html", "html"),
+            ("x.htm", "html"),
+            ("x.HTML", "html"),
+            ("x.md", "markdown"),
+            ("x.json", "json"),
+            ("x.txt", "terminal"),
+            ("x", "terminal"),
+        ] {
+            let plain = to(&folder.path().join(name));
             assert_eq!(plain.format(), form);
+            plain.check().unwrap();
             assert_eq!(Output { format: Some("csv".into()), ..plain }.format(), "csv");
         }
+    }
+
+    #[test]
+    fn an_ending_of_no_form_is_refused_unless_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let pdf = to(&folder.path().join("x.pdf"));
+        let error = pdf.check().unwrap_err().to_string();
+        assert!(
+            error.contains("unknown ending \"pdf\"; known are txt, md, html, json, csv; hint: "),
+            "{error}"
+        );
+        Output { format: Some("html".into()), ..pdf }.check().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -254,7 +303,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = |path: &Path| to(path).check().unwrap_err().to_string();
         assert!(error(folder.path()).contains("it is a folder"));
-        assert!(error(&folder.path().join("none/x.html")).contains("none: entity not found"));
+        let none = error(&folder.path().join("none/x.html"));
+        assert!(none.contains("there is no folder ") && none.contains("; hint: mkdir -p "), "{none}");
         to(Path::new("-")).check().unwrap();
         let disk = std::fs::read_dir("/dev")
             .unwrap()

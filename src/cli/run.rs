@@ -54,21 +54,24 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
-    let nothing = |data: &RunData| {
-        data.slices.iter().all(|slice| slice.purpose == Purpose::WarmUp) && data.trials.is_empty()
-    };
-    if result.is_err() && store::load(dir).is_ok_and(|data| nothing(&data)) {
+    let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
+    let nothing =
+        |data: &RunData| data.trials.is_empty() && !data.slices.iter().any(|slice| tells(slice.purpose));
+    let ended_early = !matches!(result, Ok(Outcome::Complete));
+    let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
+    if empty && result.is_err() {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);
     }
-    let printed = report::print(&[dir.to_owned()], output, columns());
+    let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
     let outcome = result.map_err(|error| Failed {
         code: code_of(&error),
         message: format!("{error:#}\nwhat was measured is kept in {}; {}", dir.display(), to_go_on(dir)),
     })?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
-        say(&format!("interrupted; {}\n", to_go_on(dir)))?;
+        let before = if empty { " before anything was measured" } else { "" };
+        say(&format!("interrupted{before}; {}\n", to_go_on(dir)))?;
         return Ok(MEASUREMENT_FAILED);
     }
     let broken = store::load(dir).is_ok_and(|data| data.trials.iter().any(|trial| trial.found.broken() > 0));

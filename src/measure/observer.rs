@@ -8,6 +8,11 @@ pub enum Event {
         /// What it is for.
         why: String,
     },
+    /// What the files of a set-up still lack is filled now and then between its steps.
+    Filling {
+        /// Bytes of all of them.
+        total: u64,
+    },
     /// A guest boots, a host is reached.
     Reaching {
         /// The place.

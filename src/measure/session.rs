@@ -16,6 +16,7 @@ use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
+use crate::guard::marker;
 use crate::layer::guest;
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
@@ -23,13 +24,14 @@ use crate::stats::schedule::Schedule;
 use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
+use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
 use anyhow::{Context, Result};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a run ended.
@@ -151,9 +153,8 @@ impl Session<'_> {
             self.warn("guests", "", text)?;
         }
         self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
-        for step in self.ground(layout).media()? {
-            self.perform(&step)?;
-        }
+        let media = self.ground(layout).media()?;
+        self.perform_all(&media)?;
         let outcome = match &self.scenario.durability {
             Some(spec) => self.trials(spec, layout, &mut places, region),
             None => self.visits(layout, &mut places, region),
@@ -430,9 +431,7 @@ impl Session<'_> {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
             self.look_again(&layout.sets[planned.set])?;
-            for step in &plan.steps {
-                self.perform(step)?;
-            }
+            self.perform_all(&plan.steps)?;
             match self.reach_guests(places, &plan) {
                 Ok(()) => return Ok(plan),
                 Err(error) if self.fall_back_to_tcg(&error) => {
@@ -548,6 +547,11 @@ impl Session<'_> {
         self.scenario.stacks.iter().any(|stack| stack.medium.host().is_none())
     }
 
+    fn perform_all(&mut self, steps: &[Step]) -> Result<()> {
+        self.observer.tell(Event::Filling { total: to_fill(steps) });
+        steps.iter().try_for_each(|step| self.perform(step))
+    }
+
     pub(super) fn perform(&mut self, step: &Step) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted while setting up").into());
@@ -591,4 +595,19 @@ impl Session<'_> {
 /// The present, RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+/// Bytes that steps fill; files that are filled already are left as they are.
+fn to_fill(steps: &[Step]) -> u64 {
+    let filled =
+        |path: &Path| marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled));
+    let fills = |step: &Step| match &step.op {
+        Op::FillFile(fill) => fill.bytes,
+        _ => 0,
+    };
+    let done = |step: &Step| match &step.op {
+        Op::MakeFile(file) if filled(&file.path) => file.bytes,
+        _ => 0,
+    };
+    steps.iter().map(fills).sum::<u64>().saturating_sub(steps.iter().map(done).sum())
 }

@@ -14,16 +14,16 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&Crowd) -> String| crowds.iter().map(cell).collect::<Vec<_>>();
     table.push("guests at once", 0, cells(&named));
-    table.push("slowest", 1, cells(&|one| of_place(&one.slowest)));
+    table.push("slowest", 0, cells(&|one| of_place(&one.slowest)));
     table.push("fastest", 1, cells(&|one| of_place(&one.fastest)));
-    table.push("slowest of fastest", 4, cells(&|one| share(&one.spread).cell()));
-    table.push("Jain", 0, cells(&|one| Shown::of(&one.jain).cell()));
-    table.push("all ran", 3, cells(&|one| format!("{:.1} %", 100.0 * one.together)));
+    table.push("slowest of fastest", 5, cells(&|one| share(&one.spread).cell()));
+    table.push("Jain", 2, cells(&|one| Shown::of(&one.jain).cell()));
+    table.push("all ran", 4, cells(&|one| format!("{:.1} %", 100.0 * one.together)));
     if crowds.iter().any(|one| one.scaling.is_some()) {
         table.push("times", 0, cells(&times));
-        table.push("of linear", 2, cells(&efficiency));
+        table.push("of linear", 1, cells(&efficiency));
     }
-    table.push("IOPS/busy core", 2, cells(&|one| Shown::of(&one.per_core).cell()));
+    table.push("IOPS/busy core", 3, cells(&|one| Shown::of(&one.per_core).cell()));
     Some(table)
 }
 

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// Its entry.
 pub const RENDERER: Renderer =
-    Renderer { name: "csv", help: "one figure a line, for a spreadsheet", extension: "csv", render };
+    Renderer { name: "csv", help: "one figure a line, for a spreadsheet", endings: &["csv"], render };
 
 const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::verdicts::Said;
 use crate::bill::Findings;
-use crate::bill::durability::{DurabilityRow, percents};
+use crate::bill::durability::{DurabilityRow, known_share};
 
 /// The trials as a table; `None` where there are none.
 pub(super) fn table(findings: &Findings) -> Option<Table> {
@@ -33,10 +33,10 @@ fn rows(findings: &Findings) -> &[DurabilityRow] {
     findings.durability.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-/// `0 of 20 (0.0 to 14.0 %)`
+/// `0 of 20 (at most 14.0 %)`
 fn with_loss(row: &DurabilityRow) -> String {
-    let interval = percents(&row.share).map(|(low, high)| format!(" ({low} to {high} %)"));
-    format!("{} of {}{}", row.lossy, row.kills, interval.unwrap_or_default())
+    let known = known_share(row).map(|known| format!(" ({known})"));
+    format!("{} of {}{}", row.lossy, row.kills, known.unwrap_or_default())
 }
 
 fn named(row: &DurabilityRow) -> String {
@@ -61,5 +61,6 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
 
 /// What the columns of [`table`] are.
 pub(super) const LEGEND: &str = "writes of 4 KiB that were flushed and acknowledged before the kill, and the blocks that they went to, \
-    read back through the stack; kept: what was acknowledged last, or a later write; kills with loss: 95 % interval of Clopper and \
-    Pearson over kills, as all blocks of one kill share its fate";
+    read back through the stack; kept: what was acknowledged last, or a later write; kills with loss: over kills, as all blocks of one \
+    kill share its fate: the two-sided 95 % interval of Clopper and Pearson (a to b), or, where none or all lost something, their \
+    one-sided 95 % bound (at most, at least)";

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Its entry.
 pub const RENDERER: Renderer =
-    Renderer { name: "json", help: "all findings for programs", extension: "json", render };
+    Renderer { name: "json", help: "all findings for programs", endings: &["json"], render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-findings";

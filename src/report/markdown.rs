@@ -6,10 +6,15 @@ use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, 
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
+use crate::units::show_time;
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "markdown", help: "tables for a wiki or an issue", extension: "md", render };
+pub const RENDERER: Renderer = Renderer {
+    name: "markdown",
+    help: "tables for a wiki or an issue",
+    endings: &["md", "markdown"],
+    render,
+};
 
 fn render(findings: &[Findings], _page: &Page) -> String {
     findings.iter().map(render_one).collect::<Vec<_>>().join("\n")
@@ -17,7 +22,8 @@ fn render(findings: &[Findings], _page: &Page) -> String {
 
 fn render_one(findings: &Findings) -> String {
     let run = &findings.run;
-    let mut out = format!("# iotax run {}\n\n", escaped(&run.id));
+    let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let mut out = format!("# {}iotax run {}\n\n", escaped(&name), escaped(&run.id));
     for line in &findings.emulated {
         out += &format!("**Emulated: {}**\n\n", escaped(line));
     }
@@ -41,7 +47,7 @@ fn render_one(findings: &Findings) -> String {
     out += &list(
         "",
         vec![
-            format!("started {}, {}", run.at, run.state),
+            format!("started {}, {}", show_time(&run.at), run.state),
             format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
         ],
     );
@@ -68,6 +74,9 @@ fn trials(findings: &Findings) -> String {
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     let mut out = format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
+    if sheet::is_empty(workload) {
+        return out + &list("", vec![sheet::EMPTY.to_owned()]);
+    }
     out += &workload.design.iter().map(|one| format!("{}\n\n", escaped(&one.sentence))).collect::<String>();
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
     out += &verdicts::table(workload).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();

@@ -44,8 +44,8 @@ pub struct Renderer {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Extension of the file it is written to, without a dot.
-    pub extension: &'static str,
+    /// Endings of the files it is written to, without a dot and in small letters; the usual one first.
+    pub endings: &'static [&'static str],
     /// Makes the text of one run or of several, in the order given.
     pub render: fn(&[Findings], &Page) -> String,
 }
@@ -57,4 +57,9 @@ pub const ALL: &[&Renderer] =
 /// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static Renderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
+}
+
+/// The renderer that files of this ending are written by.
+pub fn by_ending(ending: &str) -> Option<&'static Renderer> {
+    ALL.iter().copied().find(|renderer| renderer.endings.contains(&ending))
 }

@@ -17,14 +17,14 @@ type PickLatency = fn(&Latency) -> &Figure;
 /// Head, rank, what it picks.
 const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("IOPS", 0, |row| Some(&row.iops)),
-    ("throughput", 6, |row| Some(&row.bytes_per_s)),
-    ("durable", 2, |row| row.durable_bytes_per_s.as_ref()),
-    ("mean", 5, |row| first(row).map(|latency| &latency.mean)),
-    ("p50", 1, |row| first(row).map(|latency| &latency.p50)),
+    ("throughput", 7, |row| Some(&row.bytes_per_s)),
+    ("durable", 3, |row| row.durable_bytes_per_s.as_ref()),
+    ("mean", 6, |row| first(row).map(|latency| &latency.mean)),
+    ("p50", 2, |row| first(row).map(|latency| &latency.p50)),
     ("p99", 1, |row| first(row).map(|latency| &latency.p99)),
-    ("p99.9", 4, |row| first(row).map(|latency| &latency.p999)),
-    ("CPU/IO", 3, |row| Some(&row.cpu)),
-    ("generator/IO", 7, |row| Some(&row.cpu_generator)),
+    ("p99.9", 5, |row| first(row).map(|latency| &latency.p999)),
+    ("CPU/IO", 4, |row| Some(&row.cpu)),
+    ("generator/IO", 8, |row| Some(&row.cpu_generator)),
 ];
 
 fn first(row: &Row) -> Option<&Latency> {
@@ -48,9 +48,17 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
             table.push(head, *rank, workload.rows.iter().map(cell).collect());
         }
     }
-    table.push("n", 8, workload.rows.iter().map(|row| row.rounds.to_string()).collect());
+    table.push("n", 9, workload.rows.iter().map(|row| row.rounds.to_string()).collect());
     table
 }
+
+/// Whether there is no figure of it yet, nor a reason why one failed: it was ended before its first whole round.
+pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
+    workload.rows.iter().all(|row| row.rounds == 0 && matches!(row.iops, Figure::Missing { .. }))
+}
+
+/// In the place of the tables of such a workload.
+pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
 
 /// Whether a direction beside the first has a table of its own.
 pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, Table)> {

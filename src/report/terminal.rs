@@ -1,17 +1,18 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
 use super::number::SPREADS;
-use super::table::{Table, wrapped};
+use super::table::{LeftOut, Table, wrapped};
 use super::{Page, Renderer, crowd, disks, durability, grouped, matrix, published, sheet, sweep, verdicts};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
+use crate::units::show_time;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
     name: "terminal",
     help: "tables and sentences for a terminal of any width",
-    extension: "txt",
+    endings: &["txt"],
     render,
 };
 
@@ -24,6 +25,7 @@ fn render(findings: &[Findings], page: &Page) -> String {
 
 fn render_one(findings: &Findings, page: &Page) -> String {
     let width = page.width.max(NARROWEST);
+    let mut left_out = LeftOut::default();
     let mut out = wrapped(&identity(&findings.run), width, "  ");
     for line in &findings.emulated {
         out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
@@ -38,19 +40,24 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     if let Some(table) = matrix::table(findings) {
         out += &format!("\n{}", table.in_parts(width));
     }
-    findings.sweeps.iter().for_each(|one| out += &swept(one, width));
+    findings.sweeps.iter().for_each(|one| out += &swept(one, width, &mut left_out));
     for joint in &findings.joint_bills {
-        out += &bill(&sheet::joint_title(joint), &joint.bill, width);
+        out += &bill(&sheet::joint_title(joint), &joint.bill, width, &mut left_out);
     }
-    findings.workloads.iter().for_each(|workload| out += &section(findings, workload, width));
-    out += &trials(findings, width);
-    out += &beside(findings, width);
+    for workload in &findings.workloads {
+        out += &section(findings, workload, width, &mut left_out);
+    }
+    out += &trials(findings, width, &mut left_out);
+    out += &beside(findings, width, &mut left_out);
     if let Some(table) = disks::table(findings) {
-        out += &format!("\n{}{}", table.text(width), indented(disks::LEGEND, width));
+        out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
     }
-    if !findings.workloads.is_empty() {
+    if findings.workloads.iter().any(|workload| !sheet::is_empty(workload)) {
         let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
         out += &format!("\n{}", wrapped(&legend, width, "  "));
+    }
+    if let Some(said) = left_out.said(width) {
+        out += &format!("\n{}", wrapped(&said, width, "  "));
     }
     let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);
@@ -59,84 +66,92 @@ fn render_one(findings: &Findings, page: &Page) -> String {
 }
 
 /// Durability trials, where there were some.
-fn trials(findings: &Findings, width: usize) -> String {
+fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = durability::table(findings) else { return String::new() };
     let said = durability::sentences(findings).into_iter().map(|said| said.text);
     let examples = list("", durability::examples(findings).into_iter(), width);
     format!(
         "{}\n{}{}{examples}",
         list("", said, width),
-        table.text(width),
+        table.text(width, left_out),
         indented(durability::LEGEND, width)
     )
 }
 
 fn identity(run: &RunIdentity) -> String {
-    format!("iotax run {} of {}: {}", run.id, run.at, run.state)
+    let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state)
 }
 
-fn section(findings: &Findings, workload: &WorkloadFindings, width: usize) -> String {
+fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
     out += &wrapped(&format!("  {}", sheet::effort(workload)), width, "  ");
+    if sheet::is_empty(workload) {
+        return out + &list("", std::iter::once(sheet::EMPTY.to_owned()), width);
+    }
     out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
-    out += &format!("\n{}", sheet::stacks(workload).text(width));
+    out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
     if let Some((direction, table)) = sheet::second_latencies(workload) {
-        out += &format!("\n  latency of {direction}s\n{}", table.text(width));
+        out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
     }
     if let Some(matched) = &workload.matched {
         out += &format!("\n{}", indented(&verdicts::matched_title(matched), width));
-        out += &verdicts::matched(matched).text(width);
+        out += &verdicts::matched(matched).text(width, left_out);
     }
     out += &list("", sheet::debts(workload).into_iter(), width);
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text), width);
     if let Some(table) = verdicts::table(workload) {
-        out += &format!("\n{}", three_figures(&table, width));
+        out += &format!("\n{}", three_figures(&table, width, left_out));
     }
     if let Some(table) = crowd::table(workload) {
-        out += &format!("\n{}{}", table.text(width), list("", crowd::sentences(workload), width));
+        out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
-        out += &bill("bill: each layer against the stack below it; factors multiply", own, width);
+        out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
 }
 
 /// Sentences about many stacks leave their figures to the table, which then loses none of the three.
-fn three_figures(table: &Table, width: usize) -> String {
+fn three_figures(table: &Table, width: usize, left_out: &mut LeftOut) -> String {
     const FIGURES: u8 = 1;
-    if table.rows() < grouped::FEW { table.text(width) } else { table.text_with(FIGURES, width) }
+    if table.rows() < grouped::FEW {
+        table.text(width, left_out)
+    } else {
+        table.text_with(FIGURES, width, left_out)
+    }
 }
 
-fn bill(title: &str, bill: &Bill, width: usize) -> String {
-    let table = sheet::bill(bill).text(width);
+fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> String {
+    let table = sheet::bill(bill).text(width, left_out);
     format!("\n{}{table}{}", indented(title, width), list("", sheet::reserves(bill).into_iter(), width))
 }
 
 /// What was published beside what was measured.
-fn beside(findings: &Findings, width: usize) -> String {
+fn beside(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found).into_iter(), width);
     for (title, table) in published::tables(findings) {
-        out += &format!("\n{}{}", indented(&title, width), table.text(width));
+        out += &format!("\n{}{}", indented(&title, width), table.text(width, left_out));
     }
     let said = published::legend(found).map(str::to_owned).into_iter().chain(found.sentences.iter().cloned());
     out + &list("", said, width)
 }
 
 /// The whole sweep; its points follow one by one, as workloads.
-fn swept(one: &SweepFindings, width: usize) -> String {
+fn swept(one: &SweepFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = format!("\n{}", wrapped(&format!("Sweep: {}", sweep::title(one)), width, "  "));
     out += &list("", one.note.map(str::to_owned).into_iter(), width);
-    one.curves.iter().for_each(|curve| out += &along(one, curve, width));
+    one.curves.iter().for_each(|curve| out += &along(one, curve, width, left_out));
     out + &list("", std::iter::once(sweep::LEGEND.to_owned()), width)
 }
 
-fn along(one: &SweepFindings, curve: &Curve, width: usize) -> String {
+fn along(one: &SweepFindings, curve: &Curve, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = list("", sweep::sentences(curve).map(str::to_owned), width);
     for stack in &curve.stacks {
         out += &format!("\n{}", indented(&sweep::name(one, curve, stack), width));
-        out += &sweep::points(one, stack).text(width);
+        out += &sweep::points(one, stack).text(width, left_out);
     }
     out
 }

@@ -1,6 +1,6 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
-use super::{ALL, Page, by_name};
+use super::{ALL, Page, by_ending, by_name};
 use crate::bill::{Findings, RunData, findings, twin};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -50,7 +50,11 @@ fn the_family_is_in_order() {
     assert_eq!(names.len(), ALL.len());
     for renderer in ALL {
         assert!(!renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70);
-        assert!(!renderer.extension.starts_with('.'));
+        assert!(!renderer.endings.is_empty());
+        for ending in renderer.endings {
+            assert!(ending.chars().all(|c| c.is_ascii_lowercase()), "{ending}");
+            assert_eq!(by_ending(ending).unwrap().name, renderer.name, "{ending} is of one form");
+        }
     }
     assert!(by_name("nothing").is_none());
 }
@@ -84,7 +88,11 @@ fn narrow_terminals_lose_columns_not_sentences() {
     let text = render(&found, "terminal", 40);
     let wide = render(&found, "terminal", 160);
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
-    assert!(wide.contains(" generator/IO") && !text.contains(" generator/IO"));
+    let has_column =
+        |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" generator/IO"));
+    assert!(has_column(&wide) && !has_column(&text));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("left out of some tables at 40 columns: "), "{text}");
     assert!(text.contains("costs"));
 }
 
@@ -169,7 +177,7 @@ fn all_that_a_sweep_concludes_is_in_every_text_and_on_the_page() {
 }
 
 /// Elements that stay open.
-const VOID: [&str; 1] = ["meta"];
+const VOID: [&str; 2] = ["meta", "wbr"];
 
 /// Tags of a page, in order, without declarations; the style sheet holds no tag.
 fn tags(page: &str) -> Vec<(bool, String)> {
@@ -347,7 +355,8 @@ fn emulation_is_said_by_every_renderer_and_heads_none() {
         let text = (renderer.render)(std::slice::from_ref(&found), &Page::default());
         assert!(text.to_lowercase().contains("emulated"), "{}", renderer.name);
     }
-    assert!(!render(&found, "html", 80).contains("<h1>vm"));
+    assert_eq!(found.headline, None);
+    assert!(render(&found, "html", 80).contains("<h1>vm(vcpus=2) against file</h1>"));
 }
 
 #[test]
@@ -362,6 +371,39 @@ fn what_a_kill_lost_and_what_no_kill_shows_is_said_by_all() {
         }
         // Nothing that was tried makes a stack that.
         assert!(!text.to_lowercase().contains("safe"), "{}", renderer.name);
+    }
+}
+
+#[test]
+fn a_run_is_called_by_its_scenarios_name_and_begins_at_a_second() {
+    let mut run = twin::bill();
+    run.start.scenario.name = Some("file, loop | XFS".to_owned());
+    run.start.at = "2026-11-22T18:34:03.650126065Z".to_owned();
+    let found = findings(&run);
+    for (name, says) in [
+        ("terminal", "file, loop | XFS: iotax run "),
+        ("markdown", "# file, loop \\| XFS: iotax run "),
+        ("html", "<title>file, loop | XFS "),
+        ("json", "\"name\": \"file, loop | XFS\""),
+    ] {
+        assert!(render(&found, name, 160).contains(says), "{name}");
+    }
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("2026-11-22 18:34:03 UTC") && !text.contains("650126065"), "{name}");
+    }
+}
+
+#[test]
+fn a_workload_without_a_round_has_a_line_and_no_tables() {
+    let mut run = twin::bill();
+    run.slices.clear();
+    run.outcome = Some("interrupted".to_owned());
+    let found = findings(&run);
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
+        assert!(!text.contains("generator/IO") && !text.contains("bill: "), "{name}: {text}");
     }
 }
 

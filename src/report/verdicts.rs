@@ -121,7 +121,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
             table.push(head, rank, cells.into_iter().map(cell).collect());
         }
     }
-    (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
+    (!table.is_blank() && (comparisons.len() > 1 || table.columns.len() > 2)).then_some(table)
 }
 
 /// `None`: no figure.
@@ -190,7 +190,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);
         let way = matched.rows.iter().find_map(way).unwrap_or_default();
         let of = if directions > 1 { format!(" of {way}s") } else { String::new() };
-        for (head, rank) in [("mean", 0), ("p50", 2), ("p99", 0), ("p99.9", 1)] {
+        for (head, rank) in [("mean", 0), ("p50", 3), ("p99", 0), ("p99.9", 1)] {
             let cell = |row: &MatchedRow| {
                 let Some(latency) = row.latency.get(at) else { return "-".to_owned() };
                 let figure = match head {

@@ -321,6 +321,13 @@ impl Parts {
                 "leave out workloads, job files, fio's words and engine",
             );
         }
+        if let Some((key, origin)) = self.measure_origins.iter().find(|(key, _)| !durability::heeds(key)) {
+            let fault = Fault::hint(
+                "has no effect on durability trials",
+                "leave it out; trials, min_load and max_load of durability say how long they take",
+            );
+            return Err(origin.error(key, fault));
+        }
         durability::check(spec, &self.stacks).map_err(|fault| self.error(fault).key("durability"))
     }
 

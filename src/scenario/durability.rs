@@ -142,6 +142,11 @@ pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     Ok(spec)
 }
 
+/// Whether trials go by a key of `[measure]`: all others are about slices, rounds and verdicts, and they have none.
+pub fn heeds(key: &str) -> bool {
+    key == "seed"
+}
+
 /// What the keys say together, and of which stacks.
 ///
 /// # Errors
@@ -264,6 +269,23 @@ mod tests {
         assert!(said(&[GUEST], "trials=0").contains("whole number from 1"));
         assert!(said(&[GUEST], "trails=5").contains("did you mean \"trials\""));
         assert!(said(&[GUEST], "qemu").contains("is not key=value"));
+    }
+
+    #[test]
+    fn a_key_that_trials_do_not_go_by_is_refused() {
+        let with = |key: &str, word: &str| {
+            let measure = vec![(key.to_owned(), word.to_owned())];
+            let request = Request { durability: Some(String::new()), measure, ..Request::default() };
+            from_arguments(&[GUEST.to_owned()], &request).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("seed", "7").unwrap().measure.seed, 7);
+        let error = with("budget", "30s").unwrap_err();
+        assert!(error.contains("\"budget\": has no effect on durability trials; hint: "), "{error}");
+        let values =
+            [("precision", "1%"), ("visits", "4"), ("attaches", "3"), ("min_time", "1s"), ("slice", "auto")];
+        for (key, word) in values.into_iter().chain([("equivalence", "2%"), ("matched_rate", "off")]) {
+            assert!(with(key, word).unwrap_err().contains("no effect"), "{key}");
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ struct Stats {
 /// When a series cannot be recorded or read, or the report cannot be written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let What::Stats(stats) = &args.what;
-    stats.to.check()?;
+    let json = is_json(stats)?;
     let stop = stop::flag()?;
     // Before anything is measured: one that is damaged would end it afterwards.
     let mut local = own::stored(runs)?;
@@ -74,8 +74,22 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         local.push(own::read(&file)?);
     }
     let found = check(stats, local, &stop)?;
-    stats.to.write(&if stats.json { found.json() } else { found.table(columns()) })?;
+    stats.to.write(&if json { found.json() } else { found.table(columns()) })?;
     Ok(if found.holds { DONE } else { FINDING })
+}
+
+/// Asked for, or by the ending of the output file.
+fn is_json(stats: &Stats) -> Result<bool> {
+    stats.to.check(stats.json.then_some("json"))?;
+    match stats.to.format() {
+        _ if stats.json => Ok(true),
+        None | Some("terminal") => Ok(false),
+        Some("json") => Ok(true),
+        Some(form) => {
+            Err(Failed::input(format!("selfcheck has no form \"{form}\"; hint: an ending .json or .txt"))
+                .into())
+        }
+    }
 }
 
 fn check(stats: &Stats, local: Vec<series::Recorded>, stop: &AtomicBool) -> Result<Findings> {

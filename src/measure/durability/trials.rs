@@ -132,7 +132,8 @@ impl Session<'_> {
             let Some(trial) = self.trial(stand, places, &stack, number, kill)? else {
                 return Ok(Outcome::Interrupted);
             };
-            self.observer.tell(Event::Trial { text: told(&trial, all) });
+            let text = format!("  {stack}: {}", told(&trial, all));
+            self.observer.tell(Event::Trial { text });
             self.store.append(&Record::Trial(trial))?;
             self.store.sync()?;
         }
@@ -304,7 +305,7 @@ fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result
     }
 }
 
-/// `  trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
+/// `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
 fn told(trial: &Trial, all: u32) -> String {
     let found = &trial.found;
     let what = match found.broken() {
@@ -315,7 +316,7 @@ fn told(trial: &Trial, all: u32) -> String {
         ),
     };
     let seconds = trial.load_ns as f64 / 1e9;
-    format!("  trial {} of {all}: {} killed after {seconds:.1} s: {what}", trial.trial + 1, trial.kill.word())
+    format!("trial {} of {all}: {} killed after {seconds:.1} s: {what}", trial.trial + 1, trial.kill.word())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::super::number::{SPREADS, change, remark};
 use super::super::table::Table;
 use crate::bill::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
 use crate::bill::findings::{Figure, RunIdentity};
+use crate::units::show_time;
 use std::collections::BTreeMap;
 
 /// What the table's figures are.
@@ -89,7 +90,9 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
 
 /// The two runs, a line each.
 pub(super) fn runs(against: &Against) -> [String; 2] {
-    let line = |word: &str, run: &RunIdentity| format!("{word} run {} of {}: {}", run.id, run.at, run.state);
+    let line = |word: &str, run: &RunIdentity| {
+        format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state)
+    };
     [line("old", &against.old), line("new", &against.new)]
 }
 

@@ -1,6 +1,6 @@
 //! A comparison in the terminal: fits 80 columns, uses more where there are more. Sentences and table by workload.
 
-use super::super::table::wrapped;
+use super::super::table::{LeftOut, wrapped};
 use super::super::terminal::{NARROWEST, list};
 use super::{Page, Renderer, sheet};
 use crate::bill::against::{Against, WorkloadChange};
@@ -16,8 +16,12 @@ fn render(against: &Against, page: &Page) -> String {
     for line in &against.emulated {
         out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
     }
-    against.workloads.iter().for_each(|workload| out += &section(workload, width));
+    let mut left_out = LeftOut::default();
+    against.workloads.iter().for_each(|workload| out += &section(workload, width, &mut left_out));
     out += &format!("\n{}", wrapped(&sheet::legend(), width, "  "));
+    if let Some(said) = left_out.said(width) {
+        out += &format!("\n{}", wrapped(&said, width, "  "));
+    }
     out += &list("Not compared", against.only.iter().map(|one| one.said()), width);
     out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()), width);
     out += &list("Not excluded", against.not_excluded.iter().cloned(), width);
@@ -27,9 +31,9 @@ fn render(against: &Against, page: &Page) -> String {
     out
 }
 
-fn section(workload: &WorkloadChange, width: usize) -> String {
+fn section(workload: &WorkloadChange, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
-    out += &format!("\n{}", sheet::stacks(workload).text(width));
+    out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
     out += &list("", sheet::verdicts(workload).into_iter(), width);
     out += &list("", sheet::bases(workload).into_iter(), width);
     out += &list("", sheet::remarks(workload).into_iter(), width);

@@ -19,12 +19,17 @@ use crate::bill::Findings;
 use crate::bill::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
+use crate::units::show_time;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "html", help: "one self-contained page with drawings", extension: "html", render };
+pub const RENDERER: Renderer = Renderer {
+    name: "html",
+    help: "one self-contained page with drawings",
+    endings: &["html", "htm"],
+    render,
+};
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
@@ -32,13 +37,14 @@ const STYLES: usize = 6;
 
 fn render(findings: &[Findings], _page: &Page) -> String {
     let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
+    let titles = findings.iter().map(title).collect::<Vec<_>>().join(", ");
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "iotax " (ids) }
+                title { (titles) " \u{b7} iotax " (ids) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -96,11 +102,33 @@ fn signed(text: &str) -> String {
     out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}").replace("\u{b1} ", "\u{b1}\u{a0}").replace(" %", "\u{a0}%")
 }
 
+/// What a run is called: its scenario's name, else what it compares.
+fn title(findings: &Findings) -> String {
+    const MOST: usize = 3;
+    if let Some(name) = &findings.run.name {
+        return name.clone();
+    }
+    let rows = findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
+    let tried = findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
+    let mut tried: Vec<&str> = tried.collect();
+    tried.dedup();
+    let others: Vec<&str> = rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
+    match (rows.iter().find(|row| row.baseline), others.as_slice()) {
+        (Some(baseline), []) => baseline.stack.clone(),
+        (Some(baseline), [..]) if others.len() <= MOST => {
+            format!("{} against {}", others.join(", "), baseline.stack)
+        }
+        (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
+        (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
+        (None, _) => "What each layer charges".to_owned(),
+    }
+}
+
 fn head(findings: &Findings) -> Markup {
     let run = &findings.run;
     html! {
         header {
-            p class="eyebrow" { b { "iotax" } " \u{b7} " (run.at) " \u{b7} run " (run.id) " \u{b7} " (run.state) }
+            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state) }
             @for line in &findings.emulated { p class="alarm" { "Emulated: " (line) "." } }
             @if !run.is_complete() {
                 p class="alarm" { "This run is " (run.state) ": the figures are of what it recorded." }
@@ -108,7 +136,7 @@ fn head(findings: &Findings) -> Markup {
             @match (&findings.headline, &findings.no_headline) {
                 (Some(headline), _) => h1 { (signed(headline)) },
                 (None, reason) => {
-                    h1 { "What each layer charges" }
+                    h1 { (title(findings)) }
                     @if let Some(reason) = reason { p class="soft" { "No headline: " (reason) "." } }
                 },
             }
@@ -117,12 +145,20 @@ fn head(findings: &Findings) -> Markup {
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
-    // In percent.
-    let zone = 100.0 * findings.run.zone;
     html! {
         section {
             h2 { (workload.subject) }
             p class="soft" { (sheet::effort(workload)) }
+            @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload)) }
+        }
+    }
+}
+
+/// What there is to show of a workload.
+fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    // In percent.
+    let zone = 100.0 * findings.run.zone;
+    html! {
             @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
             (sentences(workload))
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
@@ -132,7 +168,6 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))
-        }
     }
 }
 
@@ -191,16 +226,27 @@ struct IntervalRow {
 fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
     let scale = Scale::of(&bars, zone);
+    // One word for all is enough.
+    let all_emulated = rows.len() > 1 && rows.iter().all(|row| row.emulated);
     html! {
         div class="plot" {
             @for row in rows {
                 div class=(if row.total { "row total" } else { "row" }) {
-                    span { (row.name) @if row.emulated { span class="tag warn" { "emulated" } } @if let Some(mark) = &row.mark { span class="tag" { (mark) } } @if !row.note.is_empty() { " " span class="soft" { (row.note) } } }
+                    span {
+                        (breakable(&row.name))
+                        @if !row.note.is_empty() { " " span class="soft" { (row.note) } }
+                        @if row.emulated && !all_emulated { " " span class="tag warn" { "emulated" } }
+                        @if let Some(mark) = &row.mark { " " span class="tag" { (mark) } }
+                    }
                     (plot::interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
                     span { (row.words) }
                 }
             }
-            div class="row axis" { span {} (plot::axis(scale)) span {} }
+            div class="row axis" {
+                span { @if all_emulated { span class="tag warn" { "all emulated" } } }
+                (plot::axis(scale))
+                span {}
+            }
         }
     }
 }
@@ -226,7 +272,7 @@ fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
     let rows: Vec<IntervalRow> = workload.comparisons.iter().map(row).collect();
     let against = workload.comparisons.first().map(|one| one.against.as_str());
     html! {
-        @if let Some(against) = against {
+        @if let Some(against) = against.filter(|_| rows.iter().any(|row| row.bar.is_some())) {
             h3 { "Rate against " (against) }
             (intervals(&rows, zone))
             p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (zone) " %." }
@@ -305,13 +351,15 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
 fn table(table: &Table, total: usize) -> Markup {
     let rows = table.columns.first().map_or(0, |column| column.cells.len());
     html! {
-        div class="scroll" {
+        div class="scroll" tabindex="0" {
             table {
                 thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
                 tbody {
                     @for at in 0..rows {
                         tr class=(if at == total { "total" } else { "" }) {
-                            @for column in &table.columns { (cell(&column.cells[at])) }
+                            @for (column, is_name) in table.columns.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
+                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at])) }
+                            }
                         }
                     }
                 }
@@ -324,8 +372,31 @@ fn cell(text: &str) -> Markup {
     match text {
         "-" => html! { td class="absent" { "\u{2013}" } },
         "failed" => html! { td class="failed" { "failed" } },
-        text => html! { td { (signed(text)) } },
+        text => html! { td { (figure_kept(&signed(text))) } },
     }
+}
+
+/// What stands below a row is set in.
+fn name_of_row(name: &str) -> Markup {
+    html! { td class=[name.starts_with(' ').then_some("below")] { (breakable(name.trim_start())) } }
+}
+
+/// A figure in one line, but for its interval in brackets; words break where they may.
+fn figure_kept(text: &str) -> Markup {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "+\u{2212}<".contains(c)) {
+        return html! { (text) };
+    }
+    let (value, interval) = text.split_once(" (").map_or((text, None), |(value, rest)| (value, Some(rest)));
+    html! {
+        span class="whole" { (value) }
+        @if let Some(interval) = interval { " " span class="whole" { "(" (interval) } }
+    }
+}
+
+/// A name that may be broken behind its commas too; a mark stays with what it marks.
+fn breakable(name: &str) -> Markup {
+    let name = name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~");
+    html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
 fn figures(workload: &WorkloadFindings) -> Markup {
@@ -387,7 +458,7 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
             }
         }
         (plot::latencies(&curves, &words))
-        @if direction == workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next().unwrap_or("") {
+        @if !ratios.is_blank() && direction == workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next().unwrap_or("") {
             (table(&ratios, usize::MAX))
         }
     }

@@ -46,6 +46,11 @@ impl Scale {
         format!("{:.2}%", share.clamp(0.0, 100.0))
     }
 
+    /// Every other tick has no room for its label on a phone; zero keeps it.
+    fn class(&self, tick: f64) -> &'static str {
+        if (tick / self.step).round() as i64 % 2 == 0 { "even" } else { "odd" }
+    }
+
     fn ticks(&self) -> Vec<f64> {
         let count = ((self.to - self.from) / self.step).round() as i32;
         (0..=count).map(|tick| self.from + f64::from(tick) * self.step).collect()
@@ -58,21 +63,21 @@ pub(super) fn nice_step(rough: f64) -> f64 {
     [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough).unwrap_or(10.0 * power)
 }
 
-const ROW: f64 = 34.0;
-
-/// One interval on the shared axis.
+/// One interval on the shared axis, as high as the name beside it.
 pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, words: &str) -> Markup {
     html! {
-        svg class=(class) height=(ROW) role="img" aria-label=(words) {
-            title { (words) }
-            (zone_of(scale, zone))
-            @for tick in scale.ticks() {
-                line class="grid" x1=(scale.at(tick)) x2=(scale.at(tick)) y1="0" y2=(ROW) {}
-            }
-            line class="zero" x1=(scale.at(0.0)) x2=(scale.at(0.0)) y1="0" y2=(ROW) {}
-            @if let Some(bar) = bar {
-                line class="whisker" x1=(scale.at(bar.low)) x2=(scale.at(bar.high)) y1=(ROW / 2.0) y2=(ROW / 2.0) {}
-                circle class="dot" cx=(scale.at(bar.middle)) cy=(ROW / 2.0) r="5.5" {}
+        div class="lane" {
+            svg class=(class) role="img" aria-label=(words) {
+                title { (words) }
+                (zone_of(scale, zone))
+                @for tick in scale.ticks() {
+                    line class="grid" x1=(scale.at(tick)) x2=(scale.at(tick)) y1="0" y2="100%" {}
+                }
+                line class="zero" x1=(scale.at(0.0)) x2=(scale.at(0.0)) y1="0" y2="100%" {}
+                @if let Some(bar) = bar {
+                    line class="whisker" x1=(scale.at(bar.low)) x2=(scale.at(bar.high)) y1="50%" y2="50%" {}
+                    circle class="dot" cx=(scale.at(bar.middle)) cy="50%" r="5.5" {}
+                }
             }
         }
     }
@@ -80,7 +85,7 @@ pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, w
 
 fn zone_of(scale: Scale, zone: f64) -> Markup {
     let width = 100.0 * 2.0 * zone / (scale.to - scale.from);
-    html! { rect class="zone" x=(scale.at(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height=(ROW) {} }
+    html! { rect class="zone" x=(scale.at(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
 }
 
 /// The axis below the intervals.
@@ -89,7 +94,7 @@ pub(super) fn axis(scale: Scale) -> Markup {
     html! {
         svg height="20" aria-hidden="true" {
             @for tick in scale.ticks() {
-                text x=(scale.at(tick)) y="14" text-anchor=(anchor(tick, scale)) {
+                text class=(scale.class(tick)) x=(scale.at(tick)) y="14" text-anchor=(anchor(tick, scale)) {
                     @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %").replace('-', "\u{2212}")) }
                 }
             }
