@@ -1,6 +1,7 @@
 //! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
 //! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
 
+use super::behind;
 use crate::exit::{self, Failed};
 use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
@@ -9,7 +10,6 @@ use crate::host::facts::{self, Facts};
 use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::measure::survey::needs_of;
-use crate::report;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::show_bytes;
 use anyhow::Result;
@@ -333,16 +333,8 @@ fn device_lines(device: &DeviceLine) -> String {
     text
 }
 
-/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
-/// than a line stands alone: it may have to be copied.
 fn wrapped(first: &str, text: &str) -> String {
-    let indent = first.chars().count();
-    let paragraph = report::wrapped(text, WIDTH.saturating_sub(indent), "");
-    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
-        0 => format!("{first}{line}"),
-        _ => format!("{:indent$}{line}", ""),
-    });
-    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+    behind(first, text, WIDTH)
 }
 
 #[cfg(test)]

@@ -139,6 +139,18 @@ pub fn say_aside(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
+/// than a line stands alone: it may have to be copied.
+pub fn behind(first: &str, text: &str, width: usize) -> String {
+    let indent = first.chars().count();
+    let paragraph = crate::report::wrapped(text, width.saturating_sub(indent), "");
+    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{first}{line}"),
+        _ => format!("{:indent$}{line}", ""),
+    });
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 /// Columns of the terminal; when it is none, those that `COLUMNS` asks for, or 80.
 pub fn columns() -> usize {
     let asked = || std::env::var("COLUMNS").ok()?.parse().ok();

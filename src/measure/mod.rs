@@ -19,6 +19,7 @@ pub mod places;
 pub mod plan;
 mod portraits;
 mod remotes;
+pub mod ready;
 pub mod rounds;
 pub mod session;
 pub mod sets;

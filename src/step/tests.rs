@@ -154,6 +154,7 @@ fn plan() -> Vec<Step> {
             lazy_refcounts: false,
         }),
         Op::Spawn(Spawn {
+            what: "guest vm1".into(),
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),
             log: "/run/r/vm0.log".into(),

@@ -14,7 +14,7 @@ use crate::layer::guest::qemu::{
 };
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
-use crate::step::PathRef;
+use crate::step::{PathRef, StepId};
 use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::system::started_process;
 use anyhow::{Context, Result, anyhow};
@@ -59,8 +59,12 @@ pub struct GuestPlan {
     pub belows: Vec<PathRef>,
     /// What serves its disks beside QEMU.
     pub daemons: Vec<Daemon>,
+    /// Its own steps in order, the last of which starts it.
+    pub steps: Vec<StepId>,
     /// Its disks in order.
     pub disks: Vec<DiskSpec>,
+    /// What each lies in.
+    pub below: Vec<PathRef>,
     /// How each is found in the guest.
     pub paths: Vec<PathRef>,
     /// The image with a system of its own that it boots from.
@@ -90,7 +94,9 @@ impl GuestPlan {
             command: Vec::new(),
             belows: Vec::new(),
             daemons: Vec::new(),
+            steps: Vec::new(),
             disks: Vec::new(),
+            below: Vec::new(),
             paths: Vec::new(),
             image: None,
             uefi: false,
@@ -209,10 +215,10 @@ impl Draft {
     fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();
-        let (mut disks, mut daemons) = (Vec::new(), Vec::new());
+        let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for (at, seat) in self.disks.iter().enumerate() {
             let files = DaemonFiles::new(&directory, &format!("{}-disk{at}", self.name));
-            match self.daemon(seat, &files)? {
+            match self.daemon(at, seat, &files)? {
                 Some((spawn, disk)) => {
                     daemons.push(Daemon {
                         disk: at,
@@ -221,7 +227,7 @@ impl Draft {
                         tag: spawn.tag.clone(),
                         control: files.control.clone(),
                     });
-                    context.add("serve the guest's disk", Op::Spawn(spawn));
+                    steps.push(context.add("serve the guest's disk", Op::Spawn(spawn)));
                     disks.push(disk);
                 }
                 None => disks.push(self.own_disk(seat, &mut belows, context)),
@@ -229,16 +235,20 @@ impl Draft {
         }
         let guest = self.spec(disks, context);
         let (why, op) = self.scratch(&guest);
-        context.add(why, op);
+        steps.push(context.add(why, op));
         let files = GuestFiles::new(&directory, &self.name)?;
         let spawn = spawn(&guest, &files, belows)?;
+        let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
+        steps.push(context.add("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
             place: self.name.clone(),
             files,
-            tag: spawn.tag.clone(),
-            command: spawn.argv.clone(),
-            belows: spawn.belows.clone(),
+            tag,
+            command,
+            belows,
             daemons,
+            steps,
+            below: self.disks.iter().map(|seat| seat.below.clone()).collect(),
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
             image: self.wish.image.map(|image| image.path),
@@ -249,7 +259,6 @@ impl Draft {
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
         });
-        context.add("start the guest", Op::Spawn(spawn));
         Ok(())
     }
 
@@ -287,7 +296,7 @@ impl Draft {
     }
 
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
-    fn daemon(&self, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
+    fn daemon(&self, at: usize, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = Belows::default();
         let server = Server::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
@@ -297,6 +306,7 @@ impl Draft {
         let path =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
         let spawn = Spawn {
+            what: format!("the server of disk {at} of guest {}", self.name),
             argv: texts(words)?,
             tag: path(&files.pid)?,
             belows: belows.0,
@@ -340,6 +350,7 @@ fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Belows) -> Result<Spawn>
     let mut argv = vec![qemu::PROGRAM.to_owned()];
     argv.extend(texts(qemu::command_line(guest)?)?);
     Ok(Spawn {
+        what: format!("guest {}", guest.name),
         tag: guest_word(&argv)?,
         argv,
         belows: belows.0,
