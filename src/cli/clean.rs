@@ -91,7 +91,10 @@ fn would_be(open: &Open) -> Option<String> {
 fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
     match cleaned.undone.as_slice() {
         [] if cleaned.left.is_empty() => say(&format!("{id}: nothing of it was left\n"))?,
-        undone => say(&format!("{id}: {}\n", counted(undone.len() as u64, "thing taken down", "things taken down")))?,
+        undone => say(&format!(
+            "{id}: {}\n",
+            counted(undone.len() as u64, "thing taken down", "things taken down")
+        ))?,
     }
     cleaned.undone.iter().try_for_each(|undone| say(&format!("  {undone}\n")))?;
     cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {note}\n")))

@@ -11,7 +11,7 @@ use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::measure::survey::needs_of;
 use crate::scenario::check::{Request, from_arguments};
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -303,10 +303,13 @@ fn render(diagnosis: &Diagnosis) -> String {
 
 fn machine_lines(facts: &Facts) -> String {
     let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
-    let count = |value: Option<u64>| value.map_or_else(|| "?".into(), |count| count.to_string());
+    let count = |value: Option<u64>, one: &str, many: &str| {
+        value.map_or_else(|| format!("? {many}"), |count| counted(count, one, many))
+    };
     let cpu = &facts.cpu;
     let topology =
-        format!("{} CPUs, {} cores, {} sockets", count(cpu.threads), count(cpu.cores), count(cpu.sockets));
+        [(cpu.threads, "CPU", "CPUs"), (cpu.cores, "core", "cores"), (cpu.sockets, "socket", "sockets")];
+    let topology = topology.map(|(value, one, many)| count(value, one, many)).join(", ");
     let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
     let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
     let mut text = wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));

@@ -59,8 +59,7 @@ impl View {
 /// Bad input, as `run` says it. Unmet needs are listed in the plan, and then the exit code says so.
 pub fn run(args: &Args) -> Result<u8> {
     let scenario = args.asked.scenario()?;
-    let view =
-        View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
+    let view = View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
     let ready = ready(&scenario)?;
     let lacks = ready.lacks(&scenario);
     say(&show(&view, &scenario, ready)?)?;
@@ -89,7 +88,9 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         let head = format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
         text += &view.paragraph("", &head);
         text += &set::steps(view, &plan, &scenario.stacks);
-        text += &region.as_ref().map_or_else(|_| String::new(), |region| first_writes(view, scenario, &plan, *region));
+        text += &region
+            .as_ref()
+            .map_or_else(|_| String::new(), |region| first_writes(view, scenario, &plan, *region));
         let what = if scenario.durability.is_some() { "try" } else { "measure" };
         text += &set::targets(view, &plan, &scenario.stacks, what);
         if !plan.steps.is_empty() {
@@ -143,9 +144,12 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
             let copy = RemoteAgent { host: (*host).to_owned() };
             view.paragraph("  ", &format!("{}; the copy is removed afterwards", copy.describe()))
         }
-        Agent::Fio => view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied")),
+        Agent::Fio => {
+            view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied"))
+        }
     };
-    let head = "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
+    let head =
+        "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
     view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
 }
 

@@ -115,3 +115,51 @@ fn parts(
     }));
     Ok(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::BAD_INPUT;
+    use crate::scenario::check::{Request, from_arguments, from_path};
+
+    fn refused(scenario: &Scenario) -> String {
+        let error = ready(scenario).err().unwrap();
+        assert_eq!(code_of(&error), BAD_INPUT, "{error:#}");
+        format!("{error:#}")
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_stack_comes_before_what_this_machine_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!("file:{},size=1MiB", folder.path().join("x.img").display());
+        let stacks = [file.clone(), format!("{file} | vm(attach=vfio)")];
+        let why = refused(&from_arguments(&stacks, &Request::default()).unwrap());
+        assert!(why.contains("what is below is a file"), "{why}");
+        assert!(!why.contains("x.img.2") && !why.contains("lacks"), "{why}");
+        let socket = [format!("{file} | vm(spdk=/no.sock)")];
+        let why = refused(&from_arguments(&socket, &Request::default()).unwrap());
+        assert!(why.contains("hint: attach=vhost-user-blk") && !why.contains("lacks"), "{why}");
+    }
+
+    #[test]
+    fn what_does_not_exist_is_told_with_all_that_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.toml");
+        let text = "[device.drive]\npath = \"/dev/no-such\"\n[stack.host]\non = \"drive\"\n[stack.vm]\non = \"host\"\n\
+                    layers = [\"vm(attach=vfio,memory=1024TiB)\"]\n[[workload]]\nrw = \"randread\"\n";
+        std::fs::write(&path, text).unwrap();
+        let scenario = from_path(&path, &Request::default()).unwrap();
+        let why = refused(&scenario);
+        let place =
+            format!("{}:2:8: key \"path\" of [device.drive]: /dev/no-such does not exist", path.display());
+        assert_eq!(why.matches("does not exist").count(), 1, "{why}");
+        assert!(why.starts_with(&place) && why.contains("hint: iotax doctor"), "{why}");
+        assert!(
+            why.contains("guest vm0 needs 1024.00 TiB") || why.contains("guest vm0 needs 1024 TiB"),
+            "{why}"
+        );
+        for missing in survey::missing(&scenario) {
+            assert!(why.contains(&missing.what), "{}: {why}", missing.what);
+        }
+    }
+}

@@ -57,8 +57,11 @@ pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String>
     let line =
         |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
     let lines: String = missing.iter().map(line).collect();
-    let of = if scenario.is_of_command_line() { "what was asked for" } else { &scenario.source };
-    (!missing.is_empty()).then(|| format!("this machine lacks what {of} needs:{lines}"))
+    let needs = match scenario.is_of_command_line() {
+        true => "these stacks need".to_owned(),
+        false => format!("{} needs", scenario.source),
+    };
+    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{lines}"))
 }
 
 /// What a scenario needs and this machine lacks.

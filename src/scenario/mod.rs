@@ -20,8 +20,8 @@ pub mod words;
 
 pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
-pub use error::InputError;
 use error::COMMAND_LINE;
+pub use error::InputError;
 pub use published::{Metric, Published, PublishedFigure};
 pub use sweep::{Coordinate, SweepPoint};
 

@@ -1,11 +1,11 @@
 //! Cleaning after a run that was killed or rebooted away: everything its journal says was begun
 //! and not undone, in reverse order. A run that is still going is not touched.
 
+use super::RunTag;
 use super::executor::{Left, undo_one};
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
 use super::system::System;
-use super::RunTag;
 use anyhow::Result;
 use std::path::Path;
 

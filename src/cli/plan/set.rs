@@ -24,7 +24,10 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
                 text += &line(view, step);
             }
             Some(guest) if guest.steps.last() == Some(&step.id) => {
-                if alike.last().is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks)) {
+                if alike
+                    .last()
+                    .is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks))
+                {
                     text += &told(view, &std::mem::take(&mut alike), plan, stacks);
                 }
                 alike.push(guest);
@@ -49,12 +52,15 @@ pub fn line(view: &View, step: &Step) -> String {
     }
 }
 
-/// Words for a shell, broken between words where the next would not fit; one longer than a line stays whole.
+/// Words for a shell, broken where the next would not fit; one longer than a line stays whole.
 fn command(view: &View, first: &str, words: &[String]) -> String {
     let indent = " ".repeat(first.len() + 2);
     let mut lines = vec![first.to_owned()];
     let mut fresh = true;
-    for word in words.iter().map(|word| shell_line(std::slice::from_ref(word))) {
+    // An option stays beside its value.
+    let is_option = |word: &String| word.starts_with('-');
+    for words in words.chunk_by(|one, next| is_option(one) && !is_option(next)) {
+        let word = shell_line(words);
         let used = lines.last().map_or(0, |line| line.chars().count());
         // Room for the sign that the command goes on.
         if !fresh && used + 1 + word.chars().count() + 2 > view.width {
@@ -81,10 +87,15 @@ fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
 }
 
 /// Stacks whose load goes to that disk of a guest.
-fn served<'a>(guest: &'a GuestPlan, path: &'a PathRef, plan: &'a SetPlan) -> impl Iterator<Item = usize> + 'a {
+fn served<'a>(
+    guest: &'a GuestPlan,
+    path: &'a PathRef,
+    plan: &'a SetPlan,
+) -> impl Iterator<Item = usize> + 'a {
     let is_it = move |place: &String, at: &PathRef| *place == guest.place && at == path;
     let target = move |(_, shown): &&(usize, crate::layer::Exposed)| {
-        shown.paths.iter().any(|at| is_it(&shown.place, at)) || shown.copies.iter().any(|(place, at)| is_it(place, at))
+        shown.paths.iter().any(|at| is_it(&shown.place, at))
+            || shown.copies.iter().any(|(place, at)| is_it(place, at))
     };
     plan.targets.iter().filter(target).map(|(stack, _)| *stack)
 }
@@ -97,8 +108,9 @@ fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) ->
         1 => format!("start guest {}: ", first.place),
         many => format!("start {many} guests, {} to {}, each with ", first.place, last.place),
     };
-    let text = view.paragraph(&format!("  {numbers}. "), &format!("{named}{what}"));
-    let disk = |disk: &String| view.paragraph("       disk of ", disk);
+    let number = format!("  {numbers}. ");
+    let text = view.paragraph(&number, &format!("{named}{what}"));
+    let disk = |disk: &String| view.paragraph(&" ".repeat(number.len()), &format!("disk of {disk}"));
     text + &disks.iter().map(disk).collect::<String>()
 }
 
@@ -130,4 +142,55 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
         view.paragraph(&format!("  {what} "), &format!("{name}: load on {places}{at_once}{target}"))
     };
     plan.targets.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::guest::Parts;
+    use crate::layer::medium::Found;
+    use crate::measure::plan::Ground;
+    use crate::measure::sets::layout;
+    use crate::scenario::Medium;
+    use crate::scenario::check::{Request, from_arguments};
+    use crate::step::RunTag;
+
+    fn shown(layers: &[&str], commands: bool) -> String {
+        let stacks: Vec<String> =
+            layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+        let scenario = from_arguments(&stacks, &Request::default()).unwrap();
+        let found: Vec<Vec<Found>> =
+            stacks.iter().map(|_| vec![Found { bytes: 1 << 30, block: false, exists: false }]).collect();
+        assert!(scenario.stacks.iter().all(|stack| matches!(stack.medium, Medium::File { .. })));
+        let layout = layout(&scenario);
+        let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+        let guest_parts = Some(Parts::made_up());
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
+        let plan = ground.set(&layout.sets[0], 0).unwrap();
+        let view = View { width: 80, colour: false, commands };
+        steps(&view, &plan, &scenario.stacks) + &targets(&view, &plan, &scenario.stacks, "measure")
+    }
+
+    #[test]
+    fn equal_guests_are_one_line() {
+        let text = shown(&["", " | vm(vcpus=1)", " | vm(vcpus=1) x16"], false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_step_beside_a_guest_keeps_its_line() {
+        insta::assert_snapshot!(shown(
+            &[" | loop | vm(attach=vhost-scsi)", " | loop | vm(attach=vhost-user-blk,queues=4)"],
+            false
+        ));
+    }
+
+    #[test]
+    fn command_lines_can_be_typed_and_have_every_word() {
+        let text = shown(&[" | vm"], true);
+        insta::assert_snapshot!(text);
+        let flat = text.replace(" \\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("-display none -machine q35"), "{flat}");
+    }
 }

@@ -24,7 +24,7 @@ impl GuestPlan {
             self.uefi.then(|| "UEFI".to_owned()),
             image,
             Some(accel.to_owned()),
-            self.pin.as_ref().map(|_| "on processors of its own".to_owned()),
+            self.pin.as_ref().map(|_| "pinned".to_owned()),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
@@ -45,16 +45,18 @@ impl DiskSpec {
             (_, None) => below.to_string(),
         };
         let by = match &self.server {
-            Server::Spdk(spdk) => format!("{} from the SPDK target at {}", self.way.name(), spdk.rpc.display()),
+            Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
             _ => self.way.name().to_owned(),
         };
-        let words: Vec<String> = self.settings().into_iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        let words: Vec<String> =
+            self.settings().into_iter().map(|(name, value)| format!(", {name}={value}")).collect();
         format!("{what} by {by}{}", words.concat())
     }
 
     /// Options that its way has: those that everybody asks for, and others where they were chosen.
     fn settings(&self) -> Vec<(&'static str, String)> {
-        let cache = Cache::ALL.iter().find(|(_, cache)| *cache == self.cache).map(|(word, _)| (*word).to_owned());
+        let cache =
+            Cache::ALL.iter().find(|(_, cache)| *cache == self.cache).map(|(word, _)| (*word).to_owned());
         let chosen = |on: bool, word: &str| on.then(|| word.to_owned());
         let zeroes = self.detect_zeroes;
         let of_threads = match self.iothreads {
@@ -99,7 +101,7 @@ mod tests {
         let large = GuestPlan { vcpus: 1, accel: Accel::Tcg, uefi: true, pin, memory, ..guest(Vec::new()) };
         assert_eq!(
             large.outline(),
-            "1 vCPU, 16 GiB of memory in huge pages of 2 MiB of NUMA node 1, UEFI, emulated (tcg), on processors of its own"
+            "1 vCPU, 16 GiB of memory in huge pages of 2 MiB of NUMA node 1, UEFI, emulated (tcg), pinned"
         );
     }
 
@@ -110,7 +112,10 @@ mod tests {
             guest(vec![DiskSpec { way, bytes: Some(256 << 20), ..disk }]).disk_outlines().remove(0)
         };
         let usual = DiskSpec::made_up();
-        assert_eq!(of("virtio-blk", usual.clone()), "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native");
+        assert_eq!(
+            of("virtio-blk", usual.clone()),
+            "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native"
+        );
         let chosen = DiskSpec { num_queues: Some(4), iothreads: 0, snapshot: true, ..usual.clone() };
         assert_eq!(
             of("virtio-blk", chosen),

@@ -61,7 +61,10 @@ impl Operation for AttachLoop {
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         let device = made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
-        Some(Undoing::new("detached", device.unwrap_or_else(|| format!("the loop device over {}", self.backing))))
+        Some(Undoing::new(
+            "detached",
+            device.unwrap_or_else(|| format!("the loop device over {}", self.backing)),
+        ))
     }
 
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {

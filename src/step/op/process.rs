@@ -83,7 +83,9 @@ impl Operation for Spawn {
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         // Without a process only its sockets are there.
         Some(match made {
-            Some(Yield { process: None, .. }) => Undoing::new("removed", format!("the sockets of {}", self.name())),
+            Some(Yield { process: None, .. }) => {
+                Undoing::new("removed", format!("the sockets of {}", self.name()))
+            }
             _ => Undoing::new("ended", self.name()),
         })
     }

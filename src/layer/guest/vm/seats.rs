@@ -14,9 +14,9 @@ use crate::layer::guest::qemu::{
 };
 use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
-use crate::step::{PathRef, StepId};
 use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::system::started_process;
+use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ pub fn below(number: usize) -> String {
 #[derive(Clone, Debug)]
 pub struct Draft {
     name: String,
+    origin: String,
     wish: Wish,
     parts: Parts,
     disks: Vec<Seat>,
@@ -49,6 +50,8 @@ struct Seat {
 pub struct GuestPlan {
     /// Its name as a place.
     pub place: String,
+    /// Where the first stack that asks for it is written.
+    pub origin: String,
     /// Its sockets and logs.
     pub files: GuestFiles,
     /// The word of its command line that no other process has.
@@ -89,6 +92,7 @@ impl GuestPlan {
     pub fn made_up(place: &str, memory: Memory) -> GuestPlan {
         GuestPlan {
             place: place.into(),
+            origin: "here".into(),
             files: GuestFiles::new(Path::new("/run"), place).unwrap(),
             tag: place.into(),
             command: Vec::new(),
@@ -130,14 +134,14 @@ pub fn seat(
     parts: Parts,
     wish: Wish,
     disk: DiskSpec,
-    below: &PathRef,
+    (below, origin): (&PathRef, &str),
 ) -> (String, PathRef) {
     let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
     let at = match context.drafts.iter().position(has_room) {
         Some(at) => at,
         None => {
             let name = context.instance("vm");
-            context.drafts.push(Draft { name, wish, parts, disks: Vec::new() });
+            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
             context.drafts.len() - 1
         }
     };
@@ -242,6 +246,7 @@ impl Draft {
         steps.push(context.add("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
             place: self.name.clone(),
+            origin: self.origin,
             files,
             tag,
             command,
