@@ -98,8 +98,10 @@ impl Room {
         };
         let pinned: Vec<&GuestPlan> = guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
         let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
-        let on_all = self.processors.and_then(|all| crowded(guests, "processors", all));
         let on_own = crowded(&pinned, "processors that cpus gives", own.len());
+        // Where all of them have processors given, that says it.
+        let told = on_own.is_some() && pinned.len() == guests.len();
+        let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "processors", all));
         on_all.into_iter().chain(on_own).collect()
     }
 
@@ -472,5 +474,8 @@ mod tests {
             warned(&guests)[1],
             "guest vm1: vCPUs (2) and threads that serve disks (1) are more than the processors that cpus gives (2), and wait for each other"
         );
+        guests[0].pin = guests[1].pin.clone();
+        let of_both = warned(&guests);
+        assert!(of_both.len() == 1 && of_both[0].contains("that cpus gives (2)"), "{of_both:?}");
     }
 }
