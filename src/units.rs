@@ -198,6 +198,11 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// `1 slice`, `2 slices`.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to vm15`.
 pub fn show_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut runs: Vec<Vec<&str>> = Vec::new();

@@ -33,6 +33,7 @@ mod warnings;
 
 pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
+pub use subject::shell_line;
 
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;

@@ -457,6 +457,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         iotax: "0.1.0".into(),
         argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)].map(String::from).to_vec(),
         scenario: Scenario {
+            declared: Vec::new(),
             name: None,
             notes: Vec::new(),
             source: "command line".into(),

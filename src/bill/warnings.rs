@@ -6,7 +6,7 @@ use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
 use crate::store::record::LaidOut;
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
 /// Recorded ones, and what shows when the record is read.
@@ -135,11 +135,6 @@ fn is_about(one: &WarningReport, stack: &str) -> bool {
 /// One of ours.
 pub fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
     WarningReport { kind: kind.into(), subject: subject.into(), text }
-}
-
-/// `1 slice`, `2 slices`.
-fn counted(n: u64, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// What only shows when the slices are read.

@@ -3,9 +3,11 @@
 use super::say;
 use crate::exit::{DONE, Failed};
 use crate::step::executor::report_left;
+use crate::step::journal::Open;
 use crate::step::system::RealSystem;
 use crate::step::{clean, clean::Cleaned};
 use crate::store;
+use crate::units::counted;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +46,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         let id = store::run_id_of(&dir);
         let Some(_lock) = lock_of(&dir, &id, args)? else { continue };
         if args.dry_run {
-            say(&format!("{id}: would be taken down\n"))?;
-            steps.iter().try_for_each(|step| say(&format!("  {}\n", step.op.operation().describe())))?;
+            say(&format!("{id}:\n"))?;
+            steps.iter().filter_map(would_be).try_for_each(|line| say(&line))?;
             continue;
         }
         let cleaned = clean::clean(&dir, &id, &mut RealSystem::default())?;
@@ -80,8 +82,20 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
     }
 }
 
+/// `  guest vm0 would be ended`; of what has nothing of its own to undo, nothing.
+fn would_be(open: &Open) -> Option<String> {
+    let undoing = open.step.op.operation().undoing(open.made.as_ref())?;
+    Some(format!("  {} would be {}\n", undoing.what, undoing.did))
+}
+
 fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
-    say(&format!("{id}: {} undone\n", cleaned.undone.len()))?;
-    cleaned.undone.iter().try_for_each(|what| say(&format!("  undone: {what}\n")))?;
+    match cleaned.undone.as_slice() {
+        [] if cleaned.left.is_empty() => say(&format!("{id}: nothing of it was left\n"))?,
+        undone => say(&format!(
+            "{id}: {}\n",
+            counted(undone.len() as u64, "thing taken down", "things taken down")
+        ))?,
+    }
+    cleaned.undone.iter().try_for_each(|undone| say(&format!("  {undone}\n")))?;
     cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {note}\n")))
 }

@@ -1,6 +1,7 @@
 //! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
 //! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
 
+use super::behind;
 use crate::exit::{self, Failed};
 use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
@@ -9,9 +10,8 @@ use crate::host::facts::{self, Facts};
 use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::measure::survey::needs_of;
-use crate::report;
 use crate::scenario::check::{Request, from_arguments};
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -303,10 +303,13 @@ fn render(diagnosis: &Diagnosis) -> String {
 
 fn machine_lines(facts: &Facts) -> String {
     let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
-    let count = |value: Option<u64>| value.map_or_else(|| "?".into(), |count| count.to_string());
+    let count = |value: Option<u64>, one: &str, many: &str| {
+        value.map_or_else(|| format!("? {many}"), |count| counted(count, one, many))
+    };
     let cpu = &facts.cpu;
     let topology =
-        format!("{} CPUs, {} cores, {} sockets", count(cpu.threads), count(cpu.cores), count(cpu.sockets));
+        [(cpu.threads, "CPU", "CPUs"), (cpu.cores, "core", "cores"), (cpu.sockets, "socket", "sockets")];
+    let topology = topology.map(|(value, one, many)| count(value, one, many)).join(", ");
     let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
     let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
     let mut text = wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
@@ -333,16 +336,8 @@ fn device_lines(device: &DeviceLine) -> String {
     text
 }
 
-/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
-/// than a line stands alone: it may have to be copied.
 fn wrapped(first: &str, text: &str) -> String {
-    let indent = first.chars().count();
-    let paragraph = report::wrapped(text, WIDTH.saturating_sub(indent), "");
-    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
-        0 => format!("{first}{line}"),
-        _ => format!("{:indent$}{line}", ""),
-    });
-    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+    behind(first, text, WIDTH)
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ mod selfcheck;
 mod stop;
 
 use crate::exit::{self, DONE};
-use crate::layer::guest;
+use crate::layer::{catalog, guest};
 use anyhow::Result;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, or a line of `selfcheck` that fails; 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a line of `selfcheck` that fails, or durability trials that lost something; 2 bad input; 3 a need of this machine is unmet; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
@@ -85,12 +85,30 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Without the advice to pass an unknown option as a value, which no command here means.
+/// Without the advice to pass an unknown option as a value, which no command here means; one of a layer is told to be so.
 fn plain(mut error: clap::Error) -> clap::Error {
-    if error.kind() == ErrorKind::UnknownArgument {
-        error.remove(ContextKind::Suggested);
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    error.remove(ContextKind::Suggested);
+    let written = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    if let Some(tip) = tip_of_layer(&written) {
+        // Both are about the option that is spelt most like it.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// Which layer has that option.
+fn tip_of_layer(written: &str) -> Option<String> {
+    let word = written.trim_start_matches('-').split('=').next()?;
+    let layer = catalog::ALL.iter().find(|layer| layer.option(word).is_some())?;
+    Some(format!(
+        "it is an option of the layer {name}, written in the stack: \"... | {name}({word}=...)\"",
+        name = layer.name
+    ))
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
@@ -139,9 +157,38 @@ pub fn say_aside(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
+/// than a line stands alone: it may have to be copied.
+pub fn behind(first: &str, text: &str, width: usize) -> String {
+    let indent = first.chars().count();
+    let paragraph = crate::report::wrapped(text, width.saturating_sub(indent), "");
+    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{first}{line}"),
+        _ => format!("{:indent$}{line}", ""),
+    });
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 /// Columns of the terminal; when it is none, those that `COLUMNS` asks for, or 80.
 pub fn columns() -> usize {
     let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     terminal.or_else(asked).unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_of_a_layer_is_told_to_stand_in_the_stack() {
+        let complaint = |option: &str| {
+            let parsed = Cli::try_parse_from(["iotax", "run", "/dev/x", option]);
+            plain(parsed.err().unwrap()).render().to_string()
+        };
+        let cache = complaint("--cache=none");
+        assert!(cache.contains("option of the layer vm") && cache.contains("vm(cache=...)"), "{cache}");
+        assert!(!cache.contains("attaches"), "{cache}");
+        assert!(complaint("--budgett=1s").contains("--budget"), "what is alike is still told");
+    }
 }

@@ -1,106 +1,169 @@
 //! `iotax plan`: what `run` would do, step by step, with nothing touched. What cannot be undone is
 //! red.
 
+mod set;
+
 use super::asked::Asked;
-use super::say;
+use super::{behind, columns, say};
 use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
 use crate::layer::FirstWrites;
-use crate::layer::guest::{self, Requested};
 use crate::measure::alone;
 use crate::measure::durability;
 use crate::measure::first_writes::{Unwritten, of_set};
 use crate::measure::plan::{Ground, SetPlan, filled};
+use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
-use crate::measure::sets::{Layout, layout};
-use crate::measure::survey;
-use crate::report::wrapped;
-use crate::scenario::{DurabilitySpec, MeasureSpec, Published, Regime, Scenario, Workload};
+use crate::measure::sets::Layout;
+use crate::scenario::{Agent, DurabilitySpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
+use crate::step::op::{Operation, RemoteAgent};
 use crate::step::{RunTag, Step};
-use crate::units::{show_bytes, show_ns};
-use anyhow::{Error, Result};
+use crate::units::{counted, show_bytes, show_ns};
+use anyhow::Result;
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Show each step as it is carried out, with the command lines of QEMU
+    #[arg(long)]
+    commands: bool,
     #[command(flatten)]
     asked: Asked,
+}
+
+/// How a plan is shown.
+pub struct View {
+    /// Columns.
+    width: usize,
+    /// Whether what cannot be undone is red.
+    colour: bool,
+    /// Whether command lines are shown whole.
+    commands: bool,
+}
+
+impl View {
+    fn paragraph(&self, first: &str, text: &str) -> String {
+        behind(first, text, self.width)
+    }
+
+    fn red(&self, text: &str) -> String {
+        if self.colour { format!("\x1b[31m{}\x1b[0m\n", text.trim_end()) } else { text.to_owned() }
+    }
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input; KVM that was demanded and is not there. Other unmet needs are listed in the plan, and then the
-/// exit code says so.
+/// Bad input, as `run` says it. Unmet needs are listed in the plan, and then the exit code says so.
 pub fn run(args: &Args) -> Result<u8> {
     let scenario = args.asked.scenario()?;
-    let guest = guest::requested(&scenario)?;
-    let lacking = survey::check_needs(&scenario).err();
-    say(&show(&scenario, guest, lacking.as_ref(), std::io::stdout().is_terminal())?)?;
-    Ok(if lacking.is_none() { DONE } else { UNMET_NEED })
+    let view = View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
+    let ready = ready(&scenario)?;
+    let lacks = ready.lacks(&scenario);
+    say(&show(&view, &scenario, ready)?)?;
+    Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
 }
 
 /// The plan as text, after what is lacking.
 ///
 /// # Errors
-/// Bad input; KVM that was demanded and is not there.
-fn show(
-    scenario: &Scenario,
-    guest: Option<Requested>,
-    lacking: Option<&Error>,
-    colour: bool,
-) -> Result<String> {
-    let guests = guest.is_some();
-    let layout = layout(scenario);
-    let survey = survey::look(scenario, &layout)?;
-    let ground = Ground {
-        scenario,
-        layout: &layout,
-        found: &survey.found,
-        guest_parts: guest.map(|requested| guest::Parts::for_plan(requested, scenario)).transpose()?,
-        tag: RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() },
-    };
-    let region = ground.bounds()?.region;
-    let mut text = String::new();
-    if let Some(missing) = lacking {
-        text += &format!("{missing:#}\n\n");
-    }
-    scenario.notes.iter().for_each(|note| text += &format!("note: {note}\n"));
-    text += "files under test\n";
-    text += &steps(&ground.media()?, colour);
+/// Bad input.
+fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
+    let lacks = ready.lacks(scenario);
+    let Ready { layout, survey, guest_parts, .. } = ready;
+    let guests = guest_parts.is_some();
+    let tag = RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() };
+    let ground = Ground { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
+    let region = ground.bounds().map(|bounds| bounds.region);
+    let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
+    text += &marked(view, "note", &scenario.notes);
+    text += &hosts(view, scenario);
+    text += &files(view, scenario, &ground.media()?);
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
-        text += &format!("set {} of {}: {} (up together)\n", number + 1, layout.sets.len(), names.join(", "));
-        text += &steps(&plan.steps, colour);
-        text += &first_writes(scenario, &plan, region);
-        for (index, exposed) in &plan.targets {
-            let stack = &scenario.stacks[*index];
-            let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
-            let targets = match paths.as_slice() {
-                [path] => format!("target {path}"),
-                several => format!("targets {} at once", several.join(", ")),
-            };
-            let what = if scenario.durability.is_some() { "try" } else { "measure" };
-            text += &format!("  {what} {}: load on {}, {targets}\n", stack.name, exposed.place);
+        let together = if names.len() > 1 { " (up together)" } else { "" };
+        let head = format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
+        text += &view.paragraph("", &head);
+        text += &set::steps(view, &plan, &scenario.stacks);
+        text += &region
+            .as_ref()
+            .map_or_else(|_| String::new(), |region| first_writes(view, scenario, &plan, *region));
+        let what = if scenario.durability.is_some() { "try" } else { "measure" };
+        text += &set::targets(view, &plan, &scenario.stacks, what);
+        if !plan.steps.is_empty() {
+            text += "  take all of it down in reverse order\n";
         }
-        text += "  take all of it down in reverse order\n";
     }
-    match &scenario.durability {
-        Some(spec) => text += &trials(spec, &ground)?,
+    let more = match &scenario.durability {
+        Some(spec) => trials(spec, &ground)?,
         None => {
-            text += &times(scenario, &layout, guests);
-            text += &setting_up(scenario, &layout, filled(&ground.media()?), guests);
-            text += &sweeps(scenario);
-            text += &regime(scenario, &survey.write_caches);
+            times(scenario, &layout, guests)
+                + &setting_up(scenario, &layout, filled(&ground.media()?), guests)
+                + &sweeps(scenario)
+                + &regime(scenario, &survey.write_caches)
+        }
+    };
+    text += &lines(view, &(more + &published(scenario)));
+    text += &marked(view, "warning", &[ground.guest_warnings()?, survey.warnings].concat());
+    if guests && !view.commands {
+        text += &marked(view, "hint", &["--commands shows the command lines of QEMU".to_owned()]);
+    }
+    Ok(text)
+}
+
+/// Lines in the width of the view, each with its own indent.
+fn lines(view: &View, text: &str) -> String {
+    let line = |line: &str| {
+        let words = line.trim_start();
+        view.paragraph(&line[..line.len() - words.len()], words)
+    };
+    text.lines().map(line).collect()
+}
+
+fn marked(view: &View, mark: &str, texts: &[String]) -> String {
+    texts.iter().map(|text| view.paragraph(&format!("{mark}: "), text)).collect()
+}
+
+/// What is done on hosts over ssh, of which a plan asks none.
+fn hosts(view: &View, scenario: &Scenario) -> String {
+    let mut hosts: Vec<(&str, Agent)> = Vec::new();
+    for medium in scenario.stacks.iter().map(|stack| &stack.medium) {
+        let Some(host) = medium.host() else { continue };
+        if !hosts.contains(&(host, medium.agent())) {
+            hosts.push((host, medium.agent()));
         }
     }
-    text += &published(scenario);
-    ground.guest_warnings()?.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
-    survey.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
-    Ok(text)
+    if hosts.is_empty() {
+        return String::new();
+    }
+    let line = |(host, agent): &(&str, Agent)| match agent {
+        Agent::Iotax => {
+            let copy = RemoteAgent { host: (*host).to_owned() };
+            view.paragraph("  ", &format!("{}; the copy is removed afterwards", copy.describe()))
+        }
+        Agent::Fio => {
+            view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied"))
+        }
+    };
+    let head =
+        "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
+    view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
+}
+
+/// The files under test that are made.
+fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
+    let remote = scenario.stacks.iter().all(|stack| stack.medium.host().is_some());
+    match steps {
+        [] if remote => String::new(),
+        [] => "files under test: none is made\n".to_owned(),
+        steps => {
+            let steps: String = steps.iter().map(|step| set::line(view, step)).collect();
+            format!("files under test\n{steps}")
+        }
+    }
 }
 
 /// What is killed how often, and what is written meanwhile.
@@ -158,7 +221,7 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
 const BOOTS: &str = "seconds with KVM, a minute or two without";
 
 /// What is written through a stack before it is measured, since a read of it would reach no disk.
-fn first_writes(scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
+fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
     let line = |what: Unwritten| {
         let (index, _) = &plan.targets[what.target];
         let (written, of) = (show_bytes(what.written()), &scenario.stacks[*index].name);
@@ -168,27 +231,9 @@ fn first_writes(scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
                 format!("blocks of {} at random places, then all of it in order", show_bytes(block))
             }
         };
-        format!("  write {written} through {of} before it is measured: {how}\n")
+        view.paragraph("  ", &format!("write {written} through {of} before it is measured: {how}"))
     };
     of_set(&plan.targets, region).into_iter().map(line).collect()
-}
-
-fn steps(steps: &[Step], colour: bool) -> String {
-    let (red, plain) = if colour { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
-    let line = |(at, step): (usize, &Step)| {
-        let operation = step.op.operation();
-        let number = at + 1;
-        match operation.irreversible() {
-            None => format!("  {number}. {}\n", operation.describe()),
-            Some(lost) => {
-                format!("  {number}. {red}irreversible: {} ({lost}){plain}\n", operation.describe())
-            }
-        }
-    };
-    if steps.is_empty() {
-        return "  nothing to be made\n".to_owned();
-    }
-    steps.iter().enumerate().map(line).collect()
 }
 
 /// Of writes: the regime, and the caches that it has to do with.
@@ -241,13 +286,10 @@ fn sweeps(scenario: &Scenario) -> String {
             long_time(most_s)
         );
         let listed: Vec<String> = points.iter().map(coordinates).collect();
-        text += &format!("  {}", wrapped(&listed.join(", "), PLAN_WIDTH, "  "));
+        text += &format!("  {}\n", listed.join(", "));
     }
     text
 }
-
-/// Lists of points are wrapped here.
-const PLAN_WIDTH: usize = 100;
 
 /// `iodepth=4 bs=64k`
 fn coordinates(point: &Workload) -> String {
@@ -287,13 +329,15 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
         false => String::new(),
     };
     format!(
-        "measuring: {workloads} workload(s), each {least:.0} s to {most:.0} s{before}, at most {in_all} in all: {how}\n{written}"
+        "measuring: {}, each {least:.0} s to {most:.0} s{before}, at most {in_all} in all: {how}\n{written}",
+        counted(workloads as u64, "workload", "workloads")
     )
 }
 
 /// What takes time beside measuring; how long depends on the drives and the machine.
 fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: bool) -> String {
-    let stacks = layout.sets.iter().map(|set| set.stacks.len()).sum::<usize>();
+    let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
+    let stacks = counted(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
         // What is below the guests is made once, however often they are killed.
         _ if scenario.durability.is_some() => 1,
@@ -307,7 +351,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: boo
         bytes => format!(", filling files with {} as fast as they take it", show_bytes(bytes)),
     };
     let boots = if guests { format!(", booting guests ({BOOTS})") } else { String::new() };
-    format!("not in that time: setting up and taking down {stacks} stacks{often}{boots}{fill}\n")
+    format!("not in that time: setting up and taking down {stacks}{often}{boots}{fill}\n")
 }
 
 /// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.
@@ -338,8 +382,8 @@ mod tests {
         assert_eq!(
             sweeps(&scenario),
             "sweep randread-over-iodepth-bs: random reads over iodepth and bs: 6 points, at most 6 min of measuring\n  \
-             iodepth=1 bs=4k, iodepth=4 bs=4k, iodepth=1 bs=64k, iodepth=4 bs=64k, iodepth=1 bs=1M,\n  \
-             iodepth=4 bs=1M\n"
+             iodepth=1\u{a0}bs=4k, iodepth=4\u{a0}bs=4k, iodepth=1\u{a0}bs=64k, iodepth=4\u{a0}bs=64k, iodepth=1\u{a0}bs=1M, \
+             iodepth=4\u{a0}bs=1M\n"
         );
         let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
         assert_eq!(sweeps(&plain), "");

@@ -8,9 +8,9 @@ use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, code_of};
 use crate::guard::admit::Admitted;
 use crate::layer::guest;
 use crate::measure::past::Past;
-use crate::measure::plan::Ground;
+use crate::measure::ready::{Ready, ready};
 use crate::measure::session::{Outcome, Session, now};
-use crate::measure::sets::{layout, not_resumable};
+use crate::measure::sets::not_resumable;
 use crate::measure::survey;
 use crate::measure::told::Told;
 use crate::scenario::Scenario;
@@ -92,16 +92,12 @@ fn to_go_on(dir: &Path) -> String {
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
 pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
-    // Asked first: two accelerators are bad input, whatever the machine lacks.
-    guest::requested(scenario)?;
-    let waits = survey::waits_for(scenario)?;
-    let layout = layout(scenario);
-    let survey = survey::look(scenario, &layout)?;
+    // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
+    let ready = ready(scenario)?;
+    let waits = ready.waits_for(scenario)?;
+    let Ready { layout, survey, .. } = ready;
     let guest_parts = guest_parts(scenario)?;
     let id = store::new_id();
-    let tag = RunTag { run_id: id.clone(), run_dir: runs.join(&id) };
-    let found = &survey.found;
-    Ground { scenario, layout: &layout, found, guest_parts: guest_parts.clone(), tag }.bounds()?;
     let mut store = Store::create(runs, &id).map_err(Failed::from)?;
     let dir = store.folder().to_owned();
     let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;

@@ -3,6 +3,7 @@
 use super::inspect::{Finding, Use};
 use crate::host::mounts::{Mount, parse};
 use crate::host::probe::Probe;
+use crate::units::counted;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
@@ -64,8 +65,10 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
         // A made-up machine, or a kernel without namespaces.
         seen.extend(probe.read("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))));
     }
-    let why =
-        (blind > 0).then(|| format!("the mount namespaces of {blind} processes that we may not look into"));
+    let why = (blind > 0).then(|| {
+        let of = counted(blind as u64, "process", "processes");
+        format!("the mount namespaces of {of} that we may not look into")
+    });
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 

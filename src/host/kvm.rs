@@ -19,7 +19,9 @@ impl KvmState {
     pub fn trouble(&self) -> Option<String> {
         match self {
             KvmState::Works => None,
-            KvmState::Emulated(seen) => Some(format!("/dev/kvm only emulates: {seen}")),
+            KvmState::Emulated(seen) => Some(format!(
+                "/dev/kvm only emulates: {seen}; hint: measure guests on a machine whose CPU runs them itself (in a VM: one with nested virtualisation)"
+            )),
             KvmState::Absent(why) => Some(why.clone()),
         }
     }

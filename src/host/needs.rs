@@ -217,14 +217,18 @@ pub const ALL: &[Need] = &[
     Need {
         id: "vhost_scsi",
         why: "for vm(attach=vhost-scsi)",
-        supply: &[everywhere("modprobe vhost_scsi (a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE)")],
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* tells which has it), or install its package of further modules",
+        )],
         check: |probe| module(probe, "vhost_scsi", "/sys/module/vhost_scsi"),
         reboot: false,
     },
     Need {
         id: "vfio-pci",
         why: "for vm(attach=vfio)",
-        supply: &[everywhere("modprobe vfio-pci (a kernel with CONFIG_VFIO_PCI)")],
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_VFIO_PCI (grep VFIO_PCI /boot/config-* tells which has it), or install its package of further modules",
+        )],
         check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
         reboot: false,
     },
@@ -280,10 +284,13 @@ impl Need {
         Some(self.lacking(probe, (self.check)(probe)?))
     }
 
-    /// The same where somebody else found out what that is.
+    /// The same where somebody else found out what that is. A finding with a hint of its own knows better than the table.
     pub fn lacking(&self, probe: &Probe, what: String) -> Missing {
-        let (why, command) = (self.why.into(), self.command(probe).into());
-        Missing { what, why, command, reboot: self.reboot }
+        let (what, command) = match what.split_once("; hint: ") {
+            Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+            None => (what, self.command(probe).to_owned()),
+        };
+        Missing { what, why: self.why.into(), command, reboot: self.reboot }
     }
 
     /// The command for this machine's distribution.
@@ -317,7 +324,7 @@ fn module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let file = format!("/{name}.ko");
     let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
     let found = probe.at(there).exists() || listed;
-    (!found).then(|| format!("the kernel has no module {name}"))
+    (!found).then(|| format!("there is no module {name} for this kernel ({release})"))
 }
 
 fn space(probe: &Probe) -> Option<String> {
@@ -398,6 +405,12 @@ mod tests {
         assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
         assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
+        let absent = KvmState::Absent("no permission; hint: join the group".into());
+        let kvm = by_id("kvm").unwrap();
+        let missing = kvm.lacking(&asked, absent.trouble().unwrap());
+        assert_eq!((missing.what.as_str(), missing.command.as_str()), ("no permission", "join the group"));
+        let missing = kvm.lacking(&asked, "it does not answer".into());
+        assert!(missing.command.starts_with("switch on virtualisation"), "{}", missing.command);
         let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };
         assert!(what("space", &full).contains("only 100 B of 1000 B are free"));
         let filtered = Probe { io_uring: Err("denied".into()), ..machine.probe.clone() };

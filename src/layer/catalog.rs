@@ -1,6 +1,7 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
+use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
@@ -25,6 +26,8 @@ pub struct OptionDef {
 pub enum OptionKind {
     /// `4KiB`: a unit is a must.
     Size,
+    /// Memory of a guest: whole MiB.
+    Memory,
     /// A whole number from 1.
     Count,
     /// A whole number from 0.
@@ -308,7 +311,7 @@ const VM_OPTIONS: &[OptionDef] = &[
     OptionDef {
         name: "memory",
         aliases: &[],
-        kind: OptionKind::Size,
+        kind: OptionKind::Memory,
         default: Some("512MiB"),
         help: "memory of the guest",
     },
@@ -411,6 +414,7 @@ impl OptionDef {
     pub fn check(&self, value: &str) -> Result<String, Fault> {
         match self.kind {
             OptionKind::Size => check_size(value),
+            OptionKind::Memory => check_memory(value),
             OptionKind::Count => check_count(value),
             OptionKind::Number => check_number(value),
             OptionKind::Cpus => check_cpus(value),
@@ -429,6 +433,18 @@ fn check_size(value: &str) -> Result<String, Fault> {
         Ok(0) => Err(Fault::new(format!("size \"{value}\" is nothing"))),
         Ok(_) => Ok(value.to_owned()),
         Err(clause) => Err(Fault::from_clause(&clause)),
+    }
+}
+
+fn check_memory(value: &str) -> Result<String, Fault> {
+    let bytes = units::parse_bytes(value).map_err(|clause| Fault::from_clause(&clause))?;
+    if bytes < SMALLEST_MEMORY {
+        let least = units::show_bytes(SMALLEST_MEMORY);
+        return Err(Fault::new(format!("{value} is less than the {least} that a guest boots in")));
+    }
+    match bytes % units::MIB {
+        0 => Ok(value.to_owned()),
+        _ => Err(Fault::hint(format!("{value} is no whole number of MiB"), "write a size such as 512MiB")),
     }
 }
 

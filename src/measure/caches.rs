@@ -95,7 +95,7 @@ mod tests {
             (" | vm(cache=unsafe)", writes, vec![LIMIT]),
             // Buffered writes in a guest stay in its own memory.
             (" | vm(memory=1GiB)", buffered, vec![1 << 30]),
-            (" | vm(cache=writeback,memory=64MiB)", buffered, vec![LIMIT, 64 << 20]),
+            (" | vm(cache=writeback,memory=128MiB)", buffered, vec![128 << 20, LIMIT]),
         ] {
             assert_eq!(sizes(layers, words, None), expected, "{layers} {words:?}");
         }

@@ -107,7 +107,9 @@ pub fn of_set(targets: &[(usize, Exposed)], region: u64) -> Vec<Unwritten> {
     };
     let of = |at: usize| {
         let exposed = &targets[at].1;
-        let part = (region / exposed.parts()).next_multiple_of(BLOCK).min(exposed.bytes);
+        // Of a host over ssh nobody has told the size yet.
+        let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
+        let part = part.min(exposed.bytes);
         Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: exposed.parts() })
     };
     (0..targets.len()).filter(is_first).filter_map(of).collect()

@@ -18,6 +18,7 @@ pub mod past;
 pub mod places;
 pub mod plan;
 mod portraits;
+pub mod ready;
 mod remotes;
 pub mod rounds;
 pub mod session;

@@ -235,6 +235,7 @@ mod tests {
             sweep: None,
         };
         Scenario {
+            declared: Vec::new(),
             source: "test".into(),
             name: None,
             stacks,

@@ -38,6 +38,8 @@ pub struct Survey {
     pub write_caches: Vec<WriteCache>,
     /// Files that are made, looked at once though several stacks have them in turn.
     made: BTreeMap<PathBuf, Found>,
+    /// What was named and is not there.
+    absent: Vec<Absent>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
 }
@@ -47,30 +49,19 @@ pub struct Survey {
 /// # Errors
 /// Exit code 3 naming every one of them, each with the command that supplies it.
 pub fn check_needs(scenario: &Scenario) -> Result<()> {
-    match missing(scenario) {
-        missing if missing.is_empty() => Ok(()),
-        missing => Err(Failed::need(listed(scenario, &missing)).into()),
-    }
+    listed(scenario, &missing(scenario)).map_or(Ok(()), |all| Err(Failed::need(all).into()))
 }
 
-/// The same of a run that is to be stored: what only a reboot supplies it can wait for, and this says what that is.
-///
-/// # Errors
-/// As [`check_needs`], when anything else is missing.
-pub fn waits_for(scenario: &Scenario) -> Result<Option<String>> {
-    let missing = missing(scenario);
-    if missing.iter().any(|missing| !missing.reboot) {
-        return Err(Failed::need(listed(scenario, &missing)).into());
-    }
-    Ok((!missing.is_empty()).then(|| listed(scenario, &missing)))
-}
-
-fn listed(scenario: &Scenario, missing: &[Missing]) -> String {
-    let lines: Vec<String> = missing
-        .iter()
-        .map(|missing| format!("  {}: {}; hint: {}", missing.what, missing.why, missing.command))
-        .collect();
-    format!("this machine lacks what {} needs:\n{}", scenario.source, lines.join("\n"))
+/// What is missing, a line each below what needs it; `None`: nothing.
+pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
+    let line =
+        |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
+    let lines: String = missing.iter().map(line).collect();
+    let needs = match scenario.is_of_command_line() {
+        true => "these stacks need".to_owned(),
+        false => format!("{} needs", scenario.source),
+    };
+    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{lines}"))
 }
 
 /// What a scenario needs and this machine lacks.
@@ -111,6 +102,26 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
 /// # Errors
 /// Bad input when a target does not exist or may not be used as meant.
 pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
+    let (survey, absent) = look_over(scenario, layout)?;
+    match absent.into_iter().next() {
+        Some(absent) => Err(Failed::input(absent.why).into()),
+        None => Ok(survey),
+    }
+}
+
+/// Somebody's device or file that is not there.
+#[derive(Clone, Debug)]
+pub(super) struct Absent {
+    pub(super) path: PathBuf,
+    /// The whole sentence.
+    pub(super) why: String,
+}
+
+/// The same past what does not exist, which is taken for a device that is large enough.
+///
+/// # Errors
+/// Bad input when a target may not be used as meant.
+pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey, Vec<Absent>)> {
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
@@ -122,9 +133,16 @@ pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
     }
     refuse_other_names(scenario)?;
     survey.warnings.dedup();
-    survey.warn_of_idle_consents(scenario);
-    Ok(survey)
+    let mut absent = std::mem::take(&mut survey.absent);
+    absent.dedup_by(|one, other| one.why == other.why);
+    if absent.is_empty() {
+        survey.warn_of_idle_consents(scenario);
+    }
+    Ok((survey, absent))
 }
+
+/// Larger than any, so that nothing is refused for want of room on it.
+const ABSENT_BYTES: u64 = 1 << 50;
 
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
@@ -376,13 +394,14 @@ fn existing(
     survey: &mut Survey,
 ) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
-        return Err(Failed::input(format!(
-            "{}: {} does not exist; hint: name a path that does{}",
-            stack.text,
-            path.display(),
-            if could_be_made { ", or add size=4GiB to have the file made" } else { "" }
-        ))
-        .into());
+        let hint = match could_be_made {
+            true => "name a path that does, or add size=4GiB to have the file made",
+            false => "iotax doctor lists the devices of this machine",
+        };
+        let place = scenario.place_of(stack, path);
+        let why = format!("{place}{} does not exist; hint: {hint}", path.display());
+        survey.absent.push(Absent { path: path.to_owned(), why });
+        return Ok(Found { bytes: ABSENT_BYTES, block: !could_be_made, exists: true });
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);

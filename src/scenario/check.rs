@@ -3,7 +3,7 @@
 
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
-use super::error::{Fault, InputError, TextFault, column_of, excerpt};
+use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
 use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
@@ -58,7 +58,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
         [file, ..] => {
             let why = format!("\"{file}\" beside other files or stacks");
             let fault = Fault::hint(why, "name one scenario.toml, or one job file and stacks");
-            Err(InputError::new("command line", fault))
+            Err(InputError::new(COMMAND_LINE, fault))
         }
     }
 }
@@ -81,7 +81,7 @@ fn is_job_file(path: &Path) -> bool {
 /// # Errors
 /// Bad input, with its place.
 pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
-    let mut parts = Parts::new("command line");
+    let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     for (index, text) in exprs.iter().enumerate() {
         cells.extend(command_line_cells(index + 1, text)?);
@@ -178,6 +178,7 @@ pub(super) struct Parts {
     pub name: Option<String>,
     pub bill: bool,
     pub baseline: Option<(Origin, String)>,
+    pub declared: Vec<(PathBuf, String)>,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
     pub measure: MeasureSpec,
@@ -198,6 +199,7 @@ impl Parts {
             name: None,
             bill: false,
             baseline: None,
+            declared: Vec::new(),
             stacks: Vec::new(),
             drafts: Vec::new(),
             measure: MeasureSpec::default(),
@@ -254,7 +256,7 @@ impl Parts {
         if named && (!self.drafts.is_empty() || (!request.words.is_empty() && request.job_file.is_some())) {
             let fault =
                 Fault::hint("workloads are named in two places", "name them in a file or as words, not both");
-            return Err(InputError::new("command line", fault));
+            return Err(InputError::new(COMMAND_LINE, fault));
         }
         if let Some(path) = &request.job_file {
             let file = fio::read(path)?;
@@ -293,6 +295,7 @@ impl Parts {
         Ok(Scenario {
             source: self.source,
             name: self.name,
+            declared: self.declared,
             stacks: self.stacks,
             baseline,
             bill: self.bill,

@@ -5,6 +5,9 @@ use crate::exit::Failed;
 use std::fmt;
 use std::ops::Range;
 
+/// The source of what no file says.
+pub const COMMAND_LINE: &str = "command line";
+
 /// Bad input, with the place where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
@@ -186,7 +189,7 @@ pub struct Origin {
 impl Origin {
     /// The command line, which has no lines.
     pub fn command_line() -> Self {
-        Origin { file: "command line".to_owned(), at: None }
+        Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
 
     /// An error about a key that stands here.

@@ -7,6 +7,9 @@ use super::error::{Fault, TextFault};
 use std::fmt;
 use std::ops::Range;
 
+/// More side by side on one machine are a slip of the pen.
+const MOST_COPIES: u32 = 256;
+
 type Parsed<T> = Result<T, TextFault>;
 
 /// Parses `BASE | LAYER | LAYER`.
@@ -20,7 +23,7 @@ pub fn parse(text: &str) -> Parsed<StackExpr> {
     while scan.bar() {
         layers.push(scan.layer()?);
     }
-    scan.end("\"|\" or the end")?;
+    scan.end("\"|\" or the end", layers.last())?;
     Ok(StackExpr { base, layers })
 }
 
@@ -36,7 +39,7 @@ pub fn parse_layer(text: &str) -> Parsed<LayerExpr> {
             Fault::hint("one layer an entry", "write layers = [\"loop\", \"fs(xfs)\"], from the bottom up");
         return Err(scan.fault_here(fault));
     }
-    scan.end("the end of the layer")?;
+    scan.end("the end of the layer", Some(&layer))?;
     Ok(layer)
 }
 
@@ -265,13 +268,13 @@ impl<'a> Scan<'a> {
             return Ok(None);
         }
         match digits.parse() {
-            Ok(count @ 1..=65_536) => {
+            Ok(count @ 1..=MOST_COPIES) => {
                 self.at = ahead.at;
                 Ok(Some(count))
             }
             _ => Err(TextFault::new(
                 start..ahead.at,
-                Fault::new(format!("a fan-out is x1 to x65536, found \"{word}\"")),
+                Fault::new(format!("a fan-out is x1 to x{MOST_COPIES}, found \"{word}\"")),
             )),
         }
     }
@@ -328,14 +331,30 @@ impl<'a> Scan<'a> {
         self.after_blanks('|')
     }
 
-    fn end(&mut self, wanted: &str) -> Parsed<()> {
+    fn end(&mut self, wanted: &str, last: Option<&LayerExpr>) -> Parsed<()> {
         self.blanks();
+        let hint = last.and_then(|layer| self.options_outside(layer));
         match self.peek() {
             None => Ok(()),
+            Some(_) if hint.is_some() => Err(self.expected(wanted, hint.as_deref())),
             Some('@') => Err(self.expected(wanted, Some("a place is written before xN: \"vm @host x8\""))),
             Some(',') => Err(self.expected(wanted, Some("write several media as [a,b]"))),
             Some(_) => Err(self.expected(wanted, Some("put \"|\" between layers"))),
         }
+    }
+
+    /// Where options stand behind a layer without its brackets, as QEMU and fio write theirs.
+    fn options_outside(&self, layer: &LayerExpr) -> Option<String> {
+        let mut ahead = Scan { text: self.text, at: self.at };
+        if ahead.name().is_empty() || !ahead.after_blanks('=') {
+            return None;
+        }
+        let rest = self.rest().split('|').next().unwrap_or_default();
+        let options = rest.split([' ', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",");
+        Some(match layer.options.is_empty() {
+            true => format!("did you mean {}({options})?", layer.name),
+            false => format!("write {options} within the brackets of {}(...)", layer.name),
+        })
     }
 
     fn expected(&self, what: &str, hint: Option<&str>) -> TextFault {
@@ -526,7 +545,7 @@ mod tests {
     fn layer() -> impl Strategy<Value = LayerExpr> {
         let place = proptest::option::of((name(), proptest::option::of(name())));
         let options = proptest::collection::vec(option(), 0..4);
-        (name(), options, place, proptest::option::of(1u32..=65_536))
+        (name(), options, place, proptest::option::of(1u32..=MOST_COPIES))
             .prop_map(|(name, options, place, fanout)| LayerExpr { name, options, place, fanout, span: 0..0 })
     }
 

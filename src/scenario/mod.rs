@@ -20,6 +20,7 @@ pub mod words;
 
 pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
+use error::COMMAND_LINE;
 pub use error::InputError;
 pub use published::{Metric, Published, PublishedFigure};
 pub use sweep::{Coordinate, SweepPoint};
@@ -37,6 +38,9 @@ pub struct Scenario {
     /// `name = "..."` of a scenario file.
     #[serde(default)]
     pub name: Option<String>,
+    /// Paths of `[device.NAME]` and where they are written, for messages.
+    #[serde(skip)]
+    pub declared: Vec<(PathBuf, String)>,
     /// The compared stacks; with `bill`, every prefix of the one stack given, baseline first.
     pub stacks: Vec<Stack>,
     /// Index of the baseline in `stacks`.
@@ -63,6 +67,20 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether no file says what is compared.
+    pub fn is_of_command_line(&self) -> bool {
+        self.source == COMMAND_LINE
+    }
+
+    /// Where a path at the bottom of a stack is written, up to the colon behind it.
+    pub fn place_of(&self, stack: &Stack, path: &Path) -> String {
+        match self.declared.iter().find(|(declared, _)| declared == path) {
+            Some((_, place)) => format!("{place}: "),
+            None if stack.layers.is_empty() && self.is_of_command_line() => String::new(),
+            None => format!("{}: ", stack.text),
+        }
+    }
+
     /// Whether any load of it writes; durability trials do.
     pub fn writes(&self) -> bool {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)

@@ -13,9 +13,6 @@ use std::path::{Component, Path, PathBuf};
 /// More cells than this are a slip of the pen rather than a plan.
 const MOST_CELLS: usize = 64;
 
-/// More guests than this on one machine are a slip of the pen.
-const MOST_COPIES: u32 = 256;
-
 /// Media by the names that TOML gives them.
 pub type Devices = BTreeMap<String, Medium>;
 
@@ -317,8 +314,6 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
             format!("\"{name}\" is one, and only guests run side by side in this version"),
             "write xN behind vm(...), or leave it out",
         )
-    } else if layer.fanout.is_some_and(|count| count > MOST_COPIES) {
-        Fault::new(format!("at most {MOST_COPIES} guests run side by side"))
     } else if cell.layers.iter().any(|below| below.copies > 1) && help.name == "engine" {
         Fault::hint(
             "many guests are loaded by iotax's own engines, which begin at one time",

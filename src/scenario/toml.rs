@@ -180,6 +180,7 @@ impl Source<'_> {
         parts.published =
             wire.published.map(|published| published::Draft::new(published, &self.file, self.text, baseline));
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
+        parts.declared = self.declared(&wire.device, &devices);
         parts.stacks = self.stacks(&wire.stack, &devices)?;
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
@@ -209,6 +210,20 @@ impl Source<'_> {
 
     fn devices(&self, wire: &BTreeMap<String, Spanned<DeviceWire>>) -> Result<Devices, InputError> {
         wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device)?))).collect()
+    }
+
+    /// Where the paths of devices are written.
+    fn declared(
+        &self,
+        wire: &BTreeMap<String, Spanned<DeviceWire>>,
+        devices: &Devices,
+    ) -> Vec<(PathBuf, String)> {
+        let one = |(name, device): (&String, &Spanned<DeviceWire>)| {
+            let (line, column) = position_of(self.text, device.get_ref().path.span().start);
+            let place = format!("{}:{line}:{column}: key \"path\" of [device.{name}]", self.file);
+            Some((devices.get(name)?.path()?.to_owned(), place))
+        };
+        wire.iter().filter_map(one).collect()
     }
 
     /// The path with its options goes the way of the one-line grammar, so both refuse the same.

@@ -3,6 +3,7 @@
 use super::super::Scenario;
 use super::super::check::{Request, from_path};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Reads `text` as x.toml beside a few job files.
 fn read_text(text: &str) -> Result<Scenario, String> {
@@ -21,6 +22,18 @@ fn read_text(text: &str) -> Result<Scenario, String> {
             let text = serde_json::to_string(&scenario).unwrap().replace(&prefix, "");
             serde_json::from_str(&text).unwrap()
         })
+}
+
+#[test]
+fn a_path_is_told_with_the_line_that_declares_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\n\n[stack.b]\ntext = \"/dev/sdy | loop\"\n";
+    std::fs::write(&file, text).unwrap();
+    let scenario = from_path(&file, &Request::default()).unwrap();
+    let place = |stack: usize, path: &str| scenario.place_of(&scenario.stacks[stack], Path::new(path));
+    assert_eq!(place(0, "/dev/sdx"), format!("{}:2:8: key \"path\" of [device.drive]: ", file.display()));
+    assert_eq!(place(1, "/dev/sdy"), "/dev/sdy | loop: ");
 }
 
 #[test]

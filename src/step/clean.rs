@@ -1,10 +1,11 @@
 //! Cleaning after a run that was killed or rebooted away: everything its journal says was begun
 //! and not undone, in reverse order. A run that is still going is not touched.
 
+use super::RunTag;
 use super::executor::{Left, undo_one};
-use super::journal::{self, Journal};
+use super::journal::{self, Journal, Open};
+use super::op::Undoing;
 use super::system::System;
-use super::{RunTag, Step};
 use anyhow::Result;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct Cleaned {
     /// What is undone now.
-    pub undone: Vec<String>,
+    pub undone: Vec<Undoing>,
     /// What is still there.
     pub left: Vec<Left>,
     /// What is worth a word and is no failure.
@@ -23,10 +24,10 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub fn pending(run_dir: &Path) -> Result<Vec<Step>> {
+pub fn pending(run_dir: &Path) -> Result<Vec<Open>> {
     let mut open = journal::open_steps(&journal::read(run_dir)?);
     open.reverse();
-    Ok(open.into_iter().map(|open| open.step).collect())
+    Ok(open)
 }
 
 /// Undoes what an ended run left. The caller holds the run's lock.
@@ -43,7 +44,7 @@ pub fn clean(run_dir: &Path, run_id: &str, system: &mut dyn System) -> Result<Cl
     let mut journal = Journal::open(run_dir)?;
     for step in open.iter().rev() {
         match undo_one(system, &mut journal, &tag, step, &open) {
-            Ok(()) => cleaned.undone.push(step.step.op.operation().describe()),
+            Ok(undone) => cleaned.undone.extend(undone),
             Err(left) => cleaned.left.push(left),
         }
     }

@@ -3,6 +3,7 @@
 //! command left to run.
 
 use super::journal::{Journal, Open};
+use super::op::Undoing;
 use super::system::{NotOurs, NothingMade, System};
 use super::{PathRef, RunTag, Step, StepId, Yield};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
@@ -22,7 +23,7 @@ pub struct Executor {
 /// What could not be undone.
 #[derive(Debug)]
 pub struct Left {
-    /// What was done.
+    /// What it is.
     pub what: String,
     /// Why it could not be undone.
     pub cause: anyhow::Error,
@@ -131,7 +132,7 @@ impl Executor {
         }
         let Some(open) = self.up.pop() else { return cause };
         match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up) {
-            Ok(()) => cause,
+            Ok(_) => cause,
             Err(left) => {
                 let undo = report_left(&[left]).err().unwrap_or_else(|| anyhow!("it is left"));
                 undo.context(format!("{cause:#}; and taking it back failed too"))
@@ -140,7 +141,7 @@ impl Executor {
     }
 }
 
-/// Undoes one open step: by what it yielded, else by what is found of it and is not known to be of the
+/// Undoes one open step and tells what that was, if there was anything: by what it yielded, else by what is found of it and is not known to be of the
 /// `others`, the steps of the run that are open beside it.
 ///
 /// # Errors
@@ -151,7 +152,7 @@ pub fn undo_one(
     tag: &RunTag,
     open: &Open,
     others: &[Open],
-) -> Result<(), Left> {
+) -> Result<Option<Undoing>, Left> {
     let operation = open.step.op.operation();
     let mut made = open.made.clone();
     let result = (|| {
@@ -167,13 +168,20 @@ pub fn undo_one(
         if let (Some(made), false) = (&made, gone) {
             operation.undo(system, tag, made)?;
         }
-        journal.undone(open.seq).context("it is undone, but the journal could not say so")
+        journal.undone(open.seq).context("it is undone, but the journal could not say so")?;
+        Ok(gone)
     })();
-    result.map_err(|cause: anyhow::Error| {
+    let undoing = || operation.undoing(made.as_ref());
+    let told = |gone| match gone {
+        true => undoing().map(|undoing| Undoing { did: "gone since the reboot:", ..undoing }),
+        false => made.as_ref().and_then(|_| undoing()),
+    };
+    result.map(told).map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
         let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(tag, made));
-        Left { what: operation.describe(), cause, by_hand }
+        let what = undoing().map_or_else(|| operation.describe(), |undoing| undoing.what);
+        Left { what, cause, by_hand }
     })
 }
 

@@ -7,7 +7,7 @@ use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
     AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
-    MakeImage, Mount, Op, PassThrough, RemoteAgent, Spawn,
+    MakeImage, Mount, Op, Operation, PassThrough, RemoteAgent, Spawn,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -154,6 +154,7 @@ fn plan() -> Vec<Step> {
             lazy_refcounts: false,
         }),
         Op::Spawn(Spawn {
+            what: "guest vm1".into(),
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
             tag: "iotax-r-vm0".into(),
             log: "/run/r/vm0.log".into(),
@@ -248,6 +249,41 @@ fn clean_restores_the_machine_from_any_kill() {
             assert!(again.undone.is_empty(), "{what}: a second cleaning finds nothing to do");
         }
     }
+}
+
+#[test]
+fn what_clean_took_away_is_told_in_a_few_words() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    killed_after(&machine, folder.path(), plan().len() - 1, true);
+    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let told: Vec<String> = cleaned.undone.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
+    let told = |reboot: bool| {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        killed_after(&machine, folder.path(), 2, true);
+        if reboot {
+            machine.0.lock().unwrap().reboot();
+        }
+        let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+        cleaned.undone.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(false)[1..], ["removed /srv/x.img"]);
+    assert!(told(false)[0].starts_with("detached /dev/loop"), "{:?}", told(false));
+    assert_eq!(told(true), ["gone since the reboot: the loop device over /srv/x.img", "removed /srv/x.img"]);
+    let file = |keep| MakeFile { path: "/srv/x.img".into(), bytes: 1, keep, inside_mount: false };
+    let words = |file: MakeFile, reused| {
+        let made = Yield { reused, ..Yield::default() };
+        file.undoing(Some(&made)).unwrap().to_string()
+    };
+    assert_eq!(words(file(false), false), "removed /srv/x.img");
+    assert_eq!(
+        (words(file(true), false), words(file(false), true)),
+        ("kept /srv/x.img".into(), "kept /srv/x.img".into())
+    );
 }
 
 #[test]

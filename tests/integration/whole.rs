@@ -201,7 +201,7 @@ fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();
     let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 512));
     let output = rig.iotax(&["plan", "--bill", &stack]);
-    let plan = words(&output);
+    let plan = crate::rig::flat(&words(&output));
     // Without root, loop devices or mkfs the plan is shown all the same.
     let unmet = plan.contains("this machine lacks what");
     assert_eq!(output.status.code(), Some(if unmet { 3 } else { 0 }), "{plan}");
@@ -214,7 +214,8 @@ fn plan_touches_nothing_and_says_what_is_missing() {
 #[test]
 fn a_consent_for_no_device_under_test_is_pointed_out() {
     let rig = Rig::new();
-    let plan = rig.expect(0, &["plan", &rig.file("x.img", 64), "--destroy", "serial=TYPO"]);
+    let plan =
+        crate::rig::flat(&rig.expect(0, &["plan", &rig.file("x.img", 64), "--destroy", "serial=TYPO"]));
     assert!(plan.contains("serial=TYPO: no device under test has that serial"), "{plan}");
 }
 

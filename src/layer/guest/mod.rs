@@ -9,6 +9,7 @@ pub mod init;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
+mod outline;
 pub mod ovmf;
 mod packing;
 pub mod pin;

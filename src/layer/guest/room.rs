@@ -7,7 +7,7 @@ use super::vm::GuestPlan;
 use crate::exit::Failed;
 use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
 use crate::host::probe::Probe;
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a machine has.
@@ -68,8 +68,8 @@ impl Room {
             plain.map(|guest| guest.memory.bytes).sum::<u64>() + guests.len() as u64 * QEMU_BYTES + tables;
         match self.memory.map(left_by_host) {
             Some(most) if wanted > most => Err(Failed::input(format!(
-                "{} need {} of memory with QEMU's own{}, and this host can give {}; hint: {}",
-                named(&guests.iter().collect::<Vec<_>>()),
+                "{} {} of memory with QEMU's own{}, and this host can give {}; hint: {}",
+                needing(&guests.iter().collect::<Vec<_>>()),
                 show_bytes(wanted),
                 if tables > 0 {
                     format!(" ({} for tables of qcow2 images)", show_bytes(tables))
@@ -98,10 +98,10 @@ impl Room {
         };
         let pinned: Vec<&GuestPlan> = guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
         let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
-        let on_all = self.processors.and_then(|all| crowded(guests, "processors", all));
         let on_own = crowded(&pinned, "processors that cpus gives", own.len());
-        // Where all are held to processors of their own, those are what there is too little of.
-        let on_all = on_all.filter(|_| on_own.is_none() || pinned.len() < guests.len());
+        // Where all of them have processors given, that says it.
+        let told = on_own.is_some() && pinned.len() == guests.len();
+        let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "processors", all));
         on_all.into_iter().chain(on_own).collect()
     }
 
@@ -111,12 +111,14 @@ impl Room {
         let Some(guest) = guests.iter().find(missing) else {
             return self.nodes.iter().try_for_each(|node| node.check(guests));
         };
-        let known: Vec<String> = self.nodes.iter().map(|node| node.number.to_string()).collect();
+        let known = match self.nodes.as_slice() {
+            [] => "; it tells none apart".to_owned(),
+            nodes => format!(", only {}", numbered(nodes.iter().map(|node| node.number))),
+        };
         Err(Failed::input(format!(
-            "guest {}: numa={} is no node of this host; it has {}",
-            guest.place,
-            guest.memory.node.unwrap_or_default(),
-            if known.is_empty() { "none that are told apart".to_owned() } else { known.join(", ") }
+            "{}: this host has no NUMA node {}{known}",
+            guest.origin,
+            guest.memory.node.unwrap_or_default()
         )))
     }
 
@@ -126,11 +128,10 @@ impl Room {
         let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
         for guest in guests {
             if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
-                let last = known.last().copied().unwrap_or_default();
                 return Err(Failed::input(format!(
-                    "guest {}: cpus: this host has no processor {missing}; it has {} up to {last}",
-                    guest.place,
-                    known.len()
+                    "{}: cpus: this host has no processor {missing}, only {}",
+                    guest.origin,
+                    numbered(known)
                 )));
             }
         }
@@ -144,8 +145,11 @@ impl Room {
         let too_large = |guest: &&GuestPlan| guest.accel == Accel::Kvm && guest.vcpus as usize > processors;
         match guests.iter().find(too_large) {
             Some(guest) => Err(Failed::input(format!(
-                "guest {} has {} vCPUs, and this host {processors} processors; hint: vcpus={processors} at most",
-                guest.place, guest.vcpus
+                "{}: guest {} has {} vCPUs, and this host {}; hint: vcpus={processors} at most",
+                guest.origin,
+                guest.place,
+                guest.vcpus,
+                counted(processors as u64, "processor", "processors")
             ))),
             None => Ok(()),
         }
@@ -184,8 +188,8 @@ impl Node {
         let wanted: u64 = plain.iter().map(|guest| guest.memory.bytes).sum();
         if let Some(most) = self.memory.map(left_by_host).filter(|most| wanted > *most) {
             return Err(Failed::input(format!(
-                "{} need {} of memory of NUMA node {}, and it can give {}; hint: another numa, less memory, or fewer guests",
-                named(&plain),
+                "{} {} of memory of NUMA node {}, and it can give {}; hint: another numa, less memory, or fewer guests",
+                needing(&plain),
                 show_bytes(wanted),
                 self.number,
                 show_bytes(most)
@@ -236,9 +240,9 @@ fn lacking(
 ) -> Failed {
     let (size, kib) = (show_bytes(page), page >> 10);
     Failed::need(format!(
-        "{} need {pages} huge pages of {size}{there}, and {free} are free; hint: \
+        "{} {pages} huge pages of {size}{there}, and {free} are free; hint: \
          echo {} > {folder}/hugepages-{kib}kB/nr_hugepages",
-        named(guests),
+        needing(guests),
         total - free.min(total) + pages
     ))
 }
@@ -262,12 +266,26 @@ fn tables(guests: &[GuestPlan]) -> u64 {
     images.map(Qcow2::table_cache).sum()
 }
 
+/// `0 to 3, 8`
+fn numbered(numbers: impl IntoIterator<Item = u32>) -> String {
+    let names: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
+    show_names(names.iter().map(String::as_str))
+}
+
 /// What would do.
 fn hint(lacking: u64, tables: u64) -> &'static str {
     if lacking < tables {
         return "less memory, fewer guests, or a smaller l2-cache-size";
     }
     "less memory, or fewer guests"
+}
+
+/// `guest vm0 needs`, with the place where it is written; `the 16 guests vm0 to vm15 need`
+fn needing(guests: &[&GuestPlan]) -> String {
+    match guests {
+        [one] => format!("{}: guest {} needs", one.origin, one.place),
+        _ => format!("{} need", named(guests)),
+    }
 }
 
 /// `guest vm0`, `the 16 guests vm0 to vm15`
@@ -309,9 +327,11 @@ mod tests {
             refused.message,
             "the 7 guests vm0 to vm6 need 7.66 GiB of memory with QEMU's own, and this host can give 7.20 GiB; hint: less memory, or fewer guests"
         );
+        let one = room().check(&guests(1, Memory::plain(8 << 30))).unwrap_err();
+        assert!(one.message.starts_with("here: guest vm0 needs 8.09 GiB of memory"), "{}", one.message);
         assert!(Room { memory: None, ..room() }.check(&guests(99, plain)).is_ok(), "not known, not refused");
         let elsewhere = room().check(&guests(1, Memory { node: Some(3), ..plain })).unwrap_err();
-        assert_eq!(elsewhere.message, "guest vm0: numa=3 is no node of this host; it has 0");
+        assert_eq!(elsewhere.message, "here: this host has no NUMA node 3, only 0");
     }
 
     #[test]
@@ -343,7 +363,7 @@ mod tests {
         guests[0].pin = pin(&[3, 99]);
         assert_eq!(
             room.check(&guests).unwrap_err().message,
-            "guest vm0: cpus: this host has no processor 99; it has 4 up to 3"
+            "here: cpus: this host has no processor 99, only 0 to 3"
         );
     }
 
@@ -425,7 +445,7 @@ mod tests {
         assert_eq!(refused.code, crate::exit::BAD_INPUT);
         assert_eq!(
             refused.message,
-            "guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"
+            "here: guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"
         );
         assert!(Room { processors: None, ..room() }.check(&large).is_ok(), "not known, not refused");
         large[0].accel = Accel::Tcg;
@@ -462,5 +482,8 @@ mod tests {
             warned(&guests)[1],
             "guest vm1: vCPUs (2) and threads that serve disks (1) are more than the processors that cpus gives (2), and wait for each other"
         );
+        guests[0].pin = guests[1].pin.clone();
+        let of_both = warned(&guests);
+        assert!(of_both.len() == 1 && of_both[0].contains("that cpus gives (2)"), "{of_both:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by commands there
 //! (measure::afar), removed only with the marker that was made.
 
-use super::{Operation, RunTag, System, Yield};
+use super::{Operation, RunTag, System, Undoing, Yield};
 use crate::measure::afar::file;
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
@@ -42,6 +42,11 @@ impl Operation for MakeFileAfar {
         }
         file::remove(&self.host, &self.path, made)
             .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
+    }
+
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        let file = format!("{} on {}", self.path.display(), self.host);
+        Some(Undoing::of_file(file, made.is_some_and(|made| made.reused)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

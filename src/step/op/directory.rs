@@ -1,6 +1,6 @@
 //! A directory of the run (a mount point); removed only when empty.
 
-use super::{Operation, RunTag, System, Yield};
+use super::{Operation, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -28,6 +28,10 @@ impl Operation for MakeDirectory {
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
         system.remove_directory(&self.path)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", self.path.display()))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

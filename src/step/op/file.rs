@@ -1,7 +1,7 @@
 //! Files of ours: made new with our marker behind their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -38,6 +38,11 @@ impl Operation for MakeFile {
             return Ok(());
         }
         system.remove_file(&self.path, made)
+    }
+
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        let stays = self.keep || made.is_some_and(|made| made.reused);
+        Some(Undoing::of_file(self.path.display(), stays))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

@@ -1,6 +1,6 @@
 //! A file system on a block device of ours, and its mount.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -74,6 +74,10 @@ impl Operation for Mount {
             true => system.unmount(&self.directory),
             false => Ok(()),
         }
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("unmounted", self.directory.display()))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

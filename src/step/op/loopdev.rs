@@ -2,7 +2,7 @@
 //! again by its backing file and by the limit of bytes that ours always have, among those that no other
 //! step is known to have made.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::system::LoopRequest;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,14 @@ impl Operation for AttachLoop {
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         let device = made.path.as_ref().context("no loop device was recorded")?;
         system.detach_loop(device, self.backing.path()?)
+    }
+
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        let device = made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
+        Some(Undoing::new(
+            "detached",
+            device.unwrap_or_else(|| format!("the loop device over {}", self.backing)),
+        ))
     }
 
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {

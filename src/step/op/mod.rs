@@ -68,6 +68,33 @@ pub enum Op {
     MakeFileAfar(MakeFileAfar),
 }
 
+/// What undoing does, in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undoing {
+    /// `removed`, `ended`: it reads before what it is done to and behind `would be`.
+    pub did: &'static str,
+    /// What it is done to: `guest vm0`, `/srv/x.img`.
+    pub what: String,
+}
+
+impl Undoing {
+    /// Of what has a name or a path.
+    pub fn new(did: &'static str, what: impl std::fmt::Display) -> Undoing {
+        Undoing { did, what: what.to_string() }
+    }
+
+    /// Of a file that stays when it was there before.
+    fn of_file(path: impl std::fmt::Display, stays: bool) -> Undoing {
+        Undoing::new(if stays { "kept" } else { "removed" }, path)
+    }
+}
+
+impl std::fmt::Display for Undoing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.did, self.what)
+    }
+}
+
 /// What each operation says of itself.
 pub trait Operation {
     /// The exact act, for `plan` and the journal's reader.
@@ -105,6 +132,11 @@ pub trait Operation {
     /// When something of it is still there.
     fn undo(&self, _system: &mut dyn System, _tag: &RunTag, _made: &Yield) -> Result<()> {
         Ok(())
+    }
+
+    /// The same in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
+    fn undoing(&self, _made: Option<&Yield>) -> Option<Undoing> {
+        None
     }
 
     /// The command that a person would type to undo it, when `undo` failed.

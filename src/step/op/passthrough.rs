@@ -1,7 +1,7 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
 //! back and its disk is there again, its queue set as it was.
 
-use super::{Operation, RunTag, System, Yield};
+use super::{Operation, RunTag, System, Undoing, Yield};
 use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,11 @@ impl Operation for PassThrough {
         system.give_back(&self.drive())?;
         system.restore_queue(&self.address, &made.queue);
         Ok(())
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        let (address, disk) = (&self.address, self.disk.display());
+        Some(Undoing::new("given back", format!("the drive at {address} ({disk}) to {}", self.driver)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

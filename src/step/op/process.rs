@@ -2,7 +2,7 @@
 //! is known by pid and start time; one whose start was interrupted is found by a word of its
 //! command line that names the run.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::layer::guest;
 use crate::measure::wire::ssh;
 use anyhow::{Context, Result};
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// A program with its whole command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spawn {
+    /// What it is to a reader: `guest vm0`. Journals of before have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub what: String,
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
     /// What steps yield and only then can stand in the command line, in place of `@below0@`, `@below1@`, ... (of
@@ -49,8 +52,7 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>
 
 impl Operation for Spawn {
     fn describe(&self) -> String {
-        let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
-        in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>()).join(" ")
+        self.shown().join(" ")
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
@@ -78,6 +80,16 @@ impl Operation for Spawn {
         self.makes.iter().try_for_each(|path| system.remove_plain(path))
     }
 
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        // Without a process only its sockets are there.
+        Some(match made {
+            Some(Yield { process: None, .. }) => {
+                Undoing::new("removed", format!("the sockets of {}", self.name()))
+            }
+            _ => Undoing::new("ended", self.name()),
+        })
+    }
+
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
@@ -89,6 +101,20 @@ impl Operation for Spawn {
 }
 
 impl Spawn {
+    /// The command line for a reader, with what steps will yield in words.
+    pub fn shown(&self) -> Vec<String> {
+        let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
+        in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// What a reader calls it; of a journal of before, its program.
+    fn name(&self) -> &str {
+        match (self.what.as_str(), self.argv.first()) {
+            ("", Some(program)) => program,
+            (what, _) => what,
+        }
+    }
+
     /// The command line with the devices below in their places. Devices' names have no comma, which
     /// QEMU would want doubled.
     fn words(&self) -> Result<Vec<String>> {
@@ -143,6 +169,10 @@ impl Operation for RemoteAgent {
         ssh::remove_remote(&self.host, &tag.run_id, &ssh::SshOptions::from_env())
             .map(drop)
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the copy of iotax on {}", self.host)))
     }
 
     fn undo_by_hand(&self, tag: &RunTag, _: &Yield) -> Option<String> {

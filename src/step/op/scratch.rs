@@ -1,6 +1,6 @@
 //! The initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{Operation, RunTag, System, Yield};
+use super::{Operation, RunTag, System, Undoing, Yield};
 use crate::layer::guest;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,10 @@ impl<T: Scratch> Operation for T {
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
         system.remove_plain(self.path())
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", self.path().display()))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

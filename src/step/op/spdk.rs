@@ -1,7 +1,7 @@
 //! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it that is shown, and a
 //! vhost-user-blk controller. All are the target's, under a name that carries the run's id.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -100,6 +100,11 @@ impl Operation for ExportSpdk {
         let socket =
             made.path.as_ref().filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
         socket.map_or(Ok(()), |socket| system.remove_plain(socket))
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        let what = format!("{} from the SPDK target behind {}", self.backing, self.rpc.display());
+        Some(Undoing::new("withdrawn", what))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

@@ -1,7 +1,7 @@
 //! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
 //! the guest's memory.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::lio::{self, Lun};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,10 @@ impl Operation for ExportVhostScsi {
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         system.unexport_lun(self.block, &self.name, &self.wwn, made.path.as_deref())
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("withdrawn", format!("{} from vhost-scsi {}", self.backing, self.wwn)))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {

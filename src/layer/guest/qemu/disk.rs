@@ -303,6 +303,16 @@ impl DiskSpec {
                 disk.serial
             ));
         }
+        disk.check_options()?;
+        disk.way.check(disk)
+    }
+
+    /// The same of what is known before the disk has its seat in a guest.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn check_options(&self) -> Result<(), String> {
+        let disk = self;
         if disk.aio == Aio::Native && !disk.cache.direct() {
             return Err(
                 "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
@@ -346,7 +356,7 @@ impl DiskSpec {
                 disk.way.name()
             ));
         }
-        disk.way.check(disk)
+        Ok(())
     }
 }
 

@@ -356,7 +356,7 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
 pub const MOST_DISKS: usize = 12;
 
 /// Below it Debian's kernel does not unpack an initramfs with this program.
-const SMALLEST_MEMORY: u64 = 128 << 20;
+pub const SMALLEST_MEMORY: u64 = 128 << 20;
 
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')

@@ -19,7 +19,7 @@ use crate::scenario::LayerSpec;
 use crate::step::op::spdk_bdev;
 use crate::step::{HOST, spdk};
 use crate::units::{MIB, show_bytes};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use image::ImageWish;
 use options::Wish;
 use std::path::Path;
@@ -123,7 +123,9 @@ impl Layer for VirtualMachine {
                 bytes = made.bytes;
                 disk.qcow2 = Some(made);
             }
-            Ok(seats::seat(context, parts.clone(), Wish { copy, ..wish.clone() }, disk, below.path(spec)?))
+            disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
+            let wish = Wish { copy, ..wish.clone() };
+            Ok(seats::seat(context, parts.clone(), wish, disk, (below.path(spec)?, &spec.origin)))
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;

@@ -130,9 +130,11 @@ fn drive(spec: &LayerSpec, below: &Exposed, parts: &Parts) -> Result<Drive> {
     let refuse = |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
     let path = match below.path(spec)? {
         PathRef::Path(path) if below.block => path,
-        other => {
+        _ => {
+            // By no name: an equal file has one that nobody wrote.
+            let what = if below.block { "a device that is made here" } else { "a file" };
             return refuse(format!(
-                "a guest is given an NVMe drive as it is, and {other} is none; hint: /dev/nvme1n1 | vm(attach=vfio)"
+                "a guest is given an NVMe drive as it is, and what is below is {what}; hint: /dev/nvme1n1 | vm(attach=vfio)"
             ));
         }
     };

@@ -16,7 +16,7 @@ use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::process::started_process;
-use crate::step::{PathRef, ProcessId};
+use crate::step::{PathRef, ProcessId, StepId};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ pub fn below(number: usize) -> String {
 #[derive(Clone, Debug)]
 pub struct Draft {
     name: String,
+    origin: String,
     wish: Wish,
     parts: Parts,
     disks: Vec<Seat>,
@@ -49,6 +50,8 @@ struct Seat {
 pub struct GuestPlan {
     /// Its name as a place.
     pub place: String,
+    /// Where the first stack that asks for it is written.
+    pub origin: String,
     /// Its sockets and logs.
     pub files: GuestFiles,
     /// The word of its command line that no other process has.
@@ -59,8 +62,12 @@ pub struct GuestPlan {
     pub belows: Vec<PathRef>,
     /// What serves its disks beside QEMU.
     pub daemons: Vec<Daemon>,
+    /// Its own steps in order, the last of which starts it.
+    pub steps: Vec<StepId>,
     /// Its disks in order.
     pub disks: Vec<DiskSpec>,
+    /// What each lies in.
+    pub below: Vec<PathRef>,
     /// How each is found in the guest.
     pub paths: Vec<PathRef>,
     /// The image with a system of its own that it boots from.
@@ -85,12 +92,15 @@ impl GuestPlan {
     pub fn made_up(place: &str, memory: Memory) -> GuestPlan {
         GuestPlan {
             place: place.into(),
+            origin: "here".into(),
             files: GuestFiles::new(Path::new("/run"), place).unwrap(),
             tag: place.into(),
             command: Vec::new(),
             belows: Vec::new(),
             daemons: Vec::new(),
+            steps: Vec::new(),
             disks: Vec::new(),
+            below: Vec::new(),
             paths: Vec::new(),
             image: None,
             uefi: false,
@@ -124,14 +134,14 @@ pub fn seat(
     parts: Parts,
     wish: Wish,
     disk: DiskSpec,
-    below: &PathRef,
+    (below, origin): (&PathRef, &str),
 ) -> (String, PathRef) {
     let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
     let at = match context.drafts.iter().position(has_room) {
         Some(at) => at,
         None => {
             let name = context.instance("vm");
-            context.drafts.push(Draft { name, wish, parts, disks: Vec::new() });
+            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
             context.drafts.len() - 1
         }
     };
@@ -209,10 +219,10 @@ impl Draft {
     fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();
-        let (mut disks, mut daemons) = (Vec::new(), Vec::new());
+        let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for (at, seat) in self.disks.iter().enumerate() {
             let files = DaemonFiles::new(&directory, &format!("{}-disk{at}", self.name));
-            match self.daemon(seat, &files)? {
+            match self.daemon(at, seat, &files)? {
                 Some((spawn, disk)) => {
                     daemons.push(Daemon {
                         disk: at,
@@ -221,7 +231,7 @@ impl Draft {
                         tag: spawn.tag.clone(),
                         control: files.control.clone(),
                     });
-                    context.add("serve the guest's disk", Op::Spawn(spawn));
+                    steps.push(context.add("serve the guest's disk", Op::Spawn(spawn)));
                     disks.push(disk);
                 }
                 None => disks.push(self.own_disk(seat, &mut belows, context)),
@@ -229,16 +239,21 @@ impl Draft {
         }
         let guest = self.spec(disks, context);
         let (why, op) = self.scratch(&guest);
-        context.add(why, op);
+        steps.push(context.add(why, op));
         let files = GuestFiles::new(&directory, &self.name)?;
         let spawn = spawn(&guest, &files, belows)?;
+        let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
+        steps.push(context.add("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
             place: self.name.clone(),
+            origin: self.origin,
             files,
-            tag: spawn.tag.clone(),
-            command: spawn.argv.clone(),
-            belows: spawn.belows.clone(),
+            tag,
+            command,
+            belows,
             daemons,
+            steps,
+            below: self.disks.iter().map(|seat| seat.below.clone()).collect(),
             paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
             disks: guest.disks,
             image: self.wish.image.map(|image| image.path),
@@ -249,7 +264,6 @@ impl Draft {
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
         });
-        context.add("start the guest", Op::Spawn(spawn));
         Ok(())
     }
 
@@ -287,7 +301,7 @@ impl Draft {
     }
 
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
-    fn daemon(&self, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
+    fn daemon(&self, at: usize, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = Belows::default();
         let server = Server::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
@@ -297,6 +311,7 @@ impl Draft {
         let path =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
         let spawn = Spawn {
+            what: format!("the server of disk {at} of guest {}", self.name),
             argv: texts(words)?,
             tag: path(&files.pid)?,
             belows: belows.0,
@@ -340,6 +355,7 @@ fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Belows) -> Result<Spawn>
     let mut argv = vec![qemu::PROGRAM.to_owned()];
     argv.extend(texts(qemu::command_line(guest)?)?);
     Ok(Spawn {
+        what: format!("guest {}", guest.name),
         tag: guest_word(&argv)?,
         argv,
         belows: belows.0,

@@ -1,0 +1,196 @@
+//! A set of a plan: its steps, where guests that are alike are one line, and what is measured in it. On request every
+//! step as it is carried out, with the whole command lines.
+
+use super::View;
+use crate::bill::shell_line;
+use crate::layer::guest::GuestPlan;
+use crate::measure::plan::SetPlan;
+use crate::scenario::Stack;
+use crate::step::op::Op;
+use crate::step::{PathRef, Step};
+use crate::units::show_names;
+
+/// Its steps, numbered from one: a guest's own as one line, unless their commands are asked for.
+pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
+    if view.commands {
+        return plan.steps.iter().map(|step| line(view, step)).collect();
+    }
+    let mut text = String::new();
+    let mut alike: Vec<&GuestPlan> = Vec::new();
+    for step in &plan.steps {
+        match plan.guests.iter().find(|guest| guest.steps.contains(&step.id)) {
+            None => {
+                text += &told(view, &std::mem::take(&mut alike), plan, stacks);
+                text += &line(view, step);
+            }
+            Some(guest) if guest.steps.last() == Some(&step.id) => {
+                if alike
+                    .last()
+                    .is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks))
+                {
+                    text += &told(view, &std::mem::take(&mut alike), plan, stacks);
+                }
+                alike.push(guest);
+            }
+            Some(_) => {}
+        }
+    }
+    text + &told(view, &alike, plan, stacks)
+}
+
+/// One step as it is carried out.
+pub fn line(view: &View, step: &Step) -> String {
+    let number = step.id + 1;
+    let operation = step.op.operation();
+    match (&step.op, operation.irreversible()) {
+        (Op::Spawn(spawn), _) => command(view, &format!("  {number}. "), &spawn.shown()),
+        (_, None) => view.paragraph(&format!("  {number}. "), &operation.describe()),
+        (_, Some(lost)) => {
+            let text = format!("irreversible: {} ({lost})", operation.describe());
+            view.red(&view.paragraph(&format!("  {number}. "), &text))
+        }
+    }
+}
+
+/// Words for a shell, broken where the next would not fit; one longer than a line stays whole.
+fn command(view: &View, first: &str, words: &[String]) -> String {
+    let indent = " ".repeat(first.len() + 2);
+    let mut lines = vec![first.to_owned()];
+    let mut fresh = true;
+    // An option stays beside its value.
+    let is_option = |word: &String| word.starts_with('-');
+    for words in words.chunk_by(|one, next| is_option(one) && !is_option(next)) {
+        let word = shell_line(words);
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        // Room for the sign that the command goes on.
+        if !fresh && used + 1 + word.chars().count() + 2 > view.width {
+            lines.push(indent.clone());
+            fresh = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += &if fresh { word } else { format!(" {word}") };
+        }
+        fresh = false;
+    }
+    lines.join(" \\\n") + "\n"
+}
+
+/// What guests have in common that are told in one line.
+type Summary = (String, Vec<String>);
+
+fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
+    let disk = |(disk, path): (String, &PathRef)| {
+        let of: Vec<&str> = served(guest, path, plan).map(|stack| stacks[stack].name.as_str()).collect();
+        if of.is_empty() { disk } else { format!("{}: {disk}", of.join(", ")) }
+    };
+    (guest.outline(), guest.disk_outlines().into_iter().zip(&guest.paths).map(disk).collect())
+}
+
+/// Stacks whose load goes to that disk of a guest.
+fn served<'a>(
+    guest: &'a GuestPlan,
+    path: &'a PathRef,
+    plan: &'a SetPlan,
+) -> impl Iterator<Item = usize> + 'a {
+    let is_it = move |place: &String, at: &PathRef| *place == guest.place && at == path;
+    let target = move |(_, shown): &&(usize, crate::layer::Exposed)| {
+        shown.paths.iter().any(|at| is_it(&shown.place, at))
+            || shown.copies.iter().any(|(place, at)| is_it(place, at))
+    };
+    plan.targets.iter().filter(target).map(|(stack, _)| *stack)
+}
+
+fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> String {
+    let ([first, ..], [.., last]) = (guests, guests) else { return String::new() };
+    let numbers = numbers(first.steps.first(), last.steps.last(), guests);
+    let (what, disks) = summary(first, plan, stacks);
+    let named = match guests.len() {
+        1 => format!("start guest {}: ", first.place),
+        many => format!("start {many} guests, {} to {}, each with ", first.place, last.place),
+    };
+    let number = format!("  {numbers}. ");
+    let text = view.paragraph(&number, &format!("{named}{what}"));
+    let disk = |disk: &String| view.paragraph(&" ".repeat(number.len()), &format!("disk of {disk}"));
+    text + &disks.iter().map(disk).collect::<String>()
+}
+
+/// `3-8`; where other steps stand between those of the guests, the last alone.
+fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> String {
+    let (first, last) = (first.map_or(0, |id| id + 1), last.map_or(0, |id| id + 1));
+    let own: usize = guests.iter().map(|guest| guest.steps.len()).sum();
+    match (last - first) as usize + 1 == own && own > 1 {
+        true => format!("{first}-{last}"),
+        false => last.to_string(),
+    }
+}
+
+/// What is loaded, and where.
+pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
+    let line = |(index, exposed): &(usize, crate::layer::Exposed)| {
+        let copies = exposed.copies.iter().map(|(place, _)| place.as_str());
+        let places = show_names(std::iter::once(exposed.place.as_str()).chain(copies));
+        let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
+        let in_guest = plan.guests.iter().any(|guest| exposed.is_in(&guest.place));
+        let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
+        let target = match paths.as_slice() {
+            // The guest's own line has its disks.
+            _ if in_guest && !view.commands => String::new(),
+            [path] => format!(", target {path}"),
+            several => format!(", targets {} at once", several.join(", ")),
+        };
+        let name = &stacks[*index].name;
+        view.paragraph(&format!("  {what} "), &format!("{name}: load on {places}{at_once}{target}"))
+    };
+    plan.targets.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::guest::Parts;
+    use crate::layer::medium::Found;
+    use crate::measure::plan::Ground;
+    use crate::measure::sets::layout;
+    use crate::scenario::Medium;
+    use crate::scenario::check::{Request, from_arguments};
+    use crate::step::RunTag;
+
+    fn shown(layers: &[&str], commands: bool) -> String {
+        let stacks: Vec<String> =
+            layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+        let scenario = from_arguments(&stacks, &Request::default()).unwrap();
+        let found: Vec<Vec<Found>> =
+            stacks.iter().map(|_| vec![Found { bytes: 1 << 30, block: false, exists: false }]).collect();
+        assert!(scenario.stacks.iter().all(|stack| matches!(stack.medium, Medium::File { .. })));
+        let layout = layout(&scenario);
+        let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+        let guest_parts = Some(Parts::made_up());
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
+        let plan = ground.set(&layout.sets[0], 0).unwrap();
+        let view = View { width: 80, colour: false, commands };
+        steps(&view, &plan, &scenario.stacks) + &targets(&view, &plan, &scenario.stacks, "measure")
+    }
+
+    #[test]
+    fn equal_guests_are_one_line() {
+        let text = shown(&["", " | vm(vcpus=1)", " | vm(vcpus=1) x16"], false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_step_beside_a_guest_keeps_its_line() {
+        insta::assert_snapshot!(shown(
+            &[" | loop | vm(attach=vhost-scsi)", " | loop | vm(attach=vhost-user-blk,queues=4)"],
+            false
+        ));
+    }
+
+    #[test]
+    fn command_lines_can_be_typed_and_have_every_word() {
+        let text = shown(&[" | vm"], true);
+        insta::assert_snapshot!(text);
+        let flat = text.replace(" \\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("-display none -machine q35"), "{flat}");
+    }
+}

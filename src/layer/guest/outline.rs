@@ -1,0 +1,131 @@
+//! A guest in a few words, for people who ask what would be started: its size, and each of its disks. Equal guests read
+//! equal, so names and offsets are left out; the exact act is QEMU's command line.
+
+use super::qemu::{Accel, Cache, DetectZeroes, DiskSpec, Server};
+use super::vm::GuestPlan;
+use crate::step::PathRef;
+use crate::units::{counted, show_bytes};
+
+impl GuestPlan {
+    /// `2 vCPUs, 512 MiB of memory, emulated (tcg)`
+    pub fn outline(&self) -> String {
+        let memory = &self.memory;
+        let page = memory.huge_page.map(|page| format!(" in huge pages of {}", show_bytes(page)));
+        let node = memory.node.map(|node| format!(" of NUMA node {node}"));
+        let size = show_bytes(memory.bytes);
+        let image = self.image.as_ref().map(|image| format!("the system of {}", image.display()));
+        let accel = match self.accel {
+            Accel::Kvm => "KVM",
+            Accel::Tcg => "emulated (tcg)",
+        };
+        let parts = [
+            Some(counted(u64::from(self.vcpus), "vCPU", "vCPUs")),
+            Some(format!("{size} of memory{}{}", page.unwrap_or_default(), node.unwrap_or_default())),
+            self.uefi.then(|| "UEFI".to_owned()),
+            image,
+            Some(accel.to_owned()),
+            self.pin.as_ref().map(|_| "pinned".to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its disks in order.
+    pub fn disk_outlines(&self) -> Vec<String> {
+        self.disks.iter().zip(&self.below).map(|(disk, below)| disk.outline(below)).collect()
+    }
+}
+
+impl DiskSpec {
+    /// `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`
+    fn outline(&self, below: &PathRef) -> String {
+        let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
+        let what = match (&self.server, size) {
+            (Server::Drive(drive), _) => format!("the drive at {} ({below})", drive.address),
+            (_, Some(bytes)) => format!("{} of {below}", show_bytes(bytes)),
+            (_, None) => below.to_string(),
+        };
+        let by = match &self.server {
+            Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
+            _ => self.way.name().to_owned(),
+        };
+        let words: Vec<String> =
+            self.settings().into_iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        format!("{what} by {by}{}", words.concat())
+    }
+
+    /// Options that its way has: those that everybody asks for, and others where they were chosen.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let cache =
+            Cache::ALL.iter().find(|(_, cache)| *cache == self.cache).map(|(word, _)| (*word).to_owned());
+        let chosen = |on: bool, word: &str| on.then(|| word.to_owned());
+        let zeroes = self.detect_zeroes;
+        let of_threads = match self.iothreads {
+            0 => ("iothread", chosen(self.way.takes_iothread(), "false")),
+            many => ("iothreads", (many > 1).then(|| many.to_string())),
+        };
+        let all = [
+            ("cache", cache),
+            ("aio", Some(self.aio.word().to_owned())),
+            of_threads,
+            ("num-queues", self.num_queues.map(|queues| queues.to_string())),
+            ("queue-size", self.queue_size.map(|size| size.to_string())),
+            ("format", chosen(self.qcow2.is_some(), "qcow2")),
+            ("snapshot", chosen(self.snapshot, "on")),
+            ("discard", chosen(self.discard, "unmap")),
+            ("detect-zeroes", chosen(zeroes != DetectZeroes::Off, zeroes.word())),
+        ];
+        let lacks = self.way.lacks();
+        let has = all.into_iter().filter(|(name, _)| !lacks.contains(name));
+        has.filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::qemu::Memory;
+    use super::*;
+    use crate::host::pci::Drive;
+    use crate::layer::guest::attach;
+    use crate::layer::guest::pin::Pin;
+
+    fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
+        let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];
+        GuestPlan { disks, below, ..GuestPlan::made_up("vm0", Memory::plain(512 << 20)) }
+    }
+
+    #[test]
+    fn a_guest_says_what_it_takes_of_the_host() {
+        assert_eq!(guest(Vec::new()).outline(), "2 vCPUs, 512 MiB of memory, KVM");
+        let memory = Memory { huge_page: Some(2 << 20), node: Some(1), ..Memory::plain(16 << 30) };
+        let pin = Some(Pin { vcpus: vec![vec![0]], others: vec![0] });
+        let large = GuestPlan { vcpus: 1, accel: Accel::Tcg, uefi: true, pin, memory, ..guest(Vec::new()) };
+        assert_eq!(
+            large.outline(),
+            "1 vCPU, 16 GiB of memory in huge pages of 2 MiB of NUMA node 1, UEFI, emulated (tcg), pinned"
+        );
+    }
+
+    #[test]
+    fn a_disk_says_how_it_comes_to_the_guest_and_only_what_its_way_has() {
+        let of = |way: &str, disk: DiskSpec| {
+            let way = attach::by_name(way).unwrap();
+            guest(vec![DiskSpec { way, bytes: Some(256 << 20), ..disk }]).disk_outlines().remove(0)
+        };
+        let usual = DiskSpec::made_up();
+        assert_eq!(
+            of("virtio-blk", usual.clone()),
+            "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native"
+        );
+        let chosen = DiskSpec { num_queues: Some(4), iothreads: 0, snapshot: true, ..usual.clone() };
+        assert_eq!(
+            of("virtio-blk", chosen),
+            "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native, iothread=false, num-queues=4, snapshot=on"
+        );
+        assert_eq!(of("vhost-scsi", usual.clone()), "256 MiB of /srv/x.img by vhost-scsi");
+        let drive = Server::Drive(Box::new(Drive { address: "0000:01:00.0".into(), ..Drive::default() }));
+        assert_eq!(
+            of("vfio", DiskSpec { server: drive, ..usual }),
+            "the drive at 0000:01:00.0 (/srv/x.img) by vfio"
+        );
+    }
+}
