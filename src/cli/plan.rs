@@ -100,7 +100,8 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let more = match &scenario.durability {
         Some(spec) => trials(spec, &ground)?,
         None => {
-            times(scenario, &layout, guests)
+            region.as_ref().map_or_else(|_| String::new(), |region| measured_on(*region))
+                + &times(scenario, &layout, guests)
                 + &setting_up(scenario, &layout, filled(&ground.media()?), guests)
                 + &sweeps(scenario)
                 + &regime(scenario, &survey.write_caches)
@@ -334,6 +335,17 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
     )
 }
 
+/// All stacks are loaded on as many bytes. What other hosts have is not known before they are reached.
+fn measured_on(region: u64) -> String {
+    match region {
+        u64::MAX => String::new(),
+        bytes => format!(
+            "every stack is loaded on the {} that the smallest of them offers, or on what its jobs' size says\n",
+            show_bytes(bytes)
+        ),
+    }
+}
+
 /// What takes time beside measuring; how long depends on the drives and the machine.
 fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: bool) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
@@ -437,6 +449,12 @@ mod tests {
         let fixed = DurabilitySpec { least_ns: 0, most_ns: 0, ..spec };
         assert!(trials_take(&fixed, 2, true).contains(": 6 s at 3 s a boot, 120 s at 60 s"));
         assert!(trials_take(&fixed, 2, true).contains("or less where max_written cuts it short"));
+    }
+
+    #[test]
+    fn what_the_load_reaches_is_said_where_it_is_known() {
+        assert!(measured_on(510 << 20).contains(" the 510 MiB that "));
+        assert_eq!(measured_on(u64::MAX), "");
     }
 
     #[test]
