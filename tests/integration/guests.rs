@@ -103,7 +103,7 @@ fn guests_that_the_host_has_no_room_for_never_start() {
     assert!(said.contains("this host can give") && !rig.path("x.img").exists(), "{said}");
     let huge = rig.iotax(&["run", &format!("{file} | vm(memory=1TiB,hugepages=1GiB)")]);
     assert_eq!(huge.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&huge.stderr).contains("need 1024 huge pages of 1 GiB"));
+    assert!(String::from_utf8_lossy(&huge.stderr).contains("needs 1024 huge pages of 1 GiB"));
 }
 
 #[test]
