@@ -74,7 +74,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let lacks = ready.lacks(scenario);
     let Ready { layout, survey, guest_parts, .. } = ready;
     let guests = guest_parts.is_some();
-    let tag = RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() };
+    let tag = RunTag::of_none();
     let ground = Ground { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
     let region = ground.bounds().map(|bounds| bounds.region);
     let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();

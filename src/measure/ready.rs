@@ -63,7 +63,7 @@ pub fn ready(scenario: &Scenario) -> Result<Ready> {
         Some(requested) => Some(parts(requested, scenario, &absent, &mut also)?),
         None => None,
     };
-    let tag = RunTag { run_id: "RUN".into(), run_dir: "RUN-DIRECTORY".into() };
+    let tag = RunTag::of_none();
     let (found, parts) = (&survey.found, guest_parts.clone());
     let bounds = Ground { scenario, layout: &layout, found, guest_parts: parts, tag }.bounds().err();
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =

@@ -152,3 +152,12 @@ fn qemu_of(run: &str) -> rustix::process::Pid {
     let found = pids.find(|pid| line(*pid).starts_with("qemu-system") && line(*pid).contains(run));
     rustix::process::Pid::from_raw(found.expect("a QEMU")).unwrap()
 }
+
+/// What a run refuses, `plan` refuses by the same words; so a guest on a file that is yet to be made is planned by both.
+#[test]
+fn a_guest_stands_on_a_file_system_that_the_run_makes() {
+    let rig = Rig::new();
+    let Some(below) = rig.loop_and_xfs().filter(|_| can_boot()) else { return };
+    let plan = crate::rig::flat(&rig.expect(0, &["plan", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
+    assert!(plan.contains("of /RUN-DIRECTORY/fs0/iotax.data by virtio-blk"), "{plan}");
+}
