@@ -41,7 +41,11 @@ impl Told {
 fn said(places: &[&str], why: &str) -> String {
     let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
     let places = show_names(places.iter().copied());
-    format!("{places} {are} emulated ({why}): {their} figures are not representative")
+    // A guest's own reason says both already.
+    match why.strip_prefix("emulated: ") {
+        Some(why) => format!("{places} {are} emulated, and {their} figures are {why}"),
+        None => format!("{places} {are} emulated ({why}): {their} figures are not representative"),
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +64,11 @@ mod tests {
         assert_eq!(
             told.emulated(&four),
             ["vm0 to vm3 are emulated (no KVM): their figures are not representative"]
+        );
+        let guest = guests(&["vm9"], Some("emulated: not representative of KVM (there is none)"));
+        assert_eq!(
+            told.emulated(&guest),
+            ["vm9 is emulated, and its figures are not representative of KVM (there is none)"]
         );
         assert!(told.emulated(&four).is_empty(), "the next visit has the same guests");
         let more = [four, guests(&["vm4"], Some("no KVM")), guests(&["host"], None)].concat();
