@@ -5,9 +5,9 @@ use super::run::{WAITS, finish, guest_parts, session};
 use super::{report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
+use crate::measure::ready::ready;
 use crate::measure::session::now;
-use crate::measure::sets::{layout, not_resumable};
-use crate::measure::survey;
+use crate::measure::sets::not_resumable;
 use crate::step::clean::clean;
 use crate::step::executor::report_left;
 use crate::step::system::RealSystem;
@@ -50,8 +50,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
     let past = Past::of(&data, &dir)?;
-    survey::check_needs(&scenario)?;
-    let mut survey = survey::look(&scenario, &layout(&scenario))?;
+    let ready = ready(&scenario)?;
+    ready.met(&scenario)?;
+    let mut survey = ready.survey;
     // When the steady regime begins is judged by the caches of the run's start; memory that is free now is another's.
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;

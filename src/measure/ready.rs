@@ -1,4 +1,4 @@
-//! What `run` and `plan` ask alike before anything is made: whether the stacks make sense here, and only then what this
+//! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense here, and only then what this
 //! machine lacks. What does not exist, and all that is lacking beside it, is named at once. Nothing is fetched or made.
 
 use super::plan::Ground;
@@ -35,7 +35,15 @@ impl Ready {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// The same as an error, unless a reboot supplies all of it.
+    /// The same as an error.
+    ///
+    /// # Errors
+    /// Exit code 3 naming everything.
+    pub fn met(&self, scenario: &Scenario) -> Result<()> {
+        self.lacks(scenario).map_or(Ok(()), |all| Err(Failed::need(all).into()))
+    }
+
+    /// The same of a run that can wait: an error unless a reboot supplies all of it.
     ///
     /// # Errors
     /// Exit code 3 naming everything.
@@ -71,25 +79,18 @@ pub fn ready(scenario: &Scenario) -> Result<Ready> {
     also.extend(lacking);
     let ready = Ready { layout, survey, guest_parts, missing: survey::missing(scenario), also };
     match wrong.into_iter().next() {
+        None if absent.is_empty() => Ok(ready),
         Some(wrong) if absent.is_empty() => Err(wrong),
-        wrong => nothing_absent(&absent, wrong, ready, scenario),
+        wrong => Err(of_absent(&absent, wrong, &ready, scenario)),
     }
 }
 
 /// What does not exist is told with everything else that will be missed.
-fn nothing_absent(
-    absent: &[survey::Absent],
-    wrong: Option<Error>,
-    ready: Ready,
-    scenario: &Scenario,
-) -> Result<Ready> {
-    if absent.is_empty() {
-        return Ok(ready);
-    }
+fn of_absent(absent: &[survey::Absent], wrong: Option<Error>, ready: &Ready, scenario: &Scenario) -> Error {
     let lines = absent.iter().map(|absent| absent.why.clone());
     let wrong = wrong.map(|error| format!("{error:#}"));
     let all: Vec<String> = lines.chain(wrong).chain(ready.lacks(scenario)).collect();
-    Err(Failed::input(all.join("\n")).into())
+    Failed::input(all.join("\n")).into()
 }
 
 /// What guests are made of. KVM that was demanded and is not there is lacking as other things are, and a drive that does not

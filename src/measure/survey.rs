@@ -44,14 +44,6 @@ pub struct Survey {
     identities: Vec<(PathBuf, Identity)>,
 }
 
-/// Refuses a scenario with unmet needs.
-///
-/// # Errors
-/// Exit code 3 naming every one of them, each with the command that supplies it.
-pub fn check_needs(scenario: &Scenario) -> Result<()> {
-    listed(scenario, &missing(scenario)).map_or(Ok(()), |all| Err(Failed::need(all).into()))
-}
-
 /// What is missing, a line each below what needs it; `None`: nothing.
 pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let line =
@@ -97,18 +89,6 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     ids
 }
 
-/// Looks at the bottom of every stack and asks the guard about it.
-///
-/// # Errors
-/// Bad input when a target does not exist or may not be used as meant.
-pub fn look(scenario: &Scenario, layout: &Layout) -> Result<Survey> {
-    let (survey, absent) = look_over(scenario, layout)?;
-    match absent.into_iter().next() {
-        Some(absent) => Err(Failed::input(absent.why).into()),
-        None => Ok(survey),
-    }
-}
-
 /// Somebody's device or file that is not there.
 #[derive(Clone, Debug)]
 pub(super) struct Absent {
@@ -117,7 +97,8 @@ pub(super) struct Absent {
     pub(super) why: String,
 }
 
-/// The same past what does not exist, which is taken for a device that is large enough.
+/// Looks at the bottom of every stack and asks the guard about it; what does not exist is taken for a device that is large
+/// enough, and named.
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
@@ -518,7 +499,7 @@ mod tests {
         std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
         let look = |stacks: [String; 2]| {
             let scenario = scenario(&stacks.each_ref().map(String::as_str));
-            look(&scenario, &layout(&scenario)).map(drop).map_err(|error| error.to_string())
+            look_over(&scenario, &layout(&scenario)).map(drop).map_err(|error| error.to_string())
         };
         let file = |name: &str| format!("file:{}", at(name));
         let refused = look([file("real/x"), file("link/x") + " | loop"]).unwrap_err();
