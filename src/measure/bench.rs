@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
+/// The same of a slice at a rate: its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
+/// latencies until the queue is as short as it stays (docs/decisions/measuring.md).
+const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
@@ -95,6 +98,8 @@ pub struct Bench<'a> {
     pub starts: BTreeMap<usize, Start>,
     /// Of every place, its clock as it was compared last.
     pub clocks: BTreeMap<String, ClockReading>,
+    /// Whether its workers have jobs at a rate.
+    pub paced: bool,
 }
 
 /// How the places of one worker begin.
@@ -181,6 +186,7 @@ impl Bench<'_> {
     /// When one cannot be made, or a peer is lost.
     pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
         self.compare_clocks()?;
+        self.paced = jobs(1).iter().any(|job| job.rate_iops.is_some());
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
             let (number, engine) = (worker as u32, self.engine_of(&ready));
@@ -370,7 +376,8 @@ impl Bench<'_> {
         let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
         let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
         let start = self.starts.get(&worker).copied().unwrap_or_default();
-        let spec = SliceSpec::now(bound, start.tried_ns(attempt).max(2 * start.drain_ns), flush);
+        let least = if self.paced { LEAST_DISCARD_AT_A_RATE_NS } else { 0 };
+        let spec = SliceSpec::now(bound, start.tried_ns(attempt).max(2 * start.drain_ns).max(least), flush);
         if let [member] = ready.members.as_slice() {
             let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
             let before = host(self.places)?;

@@ -17,6 +17,7 @@ use crate::step::HOST;
 use crate::store::Store;
 use crate::store::record::{CpuTimes, Gate, Slice};
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,11 @@ impl LoadEngine for Worker {
             Bound::Bytes { bytes } => bytes as f64 / 4096.0 / done,
         };
         let ios = (done * window_s).round() as u64;
-        let mut result = SliceResult { window_ns: (window_s * 1e9) as u64, ..SliceResult::default() };
+        let mut result = SliceResult {
+            window_ns: (window_s * 1e9) as u64,
+            discarded_ns: spec.min_discard_ns,
+            ..SliceResult::default()
+        };
         let direction = if spec.flush { &mut result.write } else { &mut result.read };
         (direction.ios, direction.bytes) = (ios, ios * 4096);
         (0..ios.min(100)).for_each(|_| direction.latency.record((1e9 / rate) as u64));
@@ -214,6 +219,7 @@ impl Rig {
                 spent_s: 0.0,
                 starts: Default::default(),
                 clocks: Default::default(),
+                paced: false,
             },
             baseline: 0,
             members: &[1; 2],
@@ -252,7 +258,10 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     let phases =
         [Purpose::WarmUp, Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
     assert!(phases.is_sorted() && phases[0] == 0, "{phases:?}");
-    assert!((80..=200).contains(&rig.count(Purpose::Pilot)), "4 to 10 s of 50 ms");
+    assert!(
+        (72..=182).contains(&rig.count(Purpose::Pilot)),
+        "4 to 10 s of 50 ms, 5 ms discarded before each"
+    );
     assert!(rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside));
     // The ratio is 0.5, of which a tenth of the logarithm is enough; but 10 s are measured at least.
     assert!(progress.elapsed_s >= 10.0 && progress.elapsed_s < 20.0, "{}", progress.elapsed_s);
@@ -263,6 +272,12 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     let matched = progress.matched.as_ref().unwrap();
     assert_eq!((matched.rate_iops.round(), matched.slowest.as_str()), (matched.rate_iops, "stack1"));
     assert!((27_000.0..29_000.0).contains(&matched.rate_iops), "70 % of 40,000: {}", matched.rate_iops);
+    let discarded = |purpose| {
+        let of = rig.slices.iter().filter(|slice| slice.purpose == purpose);
+        of.map(|slice| slice.discarded_ns / 1_000_000).collect::<BTreeSet<u64>>()
+    };
+    assert_eq!(discarded(Purpose::Plain), [5].into());
+    assert_eq!(discarded(Purpose::Matched), [25].into(), "a schedule does not wait for who wakes late");
     let names: Vec<&str> = rig
         .records
         .iter()

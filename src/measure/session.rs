@@ -331,6 +331,7 @@ impl Session<'_> {
                 spent_s: 0.0,
                 starts: BTreeMap::new(),
                 clocks: BTreeMap::new(),
+                paced: false,
             },
             baseline: self.scenario.baseline,
             members: &members,
