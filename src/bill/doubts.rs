@@ -9,7 +9,7 @@ use super::warnings::warning;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
-use crate::store::record::{Clocks, HOST, PlaceFacts, Slice, SpdkTarget, Value};
+use crate::store::record::{HOST, PlaceFacts, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -131,8 +131,9 @@ const CLOCKS_APART: f64 = 5e-4;
 fn clock(case: &Case) -> Option<(&'static str, String)> {
     let seats = case.seats();
     let clocks = case.run().clocks.iter().filter(|one| seats.contains(&(one.visit, one.place.as_str())));
-    let sure =
-        clocks.map(|one| (one, apart(one))).filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
+    let sure = clocks
+        .map(|one| (one, one.to.apart_since(&one.from)))
+        .filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
     let (worst, (apart, _)) = sure.max_by(|(_, (a, _)), (_, (b, _))| a.abs().total_cmp(&b.abs()))?;
     let way = if apart > 0.0 { "fast" } else { "slow" };
     let text = format!(
@@ -141,14 +142,6 @@ fn clock(case: &Case) -> Option<(&'static str, String)> {
         100.0 * apart.abs()
     );
     Some(("clock", text))
-}
-
-/// By how much a clock runs faster than the host's, and the most that this is off: half of each round trip.
-fn apart(clocks: &Clocks) -> (f64, f64) {
-    let (from, to) = (clocks.from, clocks.to);
-    let span_ns = to.at_ns.saturating_sub(from.at_ns).max(1) as f64;
-    let error_ns = (from.round_trip_ns + to.round_trip_ns) as f64 / 2.0;
-    ((to.offset_ns - from.offset_ns) as f64 / span_ns, error_ns / span_ns)
 }
 
 /// More than this of the processors' time is told.
@@ -381,7 +374,7 @@ mod tests {
     use super::*;
     use crate::bill::findings;
     use crate::bill::twin;
-    use crate::store::record::{ClockReading, Reactor};
+    use crate::store::record::{ClockReading, Clocks, Reactor};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];

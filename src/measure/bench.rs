@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
 /// The same of a slice at a rate: its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
-/// latencies until the queue is as short as it stays (docs/decisions/measuring.md).
+/// latencies until the queue is as short as it stays (docs/decisions/three-figures.md).
 const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
@@ -239,7 +239,7 @@ impl Bench<'_> {
     /// When a peer is lost.
     pub fn compare_clocks(&mut self) -> Result<()> {
         for name in self.names() {
-            let reading = self.clock_of(&name)?;
+            let reading = self.places.get(&name)?.compare_clock(&name)?;
             self.clocks.insert(name, reading);
         }
         Ok(())
@@ -249,20 +249,12 @@ impl Bench<'_> {
     fn record_clocks(&mut self) -> Result<()> {
         let (visit, set) = (self.visit, self.set);
         for (place, from) in std::mem::take(&mut self.clocks) {
-            let to = self.clock_of(&place)?;
+            let to = self.places.get(&place)?.compare_clock(&place)?;
             if place != HOST {
                 self.store.append(&Record::Clocks(Clocks { visit, set, place, from, to }))?;
             }
         }
         Ok(())
-    }
-
-    fn clock_of(&mut self, name: &str) -> Result<ClockReading> {
-        let place = self.places.get(name)?;
-        let clock = place.peer.clock_offset().map_err(Failed::from)?;
-        place.clock_offset_ns = clock.offset_ns;
-        let at_ns = iotax_load::clock::now();
-        Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
     }
 
     /// All places of the stacks that are up.

@@ -10,6 +10,7 @@ use crate::host::facts::Facts;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::{HOST, PathRef, ssh_place};
+use crate::store::record::ClockReading;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ use std::time::Duration;
 /// An answer while a place is set up: an agent's program is then still being read for the first time, which took 30 s in a
 /// translator within a translator, and all of sysfs is looked through. A peer that is dead is found out by its silence.
 const SET_UP_LIMIT: Duration = Duration::from_secs(180);
+
+/// A clock that gains or loses more than this part of the time makes figures wrong by more than their intervals say.
+const MOST_APART: f64 = 0.01;
 
 /// Places that are reached.
 #[derive(Default)]
@@ -32,6 +36,8 @@ pub struct Place {
     pub peer: Peer,
     /// Clock of the place minus clock of the host.
     pub clock_offset_ns: i64,
+    /// The same as it was compared last, with no stop of a guest since.
+    clock: Option<ClockReading>,
     /// Why its figures are not representative, if they are not.
     pub emulated: Option<String>,
     /// Whether it tells what its kernel has yet to write; one without an agent does not.
@@ -136,9 +142,16 @@ impl Places {
     }
 
     fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
-        let clock_offset_ns = peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-        let place =
-            Place { peer, clock_offset_ns, emulated, tells_what_is_owed: true, control: None, _socket: None };
+        let clock = reading(&mut peer)?;
+        let place = Place {
+            peer,
+            clock_offset_ns: clock.offset_ns,
+            clock: Some(clock),
+            emulated,
+            tells_what_is_owed: true,
+            control: None,
+            _socket: None,
+        };
         self.reached.insert(name.to_owned(), place);
         self.get(name)
     }
@@ -149,6 +162,7 @@ impl Places {
         let place = Place {
             peer,
             clock_offset_ns: 0,
+            clock: None,
             emulated: None,
             tells_what_is_owed: true,
             control,
@@ -202,7 +216,11 @@ impl Places {
     /// # Errors
     /// When QEMU refuses or is gone.
     pub fn stop_running(&mut self, names: &[String]) -> Result<()> {
-        names.iter().try_for_each(|name| self.get(name)?.command(name, "stop"))
+        names.iter().try_for_each(|name| {
+            let place = self.get(name)?;
+            place.clock = None;
+            place.command(name, "stop")
+        })
     }
 
     /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
@@ -213,8 +231,7 @@ impl Places {
         names.iter().try_for_each(|name| {
             let place = self.get(name)?;
             place.command(name, "cont")?;
-            place.clock_offset_ns = place.peer.clock_offset().map_err(crate::exit::Failed::from)?.offset_ns;
-            Ok(())
+            place.compare_clock(name).map(drop)
         })
     }
 
@@ -231,6 +248,26 @@ impl Place {
     /// When it is none.
     pub fn control(&mut self) -> Result<&mut Qmp> {
         self.control.as_mut().context("a place without a QEMU")
+    }
+
+    /// Its clock against the host's.
+    ///
+    /// # Errors
+    /// When it does not answer; when its clock ran apart since it was compared last.
+    pub fn compare_clock(&mut self, name: &str) -> Result<ClockReading> {
+        let now = reading(&mut self.peer)?;
+        self.clock_offset_ns = now.offset_ns;
+        let from = self.clock.replace(now);
+        let (apart, error) = from.map_or((0.0, 0.0), |from| now.apart_since(&from));
+        if apart.abs() > MOST_APART + error {
+            return Err(crate::exit::Failed::measurement(format!(
+                "the clock of {name} runs {:.2} times as fast as this host's: no time that it tells is right; hint: run it again; \
+                 a kernel that gets no processor while it boots may take its clock for slower than it is",
+                1.0 + apart
+            ))
+            .into());
+        }
+        Ok(now)
     }
 
     fn command(&mut self, name: &str, command: &str) -> Result<()> {
@@ -297,4 +334,36 @@ impl Place {
 /// The host behind a place's name, if it is one over SSH.
 pub fn ssh_host(place: &str) -> Option<&str> {
     place.strip_prefix("ssh:")
+}
+fn reading(peer: &mut Peer) -> Result<ClockReading> {
+    let clock = peer.clock_offset().map_err(crate::exit::Failed::from)?;
+    let at_ns = iotax_load::clock::now();
+    Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_whose_clock_runs_apart_measures_nothing() {
+        let mut places = Places::default();
+        places.reach_host("test").unwrap();
+        let place = places.get(HOST).unwrap();
+        let at_ns = iotax_load::clock::now() - 1_000_000_000;
+        let since = |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
+        place.clock = since(0, 1_000_000);
+        assert_eq!(place.compare_clock("vm8").unwrap().offset_ns / 10_000_000, 0);
+        // A second ago it was six seconds behind.
+        place.clock = since(-6_000_000_000, 1_000_000);
+        let why = place.compare_clock("vm8").unwrap_err().to_string();
+        assert!(
+            why.starts_with("the clock of vm8 runs ") && why.contains(" times as fast as this host's"),
+            "{why}"
+        );
+        assert!(place.compare_clock("vm8").is_ok(), "it is held against the comparison before");
+        // What the round trips explain is no matter.
+        place.clock = since(-100_000_000, 300_000_000);
+        assert!(place.compare_clock("vm8").is_ok());
+    }
 }

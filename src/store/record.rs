@@ -298,6 +298,15 @@ pub struct ClockReading {
     pub round_trip_ns: u64,
 }
 
+impl ClockReading {
+    /// By how much of the time since then the clock ran faster than the host's, and the most that this is off.
+    pub fn apart_since(&self, from: &ClockReading) -> (f64, f64) {
+        let span_ns = self.at_ns.saturating_sub(from.at_ns).max(1) as f64;
+        let error_ns = (from.round_trip_ns + self.round_trip_ns) as f64 / 2.0;
+        ((self.offset_ns - from.offset_ns) as f64 / span_ns, error_ns / span_ns)
+    }
+}
+
 /// Ids, window, samples of one slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {

@@ -88,6 +88,7 @@ impl Lab {
             machine: Machine::Q35,
             firmware: None,
             accel: Accel::Tcg,
+            tsc_khz: iotax_sys::tsc::khz(),
             disks: vec![],
             start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd },
             directory: directory.path().to_owned(),

@@ -137,6 +137,8 @@ pub struct GuestSpec {
     pub firmware: Option<Firmware>,
     /// Who executes.
     pub accel: Accel,
+    /// Rate of the time-stamp counter that it sees, kHz, where it cannot be trusted to find that itself.
+    pub tsc_khz: Option<u32>,
     /// Disks in order.
     pub disks: Vec<DiskSpec>,
     /// What starts in it.
@@ -307,13 +309,15 @@ fn memory_backend(memory: &Memory) -> Value {
 
 /// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be missed. What only
 /// shortens the boot is left to the translator: on a processor the guest keeps its own defaults, mitigations above all. Where the
-/// translator gets no processor for a moment the timer seems dead to the kernel, which then panics: it knows KVM, and looks not.
+/// translator gets no processor for a moment the timer seems dead to the kernel, which then panics, and the time-stamp counter
+/// several times too slow, by which the guest's clock then runs too fast: under KVM it knows better.
 fn kernel_command_line(spec: &GuestSpec) -> String {
     let mut words = vec!["console=ttyS0", "quiet", "panic=-1"];
     if spec.accel == Accel::Tcg {
         words.extend(["tsc=nowatchdog", "no_timer_check", "mitigations=off", "cryptomgr.notests"]);
     }
-    words.join(" ")
+    let tsc = spec.tsc_khz.map(|khz| format!("tsc_early_khz={khz}"));
+    words.into_iter().map(str::to_owned).chain(tsc).collect::<Vec<_>>().join(" ")
 }
 
 fn check(spec: &GuestSpec) -> Result<(), Failed> {
@@ -383,6 +387,7 @@ mod tests {
             machine: Machine::Q35,
             firmware: None,
             accel: Accel::Kvm,
+            tsc_khz: None,
             disks,
             start: Start::Kernel { kernel: "/boot/vmlinuz".into(), initrd: "/run/iotax/initrd".into() },
             directory: "/run/iotax".into(),
@@ -422,6 +427,7 @@ mod tests {
         };
         let mut spec = guest(vec![disk(), full]);
         spec.accel = Accel::Tcg;
+        spec.tsc_khz = Some(2_596_100);
         insta::assert_snapshot!(shown(&spec));
     }
 

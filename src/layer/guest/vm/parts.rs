@@ -30,6 +30,8 @@ pub struct Parts {
     pub image: PathBuf,
     /// Who executes.
     pub accel: Accel,
+    /// Rate of the time-stamp counter that translated guests see, kHz.
+    pub tsc_khz: Option<u32>,
     /// The note that every output carries when figures are not representative.
     pub emulated: Option<String>,
     /// Whether the user demanded this accelerator.
@@ -68,6 +70,7 @@ impl Parts {
             kernel,
             image,
             accel: Accel::Kvm,
+            tsc_khz: None,
             emulated: None,
             demanded: false,
             qemu: None,
@@ -108,7 +111,8 @@ impl Parts {
         let probe = Probe::of_files(Path::new("/"));
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
         let images = Images::new();
-        Parts { kernel, image, accel, emulated, demanded, qemu, firmware, room, drives, images }
+        let tsc_khz = tsc_khz(accel);
+        Parts { kernel, image, accel, tsc_khz, emulated, demanded, qemu, firmware, room, drives, images }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -117,10 +121,16 @@ impl Parts {
             return false;
         }
         self.accel = Accel::Tcg;
+        self.tsc_khz = tsc_khz(self.accel);
         self.image = kernel::bootable(&self.kernel, self.accel);
         self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
     }
+}
+
+/// Under KVM the guest learns it from KVM.
+fn tsc_khz(accel: Accel) -> Option<u32> {
+    (accel == Accel::Tcg).then(iotax_sys::tsc::khz).flatten()
 }
 
 fn version() -> Option<Version> {

@@ -331,6 +331,7 @@ impl Draft {
             machine: self.wish.machine,
             firmware: self.wish.firmware.clone(),
             accel: self.parts.accel,
+            tsc_khz: self.parts.tsc_khz,
             disks,
             start: self.start(&context.tag.run_dir),
             directory: context.tag.run_dir.clone(),
