@@ -170,6 +170,7 @@ mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && mount /dev/nvme0n1 /mnt/fs
 {run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
 fact disks $(grep -c 'vhost-scsi *-' /mnt/out)
 fact warned $(grep -c 'settings (' /mnt/out)
+fact of $(grep -A3 'settings (' /mnt/out | tr '\n' ' ')
 {untouched} || fail not as before
 fact as before
 "#

@@ -241,7 +241,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
     let cache = if disk.cache.write_cache() { "write back" } else { "write through" };
     // A SCSI disk that cannot be written has no cache for writes.
     let cache = (!disk.read_only).then_some(("write-cache", cache));
-    let seen_read_only = disk.read_only && disk.way.tells_read_only();
+    let kept_out = disk.read_only && disk.way.keeps_writes_out(disk.backend);
+    let seen_read_only = kept_out && disk.way.tells_read_only();
     let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache);
     let mut differ: Vec<String> = should
         .filter_map(|(option, should)| match guest.get(option) {
@@ -292,7 +293,7 @@ pub fn other_drive(drive: &Drive, device: Option<&Device>) -> Result<Vec<String>
 #[cfg(test)]
 mod tests {
     use super::super::attach;
-    use super::super::qemu::{Aio, Cache, DetectZeroes, Qcow2, Span};
+    use super::super::qemu::{Aio, Backend, Cache, DetectZeroes, Qcow2, Span};
     use super::*;
 
     fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
@@ -347,6 +348,15 @@ mod tests {
         );
         let nvme = DiskSpec { way: attach::by_name("nvme").unwrap(), iothreads: 0, ..reader };
         assert_eq!(differences(&nvme, 4, &as_asked(&nvme), &guest), Vec::<String>::new(), "it cannot say so");
+        let way = attach::by_name("vhost-scsi").unwrap();
+        let lio = |backend| DiskSpec { way, backend, server: Server::Kernel("naa.5".into()), ..nvme.clone() };
+        let seen = |disk: DiskSpec| differences(&disk, 4, &as_asked(&disk), &guest);
+        assert_eq!(
+            seen(lio(Backend::File)),
+            Vec::<String>::new(),
+            "LIO opens a file for writing whatever it is told"
+        );
+        assert_eq!(seen(lio(Backend::HostDevice)), ["the guest should see read-only=on, and sees off"]);
     }
 
     /// Of every way with all options: what is read is compared, and what is not told is no agreement.
