@@ -136,8 +136,12 @@ fn clock(case: &Case) -> Option<(&'static str, String)> {
         .filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
     let (worst, (apart, _)) = sure.max_by(|(_, (a, _)), (_, (b, _))| a.abs().total_cmp(&b.abs()))?;
     let way = if apart > 0.0 { "fast" } else { "slow" };
+    let follows = match worst.to.too_far_apart_since(&worst.from) {
+        Some(_) => "nothing that was measured in that visit counts",
+        None => "rates and latencies there are off by as much",
+    };
     let text = format!(
-        "the clock of {} ran {:.2} % {way} against the host's, and rates and latencies there are off by as much",
+        "the clock of {} ran {:.2} % {way} against the host's, and {follows}",
         worst.place,
         100.0 * apart.abs()
     );
@@ -372,9 +376,9 @@ fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::findings;
     use crate::bill::twin;
-    use crate::store::record::{ClockReading, Clocks, Reactor};
+    use crate::bill::{findings, gather};
+    use crate::store::record::{ClockReading, Clocks, Purpose, Reactor};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
@@ -407,6 +411,14 @@ mod tests {
                 "the clock of vm ran 0.20 % fast against the host's, and rates and latencies there are off by as much"
             ]
         );
+        run.clocks.push(clocks(200_000_000, 300_000));
+        let found = kinds(&run);
+        let found = found.iter().find(|(kind, _)| kind == "clock");
+        assert!(
+            found.is_some_and(|(_, text)| text.contains("nothing that was measured in that visit counts"))
+        );
+        let (sides, _) = gather::sides(&run, &run.start.scenario.workloads[0], Purpose::Plain);
+        assert!(sides.iter().all(|side| side.rounds.is_empty()), "2 % is no figure");
         // Round trips that explain it, another guest's clock, another visit's.
         let other = Clocks { place: "vm7".into(), ..clocks(20_000_000, 0) };
         let later = Clocks { visit: 9, ..clocks(20_000_000, 0) };

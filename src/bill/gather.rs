@@ -192,10 +192,12 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>
         Purpose::Alone | Purpose::Beside => BTreeSet::new(),
         _ => crowded(run, workload),
     };
+    let wrongly_timed = run.wrongly_timed();
     let ours = |slice: &&Slice| {
         slice.workload == workload.name
             && slice.purpose == purpose
             && !crowded.contains(&(slice.visit, slice.set))
+            && !wrongly_timed.contains(&(slice.visit, slice.set))
     };
     for slice in run.slices.iter().filter(ours) {
         match index.get(slice.stack.as_str()) {

@@ -6,6 +6,7 @@ use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
 use iotax_load::Histogram;
+use std::collections::BTreeSet;
 
 /// Where histograms come from: an offset as found in a sample, `None` for a torn frame.
 pub trait HistogramSource {
@@ -55,4 +56,12 @@ pub struct RunData {
     pub outcome: Option<String>,
     /// Frames counted as absent.
     pub torn: u64,
+}
+
+impl RunData {
+    /// Visits of sets, by number and set, in which a clock ran too far apart: nothing that was timed there counts.
+    pub fn wrongly_timed(&self) -> BTreeSet<(u32, u32)> {
+        let wrong = self.clocks.iter().filter(|one| one.to.too_far_apart_since(&one.from).is_some());
+        wrong.map(|one| (one.visit, one.set)).collect()
+    }
 }

@@ -117,7 +117,9 @@ const GUESTS: &str = "guests";
 /// Two of these as one, if what they say of their guests is the same.
 fn together(known: &str, other: &str) -> Option<String> {
     let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
-    (said == what && whose != who).then(|| format!("{whose}, and {who}: {what}"))
+    let known = whose.split(", and ").any(|one| one == who);
+    let whose = if known { whose.to_owned() } else { format!("{whose}, and {who}") };
+    (said == what).then(|| format!("{whose}: {what}"))
 }
 
 /// Whether a stack is one of those that a warning is about.
@@ -201,6 +203,12 @@ mod tests {
             ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
         );
         assert_eq!(told(vec![short("guest vm0", processors), short("guest vm1", own)]).len(), 2);
+        // Every part of a resumed run records them again.
+        let part = || ["vm0", "vm1"].map(|name| short(&format!("guest {name}"), processors));
+        assert_eq!(
+            told([part(), part()].concat()),
+            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+        );
     }
 
     #[test]

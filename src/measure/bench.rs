@@ -2,7 +2,7 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::engine;
-use super::places::{Place, Places, ssh_host};
+use super::places::{Place, Places, runs_apart, ssh_host};
 use super::stopped;
 use super::together::{self, Together};
 use super::wire::message::{Ran, Request, Response};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// The same of a slice at a rate: its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
+/// The same of a slice by time at a rate (of one by bytes nothing is discarded): its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
 /// latencies until the queue is as short as it stays (docs/decisions/three-figures.md).
 const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
@@ -112,9 +112,9 @@ pub struct Start {
 }
 
 impl Start {
-    /// The least start of a try. Who is late by less than half of it is in time: a longer one where places wait for processors.
-    fn tried_ns(&self, attempt: u32) -> u64 {
-        self.learned_ns.max(LEAST_DISCARD_NS) << attempt
+    /// The least start of a try. Who is late by a part of it is in time: a longer one where places wait for processors.
+    fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
+        self.learned_ns.max(least_ns) << attempt
     }
 }
 
@@ -183,7 +183,7 @@ impl Bench<'_> {
     /// it is.
     ///
     /// # Errors
-    /// When one cannot be made, or a peer is lost.
+    /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
     pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
         self.compare_clocks()?;
         self.paced = jobs(1).iter().any(|job| job.rate_iops.is_some());
@@ -222,7 +222,7 @@ impl Bench<'_> {
     /// Lets all workers go.
     ///
     /// # Errors
-    /// When a peer is lost.
+    /// When a peer is lost, or a clock ran too far apart meanwhile.
     pub fn end(&mut self) -> Result<()> {
         self.record_clocks()?;
         for worker in 0..self.ready.len() {
@@ -236,7 +236,7 @@ impl Bench<'_> {
     /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.
     ///
     /// # Errors
-    /// When a peer is lost.
+    /// When a peer is lost, or a clock ran too far apart.
     pub fn compare_clocks(&mut self) -> Result<()> {
         for name in self.names() {
             let reading = self.places.get(&name)?.compare_clock(&name)?;
@@ -246,15 +246,21 @@ impl Bench<'_> {
     }
 
     /// Compares them again, and records both.
+    ///
+    /// # Errors
+    /// As [`Bench::compare_clocks`].
     fn record_clocks(&mut self) -> Result<()> {
         let (visit, set) = (self.visit, self.set);
+        let mut wrong = None;
         for (place, from) in std::mem::take(&mut self.clocks) {
-            let to = self.places.get(&place)?.compare_clock(&place)?;
+            let (to, apart) = self.places.get(&place)?.read_clock()?;
+            wrong = wrong.or(apart.map(|apart| runs_apart(&place, apart)));
             if place != HOST {
                 self.store.append(&Record::Clocks(Clocks { visit, set, place, from, to }))?;
             }
         }
-        Ok(())
+        // Recorded first, all of them: by that the visit's slices are known not to count.
+        wrong.map_or(Ok(()), |failed| Err(failed.into()))
     }
 
     /// All places of the stacks that are up.
@@ -312,8 +318,9 @@ impl Bench<'_> {
             attempt += 1;
             let last = attempt == together::tries(bound);
             if together.is_enough() || (last && together.is_told()) {
+                let least_ns = self.least_discard_ns();
                 let start = self.starts.entry(worker).or_default();
-                start.learned_ns = start.tried_ns(done.run_again);
+                start.learned_ns = start.tried_ns(least_ns, done.run_again);
                 return Ok(done);
             }
             if last {
@@ -361,6 +368,10 @@ impl Bench<'_> {
         }
     }
 
+    fn least_discard_ns(&self) -> u64 {
+        if self.paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
+    }
+
     /// One place is asked and answers; several begin at one time.
     fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
         let ready = &self.ready[worker];
@@ -368,8 +379,8 @@ impl Bench<'_> {
         let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
         let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
         let start = self.starts.get(&worker).copied().unwrap_or_default();
-        let least = if self.paced { LEAST_DISCARD_AT_A_RATE_NS } else { 0 };
-        let spec = SliceSpec::now(bound, start.tried_ns(attempt).max(2 * start.drain_ns).max(least), flush);
+        let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
+        let spec = SliceSpec::now(bound, discard_ns, flush);
         if let [member] = ready.members.as_slice() {
             let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
             let before = host(self.places)?;
@@ -519,8 +530,13 @@ mod tests {
     #[test]
     fn a_start_doubles_with_every_try_and_is_kept() {
         let mut start = Start::default();
-        assert_eq!((start.tried_ns(0), start.tried_ns(3)), (LEAST_DISCARD_NS, 8 * LEAST_DISCARD_NS));
-        start.learned_ns = start.tried_ns(3);
-        assert_eq!((start.tried_ns(0), start.tried_ns(1)), (8 * LEAST_DISCARD_NS, 16 * LEAST_DISCARD_NS));
+        assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 3)), (5, 40));
+        start.learned_ns = start.tried_ns(5, 3);
+        assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 1)), (40, 80));
+        assert_eq!(
+            (start.tried_ns(25, 0), start.tried_ns(50, 1)),
+            (40, 100),
+            "at a rate the least is another"
+        );
     }
 }

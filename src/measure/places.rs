@@ -6,6 +6,7 @@ use super::handler::{Allowed, Machine};
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
 use super::wire::ssh;
+use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
@@ -20,9 +21,6 @@ use std::time::Duration;
 /// An answer while a place is set up: an agent's program is then still being read for the first time, which took 30 s in a
 /// translator within a translator, and all of sysfs is looked through. A peer that is dead is found out by its silence.
 const SET_UP_LIMIT: Duration = Duration::from_secs(180);
-
-/// A clock that gains or loses more than this part of the time makes figures wrong by more than their intervals say.
-const MOST_APART: f64 = 0.01;
 
 /// Places that are reached.
 #[derive(Default)]
@@ -137,7 +135,7 @@ impl Places {
         emulated: Option<String>,
         limit: Duration,
     ) -> Result<&mut Place> {
-        peer.hello(run_id, limit).map_err(crate::exit::Failed::from)?;
+        peer.hello(run_id, limit).map_err(Failed::from)?;
         self.keep(name, peer, emulated)
     }
 
@@ -255,19 +253,19 @@ impl Place {
     /// # Errors
     /// When it does not answer; when its clock ran apart since it was compared last.
     pub fn compare_clock(&mut self, name: &str) -> Result<ClockReading> {
+        let (now, apart) = self.read_clock()?;
+        apart.map_or(Ok(now), |apart| Err(runs_apart(name, apart).into()))
+    }
+
+    /// The same, with how far it ran apart since it was compared last, where that is too far.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn read_clock(&mut self) -> Result<(ClockReading, Option<f64>)> {
         let now = reading(&mut self.peer)?;
         self.clock_offset_ns = now.offset_ns;
         let from = self.clock.replace(now);
-        let (apart, error) = from.map_or((0.0, 0.0), |from| now.apart_since(&from));
-        if apart.abs() > MOST_APART + error {
-            return Err(crate::exit::Failed::measurement(format!(
-                "the clock of {name} runs {:.2} times as fast as this host's: no time that it tells is right; hint: run it again; \
-                 a kernel that gets no processor while it boots may take its clock for slower than it is",
-                1.0 + apart
-            ))
-            .into());
-        }
-        Ok(now)
+        Ok((now, from.and_then(|from| now.too_far_apart_since(&from))))
     }
 
     fn command(&mut self, name: &str, command: &str) -> Result<()> {
@@ -277,7 +275,7 @@ impl Place {
             Err(error) => {
                 let why = self.peer.fate().unwrap_or_else(|| error.to_string());
                 let text = format!("guest {name}: QEMU does not take the command {command}: {why}");
-                Err(crate::exit::Failed::measurement(text).into())
+                Err(Failed::measurement(text).into())
             }
         }
     }
@@ -289,7 +287,7 @@ impl Place {
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
         match self.ask(Request::Facts { devices: devices.to_vec() }, SET_UP_LIMIT)? {
             Response::Facts { facts } => Ok(facts),
-            other => Err(crate::exit::Failed::from(self.peer.unexpected("facts", &other)).into()),
+            other => Err(Failed::from(self.peer.unexpected("facts", &other)).into()),
         }
     }
 
@@ -306,7 +304,7 @@ impl Place {
     /// # Errors
     /// Those.
     pub fn ask(&mut self, request: Request, limit: Duration) -> Result<Response> {
-        Ok(self.peer.call(request, limit).map_err(crate::exit::Failed::from)?)
+        Ok(self.peer.call(request, limit).map_err(Failed::from)?)
     }
 
     /// Where a target is in this place.
@@ -326,7 +324,7 @@ impl Place {
         let name = request.name();
         match self.ask(request, SET_UP_LIMIT)? {
             Response::Disk { path } => Ok(path),
-            other => Err(crate::exit::Failed::from(self.peer.unexpected(name, &other)).into()),
+            other => Err(Failed::from(self.peer.unexpected(name, &other)).into()),
         }
     }
 }
@@ -335,8 +333,20 @@ impl Place {
 pub fn ssh_host(place: &str) -> Option<&str> {
     place.strip_prefix("ssh:")
 }
+/// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.
+pub(super) fn runs_apart(name: &str, apart: f64) -> Failed {
+    let why = match ssh_host(name) {
+        None => "a kernel that gets no processor while it boots may take its clock for slower than it is",
+        Some(_) => "it or this host may have stood still meanwhile (suspended, paused)",
+    };
+    Failed::measurement(format!(
+        "the clock of {name} ran {:.2} times as fast as this host's: no time that it told is right; hint: measure it again; {why}",
+        1.0 + apart
+    ))
+}
+
 fn reading(peer: &mut Peer) -> Result<ClockReading> {
-    let clock = peer.clock_offset().map_err(crate::exit::Failed::from)?;
+    let clock = peer.clock_offset().map_err(Failed::from)?;
     let at_ns = iotax_load::clock::now();
     Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
 }
@@ -358,9 +368,13 @@ mod tests {
         place.clock = since(-6_000_000_000, 1_000_000);
         let why = place.compare_clock("vm8").unwrap_err().to_string();
         assert!(
-            why.starts_with("the clock of vm8 runs ") && why.contains(" times as fast as this host's"),
+            why.starts_with("the clock of vm8 ran ") && why.contains(" times as fast as this host's"),
             "{why}"
         );
+        assert!(why.contains("while it boots"), "{why}");
+        place.clock = since(-6_000_000_000, 1_000_000);
+        let why = place.compare_clock("ssh:b").unwrap_err().to_string();
+        assert!(why.contains("stood still"), "{why}");
         assert!(place.compare_clock("vm8").is_ok(), "it is held against the comparison before");
         // What the round trips explain is no matter.
         place.clock = since(-100_000_000, 300_000_000);

@@ -33,9 +33,20 @@ struct Machine {
     beside: f64,
     /// Commands that QEMU got.
     commands: Vec<String>,
+    /// How fast the guest's clock runs.
+    clock_speed: f64,
+    /// How long it has stood still.
+    stood_ns: u64,
+    /// When both clocks were the same.
+    since_ns: u64,
+    /// Slices until it stands still for a second.
+    stands_in: Option<u32>,
 }
 
-struct Simulated(Arc<Mutex<Machine>>);
+struct Simulated {
+    machine: Arc<Mutex<Machine>>,
+    is_guest: bool,
+}
 
 struct Worker {
     machine: Arc<Mutex<Machine>>,
@@ -57,6 +68,8 @@ impl LoadEngine for Worker {
         let mut machine = self.machine.lock().unwrap();
         assert!(machine.guest_runs || !self.in_guest, "a stopped guest answers nothing");
         let beside = if machine.guest_runs { machine.beside } else { 1.0 };
+        machine.stands_in = machine.stands_in.map(|slices| slices.wrapping_sub(1));
+        machine.stood_ns += if machine.stands_in == Some(0) { 1_000_000_000 } else { 0 };
         let rate = self.rate * beside * (1.0 + 0.01 * machine.noise.normal());
         let done = self.open_loop.map_or(rate, |offered| offered.min(rate));
         let window_s = match spec.bound {
@@ -66,7 +79,7 @@ impl LoadEngine for Worker {
         let ios = (done * window_s).round() as u64;
         let mut result = SliceResult {
             window_ns: (window_s * 1e9) as u64,
-            discarded_ns: spec.min_discard_ns,
+            discarded_ns: if matches!(spec.bound, Bound::Time { .. }) { spec.min_discard_ns } else { 0 },
             ..SliceResult::default()
         };
         let direction = if spec.flush { &mut result.write } else { &mut result.read };
@@ -110,6 +123,13 @@ impl Handler for Simulated {
         Ok(CpuTimes::default())
     }
 
+    fn clock_ns(&mut self) -> u64 {
+        let (now, machine) = (iotax_load::clock::now(), self.machine.lock().unwrap());
+        let passed = (now - machine.since_ns) as f64;
+        let in_guest = machine.since_ns + (passed * machine.clock_speed) as u64 - machine.stood_ns;
+        if self.is_guest { in_guest } else { now }
+    }
+
     fn prepare(
         &mut self,
         targets: &[TargetSpec],
@@ -120,7 +140,7 @@ impl Handler for Simulated {
         let path = &targets[0].path;
         let rate = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
         Ok(Box::new(Worker {
-            machine: self.0.clone(),
+            machine: self.machine.clone(),
             rate,
             in_guest: path.starts_with("/guest"),
             open_loop: jobs[0].rate_iops.map(|rate| rate as f64),
@@ -140,7 +160,11 @@ fn qemu(machine: Arc<Mutex<Machine>>) -> Qmp {
             let mut machine = machine.lock().unwrap();
             match command.as_str() {
                 "stop" => machine.guest_runs = false,
-                "cont" => machine.guest_runs = true,
+                "cont" => {
+                    machine.guest_runs = true;
+                    // A simulated stop takes no time; a real one lasts a slice.
+                    machine.stood_ns += 50_000_000;
+                }
                 _ => {}
             }
             machine.commands.push(command);
@@ -185,7 +209,16 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
 
 impl Rig {
     fn new(beside: f64) -> Rig {
-        let machine = Machine { noise: Noise::new(1), guest_runs: true, beside, commands: Vec::new() };
+        let machine = Machine {
+            noise: Noise::new(1),
+            guest_runs: true,
+            beside,
+            commands: Vec::new(),
+            clock_speed: 1.0,
+            stood_ns: 0,
+            since_ns: iotax_load::clock::now(),
+            stands_in: None,
+        };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
             ready: vec![ready(0, HOST, "/80000"), ready(1, "vm0", "/guest/40000")],
@@ -199,11 +232,16 @@ impl Rig {
     }
 
     fn measure(&mut self, progress: &mut Progress, until: Until) -> Ended {
+        self.try_measure(progress, until).unwrap()
+    }
+
+    fn try_measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(folder.path(), "run").unwrap();
         let mut places = Places::default();
         for (name, control) in [(HOST, None), ("vm0", Some(qemu(self.machine.clone())))] {
-            let peer = Peer::in_process(name, Box::new(Simulated(self.machine.clone()))).unwrap();
+            let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some() };
+            let peer = Peer::in_process(name, Box::new(place)).unwrap();
             places.simulated(name, peer, control);
             places.get(name).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
         }
@@ -230,7 +268,7 @@ impl Rig {
             observer: &mut Told::default(),
             stop: &self.stop,
         };
-        let ended = visit.measure(progress, until).unwrap();
+        let ended = visit.measure(progress, until);
         crate::store::stream(&folder.path().join("run"), |record| match record {
             Record::Slice(slice) => self.slices.push(slice),
             other => self.records.push(other),
@@ -298,6 +336,33 @@ fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round()
     assert!((share - 0.9).abs() < 0.01, "{share}");
     assert_eq!(rig.count(Purpose::Plain), 0);
     assert!(rig.machine.lock().unwrap().guest_runs);
+}
+
+#[test]
+fn a_guest_whose_clock_runs_apart_ends_the_visit() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().clock_speed = 6.9;
+    let why = rig.try_measure(&mut Progress::default(), precise()).unwrap_err().to_string();
+    assert!(why.starts_with("the clock of vm0 ran ") && why.contains("while it boots"), "{why}");
+    assert_eq!(rig.count(Purpose::Plain), 0, "found behind the baseline alone");
+}
+
+#[test]
+fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fails() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, precise());
+    rig.machine.lock().unwrap().stands_in = Some(4);
+    rig.records.clear();
+    let why =
+        rig.try_measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 }).unwrap_err().to_string();
+    assert!(why.starts_with("the clock of vm0 ran "), "{why}");
+    let clocks = rig.records.iter().filter_map(|record| match record {
+        Record::Clocks(clocks) => Some(clocks),
+        _ => None,
+    });
+    let [found] = clocks.collect::<Vec<_>>()[..] else { panic!("{:?}", rig.records) };
+    assert!(found.to.too_far_apart_since(&found.from).is_some(), "{found:?}");
 }
 
 #[test]

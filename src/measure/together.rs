@@ -25,7 +25,8 @@ const LEAST_SHARE: f64 = 0.99;
 /// later is told as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
 /// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`MOST_DOUBLINGS`].
-/// With six tries 16 guests on two processors were given up that had booted a moment ago.
+/// With six tries 16 guests on two processors were given up that had booted a moment ago; the clocks of some ran too fast, which was
+/// not known then. More tries cost nothing where they are not needed.
 const TRIES: u32 = 9;
 /// A lead that is doubled more often only waits: late are those that get no processor.
 const MOST_DOUBLINGS: u32 = 4;

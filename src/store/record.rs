@@ -298,7 +298,16 @@ pub struct ClockReading {
     pub round_trip_ns: u64,
 }
 
+/// A clock that gains or loses more than this part of the time makes figures wrong by more than their intervals say.
+const MOST_APART: f64 = 0.01;
+
 impl ClockReading {
+    /// The same, where it is so much that nothing timed by this clock counts, whatever the round trips explain.
+    pub fn too_far_apart_since(&self, from: &ClockReading) -> Option<f64> {
+        let (apart, error) = self.apart_since(from);
+        (apart.abs() > MOST_APART + error).then_some(apart)
+    }
+
     /// By how much of the time since then the clock ran faster than the host's, and the most that this is off.
     pub fn apart_since(&self, from: &ClockReading) -> (f64, f64) {
         let span_ns = self.at_ns.saturating_sub(from.at_ns).max(1) as f64;

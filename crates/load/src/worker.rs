@@ -177,6 +177,8 @@ pub struct Worker {
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
     end_fsync: bool,
+    /// Whether a job has a schedule.
+    paced: bool,
     last_drain_ns: u64,
 }
 
@@ -211,6 +213,7 @@ impl Worker {
             targets: inspected,
             block_sizes,
             end_fsync: jobs.iter().any(|job| job.end_fsync && job.rw.writes()),
+            paced: jobs.iter().any(|job| job.rate_iops.is_some()),
             last_drain_ns: 0,
         })
     }
@@ -233,8 +236,8 @@ impl Worker {
     /// errors are counted, not returned.
     pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
         let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
-        let begin =
-            spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: latest(spec.bound, at_ns, discard_ns) });
+        let late_ns = self.most_late_ns(spec.bound, discard_ns);
+        let begin = spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
         let orders = self.orders(spec.bound, discard_ns, begin)?;
         let lanes = self.crew.slice(orders)?;
         let mut result = SliceResult::default();
@@ -256,6 +259,16 @@ impl Worker {
             self.flush(&mut result)?;
         }
         Ok(result)
+    }
+
+    /// By how much a worker may be late and begin as if it were not: half of what is discarded, and where what was due meanwhile
+    /// has to be worked off, a fifth. A slice by bytes begins when it does.
+    fn most_late_ns(&self, bound: Bound, discard_ns: u64) -> u64 {
+        match bound {
+            Bound::Time { .. } if self.paced => discard_ns / 5,
+            Bound::Time { .. } => discard_ns / 2,
+            Bound::Bytes { .. } => 0,
+        }
     }
 
     /// What a thread says; where there are several targets, with the name of its own.
@@ -318,15 +331,6 @@ impl Worker {
         }
         result.flush_ns = time_of(&flushed);
         Ok(())
-    }
-}
-
-/// Until when a worker that should have begun still may as if it had: half of what is discarded. A slice by bytes begins
-/// when it does.
-fn latest(bound: Bound, at_ns: u64, discard_ns: u64) -> u64 {
-    match bound {
-        Bound::Time { .. } => at_ns.saturating_add(discard_ns / 2),
-        Bound::Bytes { .. } => at_ns,
     }
 }
 

@@ -493,13 +493,17 @@ fn workers_that_begin_at_one_time_have_one_window() {
 #[test]
 fn a_worker_that_is_a_little_late_keeps_its_window_and_one_that_is_later_has_its_own() {
     let file = file_of(64 * KIB);
-    let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Sync).unwrap();
-    let mut begun = |ago_ns: u64| {
+    let begun = |job: Job, ago_ns: u64| {
+        let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
         let begin_ns = iotax_load::clock::now() - ago_ns;
         // So long a start that no pause of this machine eats half of it.
         let spec = SliceSpec { begin_ns: Some(begin_ns), min_discard_ns: 2_000 * MS, ..TIMED };
         worker.slice(&spec).unwrap().window_start_ns - begin_ns
     };
-    assert_eq!(begun(10 * MS), 2_000 * MS);
-    assert!(begun(1_500 * MS) >= 3_500 * MS);
+    let (plain, paced) = (buffered(Rw::Read), Job { rate_iops: Some(1000), ..buffered(Rw::Read) });
+    assert_eq!(begun(plain.clone(), 10 * MS), 2_000 * MS);
+    assert!(begun(plain, 1_500 * MS) >= 3_500 * MS);
+    // What was due while it was late has to be worked off in what is left of the start.
+    assert_eq!(begun(paced.clone(), 10 * MS), 2_000 * MS);
+    assert!(begun(paced, 600 * MS) >= 2_600 * MS);
 }

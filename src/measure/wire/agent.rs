@@ -75,6 +75,10 @@ pub trait Handler {
     /// # Errors
     /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
+    /// CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
+    fn clock_ns(&mut self) -> u64 {
+        monotonic_ns()
+    }
     /// Bytes read since boot from the devices below; `None` where none tells.
     fn device_reads(&mut self, _paths: &[PathBuf]) -> Option<u64> {
         None
@@ -210,7 +214,7 @@ impl Agent<'_> {
         let response = match request {
             Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
             Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
-            Request::Clock => Response::Clock { monotonic_ns: monotonic_ns() },
+            Request::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
             Request::Prepare { worker, targets, jobs, engine } => {
                 self.prepare(worker, &targets, &jobs, engine)?
             }

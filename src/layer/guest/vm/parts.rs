@@ -234,3 +234,17 @@ pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
 pub fn seed(patience: Duration) -> Result<Vec<u8>> {
     seed_disk::build(&std::env::current_exe().context("cannot find this binary")?, patience)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn only_translated_guests_are_told_how_fast_their_counter_runs() {
+        let mut parts = Parts::made_up();
+        assert_eq!((parts.accel, parts.tsc_khz, tsc_khz(Accel::Kvm)), (Accel::Kvm, None, None));
+        assert!(parts.fall_back_to_tcg());
+        assert!(parts.tsc_khz.is_some_and(|khz| khz > 100_000), "{:?}", parts.tsc_khz);
+    }
+}
