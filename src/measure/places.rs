@@ -224,7 +224,7 @@ impl Places {
     /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
     ///
     /// # Errors
-    /// When QEMU refuses or is gone.
+    /// When QEMU refuses or is gone, or the guest does not answer.
     pub fn go_on(&mut self, names: &[String]) -> Result<()> {
         names.iter().try_for_each(|name| {
             let place = self.get(name)?;
