@@ -16,8 +16,12 @@ use iotax_load::EngineName;
 use std::path::Path;
 
 /// The format's entry in the family.
-pub const FORMAT: Format =
-    Format { name: "fio job file", endings: &["fio", "job", "ini"], begins: |_| false, read };
+pub const FORMAT: Format = Format {
+    endings: &["fio", "job", "ini"],
+    // [section] begins files of many kinds.
+    begins: |_| false,
+    read,
+};
 
 /// Reads a job file and what it includes.
 ///

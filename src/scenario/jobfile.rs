@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// A way to write jobs down.
 pub struct Format {
-    /// As in "a fio job file".
-    pub name: &'static str,
     /// What names of such files end in, the usual one first.
     pub endings: &'static [&'static str],
     /// Whether a file whose first line that says something is this one can be nothing else, however it is called.
@@ -232,12 +230,12 @@ mod tests {
         let format = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            is_job_file(&path).then(|| by_beginning(&path).or_else(|| by_ending(&path)).unwrap().name)
+            is_job_file(&path).then(|| by_beginning(&path).or_else(|| by_ending(&path)).unwrap().endings[0])
         };
-        assert_eq!(format("a.fio", "[a]\n"), Some("fio job file"));
-        assert_eq!(format("b.ini", "\n* HCIBench\nsd=sd1,lun=/dev/sdb\n"), Some("vdbench parameter file"));
-        assert_eq!(format("c", "messagescan=no\n"), Some("vdbench parameter file"));
-        assert_eq!(format("d.vdb", ""), Some("vdbench parameter file"));
+        assert_eq!(format("a.fio", "[a]\n"), Some("fio"));
+        assert_eq!(format("b.ini", "\n* HCIBench\nsd=sd1,lun=/dev/sdb\n"), Some("vdb"));
+        assert_eq!(format("c", "messagescan=no\n"), Some("vdb"));
+        assert_eq!(format("d.vdb", ""), Some("vdb"));
         assert_eq!(format("e.img", "[a]\n"), None);
         assert_eq!(format("f.img", "\u{0}\u{1}sd=\n"), None);
         assert!(!is_job_file(folder.path()));

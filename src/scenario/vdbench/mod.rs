@@ -15,7 +15,6 @@ use std::path::Path;
 
 /// The format's entry in the family.
 pub const FORMAT: Format = Format {
-    name: "vdbench parameter file",
     endings: &["vdb", "parm", "vdbench"],
     begins: |line| {
         let (key, rest) = line.split_once('=').unwrap_or_default();

@@ -479,12 +479,13 @@ impl Run<'_> {
             let why = format!("{exact} I/Os a second for wd={} on one SD", team.wd.name);
             origin.error("iorate", Fault::hint(why, "write a larger rate"))
         })?;
-        if sds > 1 || (exact - exact.round()).abs() > 1e-6 {
-            let line = origin.line();
+        let (line, wd) = (origin.line(), &team.wd.name);
+        if sds > 1 {
             notes.add(format!(
-                "{line}: job \"{}\": {rate} I/Os a second over {sds} SDs are {rounded} here, on one target",
-                team.wd.name
+                "{line}: job \"{wd}\": {rate} I/Os a second over {sds} SDs are {rounded} here, on one target"
             ));
+        } else if (exact - exact.round()).abs() > 1e-6 {
+            notes.add(format!("{line}: job \"{wd}\": {exact} I/Os a second are rounded to {rounded}"));
         }
         Ok(rounded)
     }

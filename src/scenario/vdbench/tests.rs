@@ -205,7 +205,7 @@ fn rates_are_shared_out() {
     assert_eq!(rates(0), [(8, Some(375)), (8, Some(125))]);
     assert_eq!(rates(1), [(8, Some(333))]);
     note(&file, "job \"a\": 750 I/Os a second over 2 SDs are 375 here");
-    note(&file, "job \"c\": 333.4 I/Os a second over 1 SDs are 333 here");
+    note(&file, "job \"c\": 333.4 I/Os a second are rounded to 333");
 }
 
 #[test]
@@ -443,6 +443,15 @@ fn every_key_has_one_place() {
         let once: BTreeSet<&str> = placed.iter().copied().collect();
         assert_eq!(once.len(), placed.len(), "a key of {name:?} stands in two places");
         assert_eq!(once, part.known().into_iter().collect(), "keys of {name:?}");
+    }
+}
+
+#[test]
+fn the_docs_name_every_key() {
+    let docs = include_str!("../../../docs/scenario-format.md");
+    let section = docs.split("## vdbench parameter files").nth(1).unwrap();
+    for key in keys::ALL.iter().flat_map(|part| part.known()) {
+        assert!(section.contains(&format!("`{key}`")), "{key}");
     }
 }
 
