@@ -40,7 +40,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a los
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure stacks against each other: a scenario, a fio job file, or stacks on the command line
+    /// Measure stacks against each other: a scenario, a job file, or stacks on the command line
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),

@@ -4,12 +4,13 @@
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
+use super::jobfile::is_job_file;
 use super::stacks::{Cell, Devices, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, fio,
-    grammar, measure, names, published, remote, sweep, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, grammar,
+    jobfile, measure, names, published, remote, sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,17 +64,13 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
     }
 }
 
-/// A stack has a scheme or a bar; what ends in .toml or .fio without them is a file.
+/// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
     let stack =
         ["file:", "ssh:", "[", "each(", "/dev/"].iter().any(|start| word.trim_start().starts_with(start));
     !stack
         && !word.contains('|')
         && (is_job_file(Path::new(word)) || Path::new(word).extension().is_some_and(|end| end == "toml"))
-}
-
-fn is_job_file(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "fio" || end == "job" || end == "ini")
 }
 
 /// Stacks in the one-line grammar, the first one the baseline.
@@ -110,7 +107,7 @@ fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError
 /// Bad input, with its place.
 pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError> {
     if is_job_file(path) {
-        fio::read(path)?;
+        jobfile::read(path)?;
         let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
         let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
@@ -259,7 +256,7 @@ impl Parts {
             return Err(InputError::new(COMMAND_LINE, fault));
         }
         if let Some(path) = &request.job_file {
-            let file = fio::read(path)?;
+            let file = jobfile::read(path)?;
             self.drafts = file.drafts;
             self.notes.extend(file.notes);
         } else if !request.words.is_empty() {

@@ -18,6 +18,23 @@ pub struct Targets {
     pub all_declared: bool,
 }
 
+/// What things are called where a job was written, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    pub(super) bs: &'static str,
+    pub(super) size: &'static str,
+    pub(super) offset: &'static str,
+    pub(super) iodepth: &'static str,
+    /// How a job is written that goes through the page cache.
+    pub(super) buffered: &'static str,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Keys { bs: "bs", size: "size", offset: "offset", iodepth: "iodepth", buffered: "direct=0" }
+    }
+}
+
 /// A job whose region is not yet known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobDraft {
@@ -29,6 +46,7 @@ pub struct JobDraft {
     pub(super) offset_origin: Option<Origin>,
     pub(super) bs_origin: Option<Origin>,
     pub(super) iodepth_origin: Option<Origin>,
+    pub(super) keys: Keys,
 }
 
 impl JobDraft {
@@ -39,7 +57,8 @@ impl JobDraft {
         }
         let origin = self.bs_origin.clone().unwrap_or_else(Origin::command_line);
         let why = format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
-        Err(origin.error("bs", Fault::hint(why, "take a multiple of 512 bytes, or direct=0")))
+        let hint = format!("take a multiple of 512 bytes, or {}", self.keys.buffered);
+        Err(origin.error(self.keys.bs, Fault::hint(why, hint)))
     }
 
     /// The job on these targets: the same region, in bytes, on each of them.
@@ -48,8 +67,9 @@ impl JobDraft {
     /// A region that does not fit, or a percentage of an unknown size.
     pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
         let known = targets.smallest.filter(|_| targets.all_declared);
-        let size = self.extent("size", self.size, self.size_origin.as_ref(), known)?;
-        let offset = self.extent("offset", self.offset, self.offset_origin.as_ref(), known)?.unwrap_or(0);
+        let size = self.extent(self.keys.size, true, self.size, self.size_origin.as_ref(), known)?;
+        let offset = self.extent(self.keys.offset, false, self.offset, self.offset_origin.as_ref(), known)?;
+        let offset = offset.unwrap_or(0);
         let job = Job { size, offset, ..self.job.clone() };
         self.check_region(&job, targets.smallest)?;
         Ok(job)
@@ -62,12 +82,13 @@ impl JobDraft {
         }
         let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
         let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
-        Err(origin.error("iodepth", Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
+        Err(origin.error(self.keys.iodepth, Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
     }
 
     fn extent(
         &self,
         key: &str,
+        is_size: bool,
         extent: Option<Extent>,
         origin: Option<&Origin>,
         target: Option<u64>,
@@ -75,8 +96,8 @@ impl JobDraft {
         match (extent, target) {
             (None, _) => Ok(None),
             (Some(Extent::Bytes(bytes)), _) => Ok(Some(bytes)),
-            (Some(Extent::Percent(100)), _) if key == "size" => Ok(None),
-            (Some(Extent::Percent(0)), _) if key == "offset" => Ok(Some(0)),
+            (Some(Extent::Percent(100)), _) if is_size => Ok(None),
+            (Some(Extent::Percent(0)), _) if !is_size => Ok(Some(0)),
             (Some(Extent::Percent(percent)), Some(bytes)) => Ok(Some(self.share(bytes, percent))),
             (Some(Extent::Percent(percent)), None) => {
                 let fault = Fault::hint(
@@ -97,10 +118,10 @@ impl JobDraft {
 
     fn check_region(&self, job: &Job, target: Option<u64>) -> Result<(), InputError> {
         let (origin, key) = match (&self.size_origin, &self.offset_origin, &self.bs_origin) {
-            (Some(origin), _, _) => (origin.clone(), "size"),
-            (None, Some(origin), _) => (origin.clone(), "offset"),
-            (None, None, Some(origin)) => (origin.clone(), "bs"),
-            (None, None, None) => (Origin::command_line(), "bs"),
+            (Some(origin), _, _) => (origin.clone(), self.keys.size),
+            (None, Some(origin), _) => (origin.clone(), self.keys.offset),
+            (None, None, Some(origin)) => (origin.clone(), self.keys.bs),
+            (None, None, None) => (Origin::command_line(), self.keys.bs),
         };
         let region = job.size.unwrap_or(job.bs);
         if region < job.bs {

@@ -194,7 +194,12 @@ impl Origin {
 
     /// An error about a key that stands here.
     pub fn error(&self, key: &str, fault: Fault) -> InputError {
-        let error = InputError::new(self.file.clone(), fault).key(key);
+        self.here(fault).key(key)
+    }
+
+    /// An error about what stands here.
+    pub fn here(&self, fault: Fault) -> InputError {
+        let error = InputError::new(self.file.clone(), fault);
         match self.at {
             Some(at) => error.at(at),
             None => error,

@@ -2,35 +2,26 @@
 //! honoured, or noted as having no effect here, or refused with its line: a key that shapes the
 //! load is never dropped in silence. (Behaviour checked with fio 3.33.)
 
-use super::draft::{Draft, JobDraft, Targets};
-use super::error::Origin;
-use super::error::{Fault, InputError};
+use super::Engine;
+use super::draft::{Draft, JobDraft};
+use super::error::{Fault, InputError, Origin};
+use super::jobfile::{
+    COMMANDS, CPU, DATA, Format, Given, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping,
+    TARGET, TIMING, Unused, VERIFY, unknown_key,
+};
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
-use super::{Engine, Workload};
 use iotax_load::EngineName;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// What a job file says: workloads in their order, and what was read but not used.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobFile {
-    /// A `stonewall` begins the next one.
-    pub drafts: Vec<Draft>,
-    /// One sentence each, with file and line.
-    pub notes: Vec<String>,
-}
-
-impl JobFile {
-    /// The workloads on a target of unknown size.
-    ///
-    /// # Errors
-    /// A percentage, which needs a declared size.
-    pub fn workloads(&self) -> Result<Vec<Workload>, InputError> {
-        self.drafts.iter().map(|draft| draft.on(Targets::default())).collect()
-    }
-}
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    endings: &["fio", "job", "ini"],
+    // [section] begins files of many kinds.
+    begins: |_| false,
+    read,
+};
 
 /// Reads a job file and what it includes.
 ///
@@ -43,7 +34,7 @@ pub fn read(path: &Path) -> Result<JobFile, InputError> {
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputError> {
-    let sections = Lines { environment, open: Vec::new() }.sections(path)?;
+    let sections = Lines { environment, open: Open::default() }.sections(path)?;
     let mut reader = Reader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
     for section in sections {
         reader.section(section)?;
@@ -79,18 +70,15 @@ impl Section {
     }
 }
 
-const DEEPEST_INCLUDE: usize = 16;
-
 struct Lines<'a> {
     environment: Environment<'a>,
-    /// Files being read, the innermost last.
-    open: Vec<PathBuf>,
+    open: Open,
 }
 
 impl Lines<'_> {
     fn sections(&mut self, path: &Path) -> Result<Vec<Section>, InputError> {
         let mut sections: Vec<Section> = Vec::new();
-        let text = self.enter(path, None)?;
+        let text = self.open.enter(path, None)?;
         for (line, origin) in lines_of(&text, path) {
             if line.starts_with('[') {
                 let name = section_name(line, &origin)?;
@@ -102,11 +90,11 @@ impl Lines<'_> {
                     format!("\"{line}\" stands before any section"),
                     "begin with a line such as [global]",
                 );
-                return Err(at(&origin, fault));
+                return Err(origin.here(fault));
             };
             self.line(line, &origin, path, &mut section.pairs)?;
         }
-        self.open.pop();
+        self.open.leave();
         Ok(sections)
     }
 
@@ -138,40 +126,19 @@ impl Lines<'_> {
         pairs: &mut Pairs,
     ) -> Result<(), InputError> {
         let path = from.parent().unwrap_or(Path::new("")).join(name);
-        let text = self.enter(&path, Some(origin))?;
+        let text = self.open.enter(&path, Some(origin))?;
         for (line, inner) in lines_of(&text, &path) {
             if line.starts_with('[') {
                 let fault = Fault::hint(
                     "a section in an included file",
                     "an included file has only lines of key=value",
                 );
-                return Err(at(&inner, fault));
+                return Err(inner.here(fault));
             }
             self.line(line, &inner, &path, pairs)?;
         }
-        self.open.pop();
+        self.open.leave();
         Ok(())
-    }
-
-    fn enter(&mut self, path: &Path, from: Option<&Origin>) -> Result<String, InputError> {
-        let place = |fault| match from {
-            Some(origin) => origin.error("include", fault),
-            None => InputError::new(path.display().to_string(), fault),
-        };
-        let real = path.canonicalize().map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
-        if self.open.contains(&real) {
-            return Err(place(Fault::hint(
-                format!("{} includes itself", path.display()),
-                "break the circle",
-            )));
-        }
-        if self.open.len() >= DEEPEST_INCLUDE {
-            return Err(place(Fault::new(format!("more than {DEEPEST_INCLUDE} files include each other"))));
-        }
-        let text = std::fs::read_to_string(&real)
-            .map_err(|error| place(Fault::new(cannot_read(path, from, &error))))?;
-        self.open.push(real);
-        Ok(text)
     }
 
     /// fio leaves an unset variable empty, which makes another load of it.
@@ -180,11 +147,11 @@ impl Lines<'_> {
         let mut rest = line;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
-                return Err(at(origin, Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
+                return Err(origin.here(Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
             };
             let value = (self.environment)(name).ok_or_else(|| {
                 let why = format!("environment variable \"{name}\" is not set");
-                at(origin, Fault::hint(why, format!("run with {name}=... before the command")))
+                origin.here(Fault::hint(why, format!("run with {name}=... before the command")))
             })?;
             text.push_str(before);
             text.push_str(&value);
@@ -192,11 +159,6 @@ impl Lines<'_> {
         }
         Ok(text + rest)
     }
-}
-
-fn cannot_read(path: &Path, from: Option<&Origin>, error: &std::io::Error) -> String {
-    let what = from.map(|_| format!(" {}", path.display())).unwrap_or_default();
-    format!("cannot read the job file{what}: {error}")
 }
 
 /// Lines that say something, without blanks and comments. fio cuts at `;` and `#` anywhere.
@@ -211,9 +173,9 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
 
 fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
     match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).map(str::trim) {
-        Some("") => Err(at(origin, Fault::new("a section without a name"))),
+        Some("") => Err(origin.here(Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
-        None => Err(at(origin, Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
+        None => Err(origin.here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
     }
 }
 
@@ -222,14 +184,6 @@ fn included(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("include")?;
     let name = rest.strip_prefix([' ', '\t', '='])?;
     Some(name.trim())
-}
-
-fn at(origin: &Origin, fault: Fault) -> InputError {
-    let error = InputError::new(origin.file.clone(), fault);
-    match origin.at {
-        Some(position) => error.at(position),
-        None => error,
-    }
 }
 
 struct Reader {
@@ -252,21 +206,6 @@ impl Reader {
             _ => self.drafts.push(Group { jobs: vec![job] }),
         }
         Ok(())
-    }
-}
-
-/// A note is given once for each line, though a global one meets every job.
-#[derive(Default)]
-struct Notes {
-    sentences: Vec<String>,
-    seen: BTreeSet<String>,
-}
-
-impl Notes {
-    fn add(&mut self, sentence: String) {
-        if self.seen.insert(sentence.clone()) {
-            self.sentences.push(sentence);
-        }
     }
 }
 
@@ -324,9 +263,7 @@ impl FioJob {
             ));
         }
         if !self.draft.job.direct {
-            notes.add(format!(
-                "{line}: job \"{name}\": direct=0, so the page cache is a part of what is measured"
-            ));
+            notes.page_cache(&self.origin, &name, "direct=0");
         }
         self
     }
@@ -353,36 +290,17 @@ impl Pair {
 
     fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
         let key = self.key.as_str();
-        if let Some((_, why)) = NOTED.iter().find(|(noted, _)| *noted == key) {
-            let written =
-                self.value.as_ref().map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
-            notes.add(format!("{}: \"{written}\" has no effect here: {why}", self.origin.line()));
-            return Ok(());
+        let given = Given { key, written: key, value: self.value.as_deref(), origin: &self.origin };
+        match UNUSED.place(&given, notes)? {
+            true => Ok(()),
+            false => Err(self.origin.error(key, unknown_key("a fio job", key, &known_keys()))),
         }
-        if let Some((_, harmless, why, hint)) = SHAPING.iter().find(|(shaping, ..)| *shaping == key) {
-            let value = self.value.as_deref().unwrap_or("1");
-            if harmless.contains(&value) {
-                return Ok(());
-            }
-            let hint = if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
-            return Err(self.origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)));
-        }
-        Err(self.origin.error(key, unknown_key(key)))
     }
 }
 
-fn unknown_key(key: &str) -> Fault {
-    let known: Vec<&str> = known_words()
-        .into_iter()
-        .chain(["stonewall", "wait_for_previous", "name", "ioengine", "include"])
-        .chain(NOTED.iter().map(|(key, _)| *key))
-        .chain(SHAPING.iter().map(|(key, ..)| *key))
-        .collect();
-    let hint = match super::error::nearest(key, &known) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "keys that are honoured or noted are listed in docs/scenario-format.md".to_owned(),
-    };
-    Fault::hint("unknown key of a fio job", hint)
+fn known_keys() -> Vec<&'static str> {
+    let own = ["stonewall", "wait_for_previous", "name", "ioengine", "include"];
+    known_words().into_iter().chain(own).chain(UNUSED.keys()).collect()
 }
 
 /// What fio's engine means for us.
@@ -443,13 +361,12 @@ impl Group {
     }
 }
 
-const REPORTS: &str = "iotax records every latency and makes its own report";
-const TARGET: &str = "the target is the stack's";
-const TIMING: &str = "how long is measured is said by [measure]: precision, min_time and budget";
+const UNUSED: Unused = Unused { noted: NOTED, shaping: SHAPING };
+
 const ENGINE: &str = "iotax sets its own engine up";
 
 /// Keys that do not shape the load, and why they have no effect.
-const NOTED: &[(&str, &str)] = &[
+const NOTED: &[Noted] = &[
     ("description", "it is a comment"),
     ("group_reporting", "jobs of a workload are reported together"),
     ("new_group", REPORTS),
@@ -540,19 +457,11 @@ const NOTED: &[(&str, &str)] = &[
     ("exitall_on_error", TIMING),
 ];
 
-const OFFSETS: &str = "it changes which offsets are read and written";
 const BLOCKS: &str = "it changes the size or place of blocks";
 const BATCHES: &str = "it changes how many I/Os are issued or reaped at once";
 const CACHE: &str = "it changes what the page cache holds";
-const DATA: &str = "it changes what is written";
-const PACE: &str = "it changes when I/Os are issued";
-const CPU: &str = "it changes where and with what priority the load runs";
-const VERIFY: &str = "reading back and verifying is another load";
 const TRIM: &str = "this version does not trim";
-const REPLAY: &str = "this version does not replay";
 const LOAD: &str = "it changes what I/O is issued";
-
-type Shaping = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 /// Keys that shape the load: the values at which they change nothing, what they change, a hint.
 const SHAPING: &[Shaping] = &[
@@ -636,8 +545,8 @@ const SHAPING: &[Shaping] = &[
     ("read_iolog", &[], REPLAY, ""),
     ("write_iolog", &[], "this version does not record offsets", ""),
     ("profile", &[], LOAD, ""),
-    ("exec_prerun", &[], "iotax runs no command of a job file", "run it yourself before"),
-    ("exec_postrun", &[], "iotax runs no command of a job file", "run it yourself afterwards"),
+    ("exec_prerun", &[], COMMANDS, "run it yourself before"),
+    ("exec_postrun", &[], COMMANDS, "run it yourself afterwards"),
     ("ioscheduler", &[], "it changes the device's scheduler", "set it before the run; it is recorded"),
     ("cpus_allowed", &[], CPU, ""),
     ("cpus_allowed_policy", &[], CPU, ""),

@@ -1,6 +1,7 @@
 //! Tests of job files, held against the real fio where it is installed.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -281,9 +282,7 @@ fn the_real_fio_reads_the_same_numbers() {
 #[test]
 fn tables_are_sound() {
     let mut seen = BTreeSet::new();
-    for key in
-        NOTED.iter().map(|(key, _)| *key).chain(SHAPING.iter().map(|(key, ..)| *key)).chain(known_words())
-    {
+    for key in UNUSED.keys().chain(known_words()) {
         assert!(seen.insert(key), "\"{key}\" stands in two tables");
     }
 }
@@ -295,13 +294,7 @@ fn every_option_of_the_real_fio_is_placed() {
         return;
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let known: BTreeSet<&str> = NOTED
-        .iter()
-        .map(|(key, _)| *key)
-        .chain(SHAPING.iter().map(|(key, ..)| *key))
-        .chain(known_words())
-        .chain(["name", "ioengine", "stonewall"])
-        .collect();
+    let known: BTreeSet<&str> = known_keys().into_iter().collect();
     let unplaced: Vec<&str> = text
         .lines()
         .filter_map(|line| line.split_whitespace().next())

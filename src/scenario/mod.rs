@@ -1,4 +1,4 @@
-//! What the user asked for: the one-line stack grammar, TOML scenarios and fio job files, all
+//! What the user asked for: the one-line stack grammar, TOML scenarios and job files of fio and vdbench, all
 //! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
 
 pub mod ast;
@@ -8,6 +8,7 @@ pub mod durability;
 pub mod error;
 pub mod fio;
 pub mod grammar;
+pub mod jobfile;
 pub mod measure;
 mod names;
 pub mod published;
@@ -16,6 +17,7 @@ pub mod stacks;
 pub mod sweep;
 pub mod toml;
 pub mod values;
+pub mod vdbench;
 pub mod words;
 
 pub use check::BILL_DEPTHS;

@@ -4,6 +4,7 @@
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::error::{Fault, TextFault, nearest};
 use super::grammar::quote;
+use super::jobfile::usual_endings;
 use super::{Agent, LayerSpec, Medium, Stack, remote};
 use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
 use crate::units;
@@ -202,7 +203,7 @@ fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
         let near = near.or_else(|| {
             Path::new(&expr.body)
                 .is_file()
-                .then(|| "a job file's name ends in .fio, a scenario's in .toml; ".to_owned())
+                .then(|| format!("a job file's name ends in {}, a scenario's in .toml; ", usual_endings()))
         });
         let hint = format!(
             "{}write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",

@@ -9,7 +9,7 @@ use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
-use super::{DurabilitySpec, Engine, Medium, Stack, durability, fio, grammar, measure, names, published};
+use super::{DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, published};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::{Deserialize, Deserializer, de};
@@ -373,7 +373,7 @@ impl Source<'_> {
             );
             return Err(self.fault(&file.span(), fault));
         }
-        let jobs = fio::read(&path)?;
+        let jobs = jobfile::read(&path)?;
         let many = jobs.drafts.len() > 1;
         for mut draft in jobs.drafts {
             draft.engine = engine.or(draft.engine);

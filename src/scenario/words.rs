@@ -1,7 +1,7 @@
 //! fio's words for one job, from a job file, a scenario file or the command line, and what they mean together.
 //! Each is an entry of [`WORDS`]: the scenario file and the command line take their keys from there.
 
-use super::draft::JobDraft;
+use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
 use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw};
@@ -162,6 +162,7 @@ impl JobWords {
             offset_origin: self.origin_of("offset"),
             bs_origin: self.origin_of("bs"),
             iodepth_origin: self.origin_of("iodepth"),
+            keys: Keys::default(),
             job,
         };
         draft.check_block()?;

@@ -67,6 +67,15 @@ fn of_a_job_file_names_file_line_and_key() {
 }
 
 #[test]
+fn of_a_vdbench_file_names_file_line_and_key() {
+    let rig = Rig::new();
+    let path = rig.path("p.vdb");
+    std::fs::write(&path, "sd=sd1,lun=/x\nwd=w,sd=*\nrd=r,wd=w,iorate=max,forhitarea=1m\n").unwrap();
+    let what = ["run", path.to_str().unwrap(), &rig.file("x.img", 64)];
+    complains(&rig, 2, &what, &["p.vdb:3:22", "forhitarea"]);
+}
+
+#[test]
 fn somebody_elses_file_is_neither_written_nor_removed() {
     let rig = Rig::new();
     let path = rig.path("theirs.img");
