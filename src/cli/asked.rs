@@ -3,7 +3,7 @@
 use crate::exit::Failed;
 use crate::scenario::check::{Request, from_arguments};
 use crate::scenario::words::WORDS;
-use crate::scenario::{Scenario, measure};
+use crate::scenario::{Scenario, measure, profile};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -25,6 +25,9 @@ pub struct Asked {
         default_missing_value = ""
     )]
     pub durability: Option<String>,
+    /// Loads that others published, NAME or NAME/LOAD
+    #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile::listed())]
+    pub profile: Option<String>,
     /// Name of the stack that the others are compared with [default: the first]
     #[arg(long, value_name = "STACK")]
     pub baseline: Option<String>,
@@ -58,6 +61,7 @@ impl Asked {
             baseline: self.baseline.clone(),
             words: self.words.0.clone(),
             job_file: None,
+            profile: self.profile.clone(),
             measure: self.measure.0.clone(),
             engine: self.engine.clone(),
             destroy: self.destroy.clone(),

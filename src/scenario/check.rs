@@ -10,7 +10,7 @@ use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, grammar,
-    jobfile, measure, names, published, remote, sweep, toml,
+    jobfile, measure, names, profile, published, remote, sweep, toml,
 };
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub struct Request {
     pub words: Vec<(String, String)>,
     /// A job file to take the workloads from.
     pub job_file: Option<PathBuf>,
+    /// `--profile`: loads that others published, by name.
+    pub profile: Option<String>,
     /// Keys of `[measure]`: `("budget", "60s")`, ...
     pub measure: Vec<(String, String)>,
     /// `--engine`.
@@ -249,16 +251,21 @@ impl Parts {
     }
 
     fn load(&mut self, request: &Request) -> Result<(), InputError> {
-        let named = !request.words.is_empty() || request.job_file.is_some();
-        if named && (!self.drafts.is_empty() || (!request.words.is_empty() && request.job_file.is_some())) {
-            let fault =
-                Fault::hint("workloads are named in two places", "name them in a file or as words, not both");
+        let named = [!request.words.is_empty(), request.job_file.is_some(), request.profile.is_some()];
+        let named = named.into_iter().filter(|named| *named).count();
+        if named > 1 || (named == 1 && !self.drafts.is_empty()) {
+            let fault = Fault::hint(
+                "workloads are named in two places",
+                "name them in one way: in a file, as words, or by a profile",
+            );
             return Err(InputError::new(COMMAND_LINE, fault));
         }
         if let Some(path) = &request.job_file {
             let file = jobfile::read(path)?;
             self.drafts = file.drafts;
             self.notes.extend(file.notes);
+        } else if let Some(name) = &request.profile {
+            self.drafts = profile::drafts(name, &Origin::command_line())?;
         } else if !request.words.is_empty() {
             self.add(drafts_from_words(&request.words)?);
         }

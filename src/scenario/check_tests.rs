@@ -232,6 +232,18 @@ fn a_job_file_beside_stacks() {
 }
 
 #[test]
+fn a_profile_stands_wherever_a_job_file_may() {
+    let request = |name: &str| Request { profile: Some(name.into()), ..Request::default() };
+    let loads = |request: &Request| {
+        with(&["file:/srv/x.img,size=1GiB"], request).map(|scenario| scenario.workloads.len())
+    };
+    assert_eq!(loads(&request("hcibench")), Ok(5));
+    assert_eq!(loads(&request("vm-raid/mix-70-30")), Ok(1));
+    let why = loads(&request("nothing")).unwrap_err().to_string();
+    assert!(why.starts_with("command line: key \"profile\": unknown profile \"nothing\""), "{why}");
+}
+
+#[test]
 fn a_vdbench_file_stands_wherever_a_fio_job_file_may() {
     let folder = tempfile::tempdir().unwrap();
     let text = "sd=sd1,lun=/dev/sdb,openflags=o_direct\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,threads=(1,8)\n";
@@ -379,6 +391,7 @@ fn refused_requests() {
         |key: &str, value: &str| Request { measure: vec![(key.into(), value.into())], ..Request::default() };
     let bill = Request { bill: true, ..Request::default() };
     let twice = Request { job_file: Some("x.fio".into()), ..words("bs", "4k") };
+    let profile = Request { profile: Some("hcibench".into()), ..words("bs", "4k") };
     let table = [
         with(&[], &Request::default()),
         with(&[FILE], &bill),
@@ -393,6 +406,7 @@ fn refused_requests() {
         with(&[FILE], &measure("precision", "1")),
         with(&[FILE], &measure("min_time", "1h")),
         with(&[FILE], &twice),
+        with(&[FILE], &profile),
         with(&[FILE], &Request { engine: Some("libaio".into()), ..Request::default() }),
         with(&[FILE], &Request { max_written: Some("9".into()), ..Request::default() }),
         with(&[FILE], &Request { destroy: vec!["serial=A,serial=B".into()], ..Request::default() }),

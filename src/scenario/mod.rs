@@ -11,6 +11,7 @@ pub mod grammar;
 pub mod jobfile;
 pub mod measure;
 mod names;
+pub mod profile;
 pub mod published;
 pub mod remote;
 pub mod stacks;

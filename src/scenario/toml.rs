@@ -3,13 +3,16 @@
 //! by name rather than as unknown.
 
 use super::check::{Parts, parse_consent};
+use super::draft::Draft;
 use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, position_of};
 use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
-use super::{DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, published};
+use super::{
+    DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, profile, published,
+};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::{Deserialize, Deserializer, de};
@@ -301,23 +304,34 @@ impl Source<'_> {
         let name = take("name")?.map(Spanned::into_inner);
         let own = take("engine")?.map(|word| self.engine(&word)).transpose()?;
         let engine = own.unwrap_or(engine);
-        let file = take("file")?;
+        let (file, profile) = (take("file")?, take("profile")?);
         let words = self.job_words(&wire)?;
-        match (file, wire.0.first()) {
-            (Some(file), None) => self.job_file(name.as_deref(), &file, engine, parts),
-            (Some(_), Some((_, word))) => {
-                let fault =
-                    Fault::hint("stands beside \"file\"", "write it in the job file, or without \"file\"");
-                Err(self.fault(&word.span(), fault))
+        let beside = |key: &str, word: &Spanned<Word>, other: &str| {
+            let fault =
+                Fault::hint(format!("stands beside \"{key}\""), format!("{other}, or without \"{key}\""));
+            Err(self.fault(&word.span(), fault))
+        };
+        match (file, profile, wire.0.first()) {
+            (Some(file), None, None) => self.job_file(name.as_deref(), &file, engine, parts),
+            (Some(_), None, Some((_, word))) => beside("file", word, "write it in the job file"),
+            (None, Some(_), Some((_, word))) => beside("profile", word, "write the load in words of its own"),
+            (Some(_), Some(profile), _) => {
+                let fault = Fault::hint("stands beside \"file\"", "write a [[workload]] of its own for each");
+                Err(self.fault(&profile.span(), fault))
             }
-            (None, None) => {
+            (None, Some(profile), None) => {
+                let drafts = profile::drafts(profile.get_ref(), &self.origin(&profile.span()))?;
+                parts.drafts.extend(named(drafts, name.as_deref(), engine));
+                Ok(())
+            }
+            (None, None, None) => {
                 let fault = Fault::hint(
-                    "a workload without a word of fio's and without a file",
+                    "a workload without a word of fio's, a file or a profile",
                     "write for example rw = \"randread\"",
                 );
                 Err(self.fault(&span, fault))
             }
-            (None, Some(_)) => {
+            (None, None, Some(_)) => {
                 parts.add(sweep::drafts(&words, name.as_deref(), engine)?);
                 Ok(())
             }
@@ -333,7 +347,7 @@ impl Source<'_> {
                 Word::Many(list) => words.set_list(key.get_ref(), self.items(list)?, &origin),
             };
             if !known {
-                let known = [vec!["name", "file", "engine"], known_words()].concat();
+                let known = [vec!["name", "file", "profile", "engine"], known_words()].concat();
                 return Err(self.unknown_key(key, &known));
             }
         }
@@ -374,14 +388,7 @@ impl Source<'_> {
             return Err(self.fault(&file.span(), fault));
         }
         let jobs = jobfile::read(&path)?;
-        let many = jobs.drafts.len() > 1;
-        for mut draft in jobs.drafts {
-            draft.engine = engine.or(draft.engine);
-            if let Some(name) = name {
-                draft.name = if many { format!("{name}-{}", draft.name) } else { name.to_owned() };
-            }
-            parts.drafts.push(draft);
-        }
+        parts.drafts.extend(named(jobs.drafts, name, engine));
         parts.notes.extend(jobs.notes);
         Ok(())
     }
@@ -469,6 +476,18 @@ impl Source<'_> {
         let place = InputError::new(self.file.clone(), fault).at(position_of(self.text, start));
         InputError { key: key.map(String::into_boxed_str), ..place }
     }
+}
+
+/// The workloads of a file or a profile under the name that the scenario gives them, by its engine if it says one.
+fn named(drafts: Vec<Draft>, name: Option<&str>, engine: Option<Engine>) -> impl Iterator<Item = Draft> {
+    let many = drafts.len() > 1;
+    drafts.into_iter().map(move |mut draft| {
+        draft.engine = engine.or(draft.engine);
+        if let Some(name) = name {
+            draft.name = if many { format!("{name}-{}", draft.name) } else { name.to_owned() };
+        }
+        draft
+    })
 }
 
 fn unknown_key(key: &str, known: &[&str]) -> Fault {

@@ -176,6 +176,10 @@ const BAD_BEHIND: &[&str] = &[
     "[[workload]]\nfile = \"nope.fio\"\n",
     "[[workload]]\nfile = \"bad.fio\"\n",
     "[[workload]]\nfile = \"jobs.fio\"\nbs = \"4k\"\n",
+    "[[workload]]\nprofile = \"hcibench\"\nbs = \"4k\"\n",
+    "[[workload]]\nprofile = \"hcibench\"\nfile = \"jobs.fio\"\n",
+    "[[workload]]\nprofile = \"hcibanch\"\n",
+    "[[workload]]\nprofile = \"vm-raid/read\"\n",
 ];
 
 /// A stack, two workloads, and `[published]` with a row of one cell.
