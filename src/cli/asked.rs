@@ -26,7 +26,7 @@ pub struct Asked {
     )]
     pub durability: Option<String>,
     /// Loads that others published, NAME or NAME/LOAD
-    #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile::listed())]
+    #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
     /// Name of the stack that the others are compared with [default: the first]
     #[arg(long, value_name = "STACK")]
@@ -69,6 +69,10 @@ impl Asked {
             durability: self.durability.clone(),
         }
     }
+}
+
+fn profile_help() -> String {
+    format!("Loads that others published, NAME or NAME/LOAD. {}", profile::listed())
 }
 
 /// The keys of `[measure]` that were given, an option each.
