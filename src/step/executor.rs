@@ -47,7 +47,8 @@ impl Executor {
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
     pub fn perform(&mut self, step: &Step) -> Result<Yield> {
-        let resolved = Step { op: step.op.resolved(&self.yields)?, ..step.clone() };
+        let op = step.op.resolved(&self.yields)?.observed(self.system.as_ref());
+        let resolved = Step { op, ..step.clone() };
         let boot_id = self.system.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });

@@ -85,7 +85,8 @@ fn of_a_drive_that_a_guest_in_the_lab_is_given() {
     let run = "$iotax run /dev/nvme0n1 '/dev/nvme0n1 | vm(attach=vfio,memory=256MiB,vcpus=1)' \
                --bs 4k --rw randread --iodepth 1 --visits 1 --budget 20s";
     let bound = "[ $(basename $(readlink $function/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
-                 && [ \"$(cat $function/driver_override)\" = '(null)' ]";
+                 && [ \"$(cat $function/driver_override)\" = '(null)' ] \
+                 && [ $(cat /sys/block/nvme0n1/queue/read_ahead_kb) = 64 ]";
     // Intent and done of taking the drive, of the initramfs and of the guest, and the first undoing: with a guest that has it.
     let killed = killed_at_each(0..7, run, bound);
     let script = format!(
@@ -101,8 +102,8 @@ umount /mnt/fs
 echo vfio-pci >$function/driver_override
 {run} >/mnt/out 2>&1; fact kept: exit $?, for $(cat $function/driver_override), $(tr '\n' ' ' </mnt/out)
 echo >$function/driver_override
-{killed}
 echo 64 >/sys/block/nvme0n1/queue/read_ahead_kb
+{killed}
 {run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
 fact read ahead $(cat /sys/block/nvme0n1/queue/read_ahead_kb)
 $iotax report last --format json >/mnt/json || fail no report

@@ -110,6 +110,9 @@ pub trait Operation {
         Vec::new()
     }
 
+    /// Notes what the machine would not tell any more once it was changed: it goes into the intent.
+    fn observe(&mut self, _system: &dyn System) {}
+
     /// Does it.
     ///
     /// # Errors
@@ -188,6 +191,12 @@ impl Op {
 
     fn operation_mut(&mut self) -> &mut dyn Operation {
         as_operation!(self)
+    }
+
+    /// The same operation with what it must know of the machine before it changes it.
+    pub fn observed(mut self, system: &dyn System) -> Op {
+        self.operation_mut().observe(system);
+        self
     }
 
     /// The same operation with every yielded path filled in.

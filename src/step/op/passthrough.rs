@@ -2,6 +2,7 @@
 //! back and its disk is there again, its queue set as it was.
 
 use super::{Operation, RunTag, System, Undoing, Yield};
+use crate::step::queue::Settings;
 use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct PassThrough {
     pub driver: String,
     /// The disk as the stack names it.
     pub disk: PathBuf,
+    /// Settings of its queue, observed before it is taken.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub queue: Settings,
 }
 
 impl PassThrough {
@@ -29,10 +33,13 @@ impl Operation for PassThrough {
         format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
     }
 
+    fn observe(&mut self, system: &dyn System) {
+        self.queue = system.queue_settings(&self.disk);
+    }
+
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let queue = system.queue_settings(&self.disk);
         let group = system.take_drive(&self.drive())?;
-        Ok(Yield { path: Some(group), queue, ..Yield::default() })
+        Ok(Yield { path: Some(group), ..Yield::default() })
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
@@ -43,7 +50,9 @@ impl Operation for PassThrough {
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         system.give_back(&self.drive())?;
-        system.restore_queue(&self.address, &made.queue);
+        // Runs from before 2026-11-23 have them in what was made.
+        let queue = if self.queue.is_empty() { &made.queue } else { &self.queue };
+        system.restore_queue(&self.address, queue);
         Ok(())
     }
 

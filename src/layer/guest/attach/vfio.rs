@@ -48,6 +48,7 @@ impl Way for Vfio {
             address: drive.address.clone(),
             driver: drive.driver.clone()?,
             disk: path.clone(),
+            queue: Default::default(),
         });
         Some(Beforehand { why: "take the drive for the guest", op, server: disk.server.clone() })
     }
