@@ -6,11 +6,15 @@ LEAST_RUST=85 # 1.85, rust-version in Cargo.toml
 say() { printf '%s\n' "$*"; }
 die() { printf '%s\n' "$*" >&2; exit 3; }
 
-# command:package pairs whose command is not on PATH (or in sbin, which users often lack there).
+# command:package pairs whose command is not on PATH (or in sbin, which users often lack there); of one that begins with
+# a slash, whose file is not there.
 missing_packages() {
     for pair in "$@"; do
         command=${pair%%:*}
-        PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null 2>&1 || printf '%s ' "${pair#*:}"
+        case "$command" in
+        /*) [ -e "$command" ] ;;
+        *) PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null 2>&1 ;;
+        esac || printf '%s ' "${pair#*:}"
     done
 }
 
