@@ -192,7 +192,7 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>
         Purpose::Alone | Purpose::Beside => BTreeSet::new(),
         _ => crowded(run, workload),
     };
-    let wrongly_timed = run.wrongly_timed();
+    let wrongly_timed = run.wrongly_timed(&workload.name);
     let ours = |slice: &&Slice| {
         slice.workload == workload.name
             && slice.purpose == purpose

@@ -256,7 +256,8 @@ impl Bench<'_> {
             let (to, apart) = self.places.get(&place)?.read_clock()?;
             wrong = wrong.or(apart.map(|apart| runs_apart(&place, apart)));
             if place != HOST {
-                self.store.append(&Record::Clocks(Clocks { visit, set, place, from, to }))?;
+                let workload = Some(self.workload.name.clone());
+                self.store.append(&Record::Clocks(Clocks { visit, set, workload, place, from, to }))?;
             }
         }
         // Recorded first, all of them: by that the visit's slices are known not to count.

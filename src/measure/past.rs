@@ -87,7 +87,7 @@ fn filled(entries: &[Entry]) -> u64 {
 fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
     let design = data.designs.iter().rfind(|design| design.workload == workload);
     let slices: Vec<&Slice> = data.slices.iter().filter(|slice| slice.workload == workload).collect();
-    let wrongly_timed = data.wrongly_timed();
+    let wrongly_timed = data.wrongly_timed(workload);
     let counts = |slice: &&&Slice| !wrongly_timed.contains(&(slice.visit, slice.set));
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
     for slice in slices.iter().filter(counts).filter(|slice| kind(slice).is_some()) {

@@ -279,6 +279,9 @@ pub struct Clocks {
     pub visit: u32,
     /// Number of the set.
     pub set: u32,
+    /// Under which load; not told by runs from before 2026-11-23.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// Whose clock.
     pub place: String,
     /// At the beginning.
@@ -300,6 +303,13 @@ pub struct ClockReading {
 
 /// A clock that gains or loses more than this part of the time makes figures wrong by more than their intervals say.
 const MOST_APART: f64 = 0.01;
+
+impl Clocks {
+    /// Whether it is of that load, as far as it tells.
+    pub fn is_of(&self, workload: &str) -> bool {
+        self.workload.as_deref().is_none_or(|name| name == workload)
+    }
+}
 
 impl ClockReading {
     /// The same, where it is so much that nothing timed by this clock counts, whatever the round trips explain.
