@@ -2,9 +2,9 @@
 
 use super::say;
 use crate::exit::{DONE, Failed};
+use crate::measure::places;
 use crate::step::executor::report_left;
 use crate::step::journal::Open;
-use crate::step::system::RealSystem;
 use crate::step::{clean, clean::Cleaned};
 use crate::store;
 use crate::units::counted;
@@ -50,7 +50,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
             steps.iter().filter_map(would_be).try_for_each(|line| say(&line))?;
             continue;
         }
-        let cleaned = clean::clean(&dir, &id, &mut RealSystem::default())?;
+        let cleaned = clean::clean(&dir, &id, &mut places::hands_to_clean(&id))?;
         tell(&id, &cleaned)?;
         left.extend(cleaned.left);
     }

@@ -142,7 +142,7 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
     }
     let line = |(host, agent): &(&str, Agent)| match agent {
         Agent::Iotax => {
-            let copy = RemoteAgent { host: (*host).to_owned() };
+            let copy = RemoteAgent { host: (*host).to_owned(), for_steps: false };
             view.paragraph("  ", &format!("{}; the copy is removed afterwards", copy.describe()))
         }
         Agent::Fio => {

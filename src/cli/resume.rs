@@ -5,12 +5,12 @@ use super::run::{WAITS, finish, guest_parts, session};
 use super::{report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
+use crate::measure::places;
 use crate::measure::ready::ready;
 use crate::measure::session::now;
 use crate::measure::sets::not_resumable;
 use crate::step::clean::clean;
 use crate::step::executor::report_left;
-use crate::step::system::RealSystem;
 use crate::store::record::Record;
 use crate::store::{self, RunLock};
 use anyhow::Result;
@@ -41,7 +41,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Ok(DONE);
     }
     args.output.check()?;
-    let cleaned = clean(&dir, &id, &mut RealSystem::default())?;
+    let cleaned = clean(&dir, &id, &mut places::hands_to_clean(&id))?;
     report_left(&cleaned.left)?;
     let scenario = data.start.scenario.clone();
     // A run that was never begun has nothing to make up for.

@@ -16,6 +16,7 @@ use crate::measure::told::Told;
 use crate::scenario::Scenario;
 use crate::step::RunTag;
 use crate::step::executor::Executor;
+use crate::step::hand::Hands;
 use crate::step::journal::Journal;
 use crate::step::system::{RealSystem, boot_id};
 use crate::store::record::{Purpose, Record, RunStart};
@@ -147,7 +148,7 @@ pub fn session(
         scenario,
         survey,
         guest_parts,
-        executor: Executor::new(Box::new(system), Journal::open(dir)?, tag),
+        executor: Executor::new(Hands::here(Box::new(system)), Journal::open(dir)?, tag),
         store,
         observer: &mut observer,
         stop: &stop,

@@ -10,9 +10,7 @@ use crate::host::facts::{self, Facts};
 use crate::host::gauges::Gauges;
 use crate::layer::guest::disk::{self, DiskKey};
 use crate::scenario::Consent;
-use crate::step::op::Op;
-use crate::step::system::{RealSystem, System};
-use crate::step::{RunTag, Yield};
+use crate::step::system::RealSystem;
 use crate::store::record::{CpuTimes, Gate};
 use anyhow::{Context, Result, bail};
 use iotax_load::TargetSpec;
@@ -23,19 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
 const QUIET_OF_ALL: u64 = 8 << 20;
-
-/// A step, or its undo, for another place.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RemoteStep {
-    /// The run.
-    pub run_id: String,
-    /// Its folder, on the host that drives it.
-    pub run_dir: PathBuf,
-    /// What.
-    pub op: Op,
-    /// `None`: perform; else what it made, to be undone.
-    pub undo: Option<Yield>,
-}
 
 /// What may be written in a place; sent before the first worker is prepared there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -67,15 +52,7 @@ impl Handler for Machine {
     }
 
     fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        let step: RemoteStep = serde_json::from_value(payload).context("cannot understand the step")?;
-        let tag = RunTag { run_id: step.run_id, run_dir: step.run_dir };
-        let operation = step.op.operation();
-        let made = match &step.undo {
-            None => operation.perform(&mut self.system as &mut dyn System, &tag)?,
-            Some(made) => operation.undo(&mut self.system, &tag, made).map(|()| Yield::default())?,
-        };
-        self.allowed.made.extend(made.path.clone());
-        Ok(serde_json::to_value(made)?)
+        super::hand::answer(&mut self.system, payload)
     }
 
     fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {

@@ -10,6 +10,7 @@ pub mod durability;
 pub mod engine;
 pub mod first_writes;
 mod guests;
+pub mod hand;
 pub mod handler;
 pub mod matched;
 pub mod noise;

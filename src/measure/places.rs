@@ -2,6 +2,7 @@
 //! over SSH. A place is reached once a visit and told what may be written there.
 
 use super::afar;
+use super::hand::RemoteHand;
 use super::handler::{Allowed, Machine};
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
@@ -10,6 +11,8 @@ use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
+use crate::step::hand::{Hand, Hands};
+use crate::step::system::RealSystem;
 use crate::step::{HOST, PathRef, ssh_place};
 use crate::store::record::ClockReading;
 use anyhow::{Context, Result};
@@ -327,6 +330,24 @@ impl Place {
             other => Err(Failed::from(self.peer.unexpected(name, &other)).into()),
         }
     }
+}
+
+/// The hand on a host over SSH, by a connection of its own under that id.
+///
+/// # Errors
+/// With the last words of ssh; when the place is no such host.
+pub fn hand_over_ssh(place: &str, id: &str) -> Result<Box<dyn Hand>> {
+    let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+    let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
+    // What was made on a host stays when the connection goes.
+    Ok(Box::new(RemoteHand::new(peer, Box::new(|| false))))
+}
+
+/// Hands that take down what a run left: hosts over SSH are reached when it left something there.
+pub fn hands_to_clean(run_id: &str) -> Hands {
+    let id = format!("{run_id}-clean");
+    let reach = move |place: &str| hand_over_ssh(place, &id);
+    Hands::reaching(Box::new(RealSystem::default()), Box::new(reach))
 }
 
 /// The host behind a place's name, if it is one over SSH.

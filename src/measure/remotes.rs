@@ -40,7 +40,7 @@ impl Session<'_> {
     fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
         let name = ssh_place(host);
         self.observer.tell(Event::Reaching { place: name.clone() });
-        let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned() });
+        let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
         // Numbers of plans begin at 0; this one is no plan's.
         let id = StepId::MAX - index as StepId;
         self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;

@@ -3,9 +3,9 @@
 
 use super::RunTag;
 use super::executor::{Left, undo_one};
+use super::hand::Hands;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
-use super::system::System;
 use anyhow::Result;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn pending(run_dir: &Path) -> Result<Vec<Open>> {
 ///
 /// # Errors
 /// When the journal cannot be read or written; what cannot be undone is in the result.
-pub fn clean(run_dir: &Path, run_id: &str, system: &mut dyn System) -> Result<Cleaned> {
+pub fn clean(run_dir: &Path, run_id: &str, hands: &mut Hands) -> Result<Cleaned> {
     let open = journal::open_steps(&journal::read(run_dir)?);
     let tag = RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() };
     let mut cleaned = Cleaned::default();
@@ -43,11 +43,11 @@ pub fn clean(run_dir: &Path, run_id: &str, system: &mut dyn System) -> Result<Cl
     }
     let mut journal = Journal::open(run_dir)?;
     for step in open.iter().rev() {
-        match undo_one(system, &mut journal, &tag, step, &open) {
+        match undo_one(hands, &mut journal, &tag, step, &open) {
             Ok(undone) => cleaned.undone.extend(undone),
             Err(left) => cleaned.left.push(left),
         }
     }
-    cleaned.notes = system.notes();
+    cleaned.notes = hands.notes();
     Ok(cleaned)
 }

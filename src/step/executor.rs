@@ -2,9 +2,10 @@
 //! reverse order. A failed step is taken back at once; a failed undo reports both causes and the
 //! command left to run.
 
+use super::hand::{Hand, Hands};
 use super::journal::{Journal, Open};
 use super::op::Undoing;
-use super::system::{NotOurs, NothingMade, System};
+use super::system::{NotOurs, NothingMade};
 use super::{PathRef, RunTag, Step, StepId, Yield};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
 use anyhow::{Context, Result, anyhow};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Performs steps and remembers what is up.
 pub struct Executor {
-    system: Box<dyn System + Send>,
+    hands: Hands,
     journal: Journal,
     tag: RunTag,
     up: Vec<Open>,
@@ -33,8 +34,8 @@ pub struct Left {
 
 impl Executor {
     /// An executor with nothing up.
-    pub fn new(system: Box<dyn System + Send>, journal: Journal, tag: RunTag) -> Executor {
-        Executor { system, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
+    pub fn new(hands: Hands, journal: Journal, tag: RunTag) -> Executor {
+        Executor { hands, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
     }
 
     /// The run that the steps belong to.
@@ -42,17 +43,31 @@ impl Executor {
         &self.tag
     }
 
+    /// Lets steps be performed in a place that was reached.
+    pub fn add_hand(&mut self, place: &str, hand: Box<dyn Hand>) {
+        self.hands.add(place, hand);
+    }
+
+    /// The hand in a place, to ask it what is no step.
+    ///
+    /// # Errors
+    /// When it was not reached.
+    pub fn hand(&mut self, place: &str) -> Result<&mut dyn Hand> {
+        self.hands.of(place)
+    }
+
     /// Performs one step. On failure what it half made is taken back.
     ///
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
     pub fn perform(&mut self, step: &Step) -> Result<Yield> {
-        let op = step.op.resolved(&self.yields)?.observed(self.system.as_ref());
+        let hand = self.hands.of(&step.place)?;
+        let op = hand.observed(step.op.resolved(&self.yields)?)?;
         let resolved = Step { op, ..step.clone() };
-        let boot_id = self.system.boot_id()?;
+        let boot_id = hand.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
-        match resolved.op.operation().perform(self.system.as_mut(), &self.tag) {
+        match hand.perform(&resolved.op, &self.tag) {
             Ok(made) => {
                 // Before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
@@ -109,7 +124,7 @@ impl Executor {
         let mut left = Vec::new();
         while self.up.len() > mark {
             let Some(open) = self.up.pop() else { break };
-            let undone = undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up);
+            let undone = undo_one(&mut self.hands, &mut self.journal, &self.tag, &open, &self.up);
             if let Err(failure) = undone {
                 left.push(failure);
             }
@@ -119,7 +134,7 @@ impl Executor {
 
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     pub fn notes(&mut self) -> Vec<String> {
-        self.system.notes()
+        self.hands.notes()
     }
 
     fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
@@ -132,7 +147,7 @@ impl Executor {
             };
         }
         let Some(open) = self.up.pop() else { return cause };
-        match undo_one(self.system.as_mut(), &mut self.journal, &self.tag, &open, &self.up) {
+        match undo_one(&mut self.hands, &mut self.journal, &self.tag, &open, &self.up) {
             Ok(_) => cause,
             Err(left) => {
                 let undo = report_left(&[left]).err().unwrap_or_else(|| anyhow!("it is left"));
@@ -148,7 +163,7 @@ impl Executor {
 /// # Errors
 /// What is left, with its cause and the command to run.
 pub fn undo_one(
-    system: &mut dyn System,
+    hands: &mut Hands,
     journal: &mut Journal,
     tag: &RunTag,
     open: &Open,
@@ -157,25 +172,30 @@ pub fn undo_one(
     let operation = open.step.op.operation();
     let mut made = open.made.clone();
     let result = (|| {
-        let rebooted = system.boot_id()? != open.boot_id;
+        if hands.gone(&open.step.place) {
+            journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
+            return Ok(Some(format!("gone with {}:", open.step.place)));
+        }
+        let hand = hands.of(&open.step.place)?;
+        let rebooted = hand.boot_id()? != open.boot_id;
         let gone = rebooted && !operation.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {
             // A process of this boot may bear the same number and start time: it is a stranger.
             made.process = None;
         }
         if made.is_none() && !gone {
-            made = operation.find(system, tag, &made_beside(open, others))?;
+            made = hand.find(&open.step.op, tag, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
-            operation.undo(system, tag, made)?;
+            hand.undo(&open.step.op, tag, made)?;
         }
         journal.undone(open.seq).context("it is undone, but the journal could not say so")?;
-        Ok(gone)
+        Ok(gone.then(|| "gone since the reboot:".to_owned()))
     })();
     let undoing = || operation.undoing(made.as_ref());
-    let told = |gone| match gone {
-        true => undoing().map(|undoing| Undoing { did: "gone since the reboot:", ..undoing }),
-        false => made.as_ref().and_then(|_| undoing()),
+    let told = |gone: Option<String>| match gone {
+        Some(did) => undoing().map(|undoing| Undoing { did, ..undoing }),
+        None => made.as_ref().and_then(|_| undoing()),
     };
     result.map(told).map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
@@ -186,9 +206,12 @@ pub fn undo_one(
     })
 }
 
-/// What the other steps of one boot made: names of devices mean something else after the next.
+/// What the other steps of one boot of one place made: names of devices mean something else after the next, and elsewhere.
 fn made_beside(open: &Open, others: &[Open]) -> Vec<Yield> {
-    let beside = others.iter().filter(|other| other.seq != open.seq && other.boot_id == open.boot_id);
+    let is_beside = |other: &&Open| {
+        other.seq != open.seq && other.boot_id == open.boot_id && other.step.place == open.step.place
+    };
+    let beside = others.iter().filter(is_beside);
     beside.filter_map(|other| other.made.clone()).collect()
 }
 

@@ -4,6 +4,7 @@
 
 pub mod clean;
 pub mod executor;
+pub mod hand;
 mod image;
 pub mod journal;
 pub mod lio;
@@ -26,6 +27,11 @@ pub use crate::store::record::HOST;
 /// The place of a host that is reached over SSH.
 pub fn ssh_place(host: &str) -> String {
     format!("ssh:{host}")
+}
+
+/// Whether a place is a host that is reached over SSH.
+pub fn is_ssh_place(place: &str) -> bool {
+    place.starts_with("ssh:")
 }
 
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's

@@ -3,6 +3,7 @@
 
 use super::clean::clean;
 use super::executor::Executor;
+use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
@@ -179,6 +180,10 @@ fn tag(run_dir: &Path) -> RunTag {
 }
 
 /// Others' things that must be the same afterwards.
+fn here(machine: &Shared) -> Hands {
+    Hands::here(Box::new(machine.clone()))
+}
+
 fn machine() -> Shared {
     let mut system = SimulatedSystem::default();
     system.files.insert("/srv/theirs.img".into(), None);
@@ -242,11 +247,11 @@ fn clean_restores_the_machine_from_any_kill() {
                 expected.loops.clear();
                 expected.processes.clear();
             }
-            let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+            let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
             assert!(cleaned.left.is_empty(), "{what}: {:?}", cleaned.left);
             assert_eq!(state(&machine), expected, "{what}");
             assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty(), "{what}");
-            let again = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+            let again = clean(folder.path(), "r", &mut here(&machine)).unwrap();
             assert!(again.undone.is_empty(), "{what}: a second cleaning finds nothing to do");
         }
     }
@@ -256,7 +261,7 @@ fn clean_restores_the_machine_from_any_kill() {
 fn what_clean_took_away_is_told_in_a_few_words() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     killed_after(&machine, folder.path(), plan().len() - 1, true);
-    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
     let told: Vec<String> = cleaned.undone.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(told.join("\n"));
 }
@@ -269,7 +274,7 @@ fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
         if reboot {
             machine.0.lock().unwrap().reboot();
         }
-        let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+        let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
         cleaned.undone.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(told(false)[1..], ["removed /srv/x.img"]);
@@ -294,7 +299,7 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
         let before = state(&machine);
         machine.0.lock().unwrap().fail_at = Some(fail_at);
         let journal = Journal::open(folder.path()).unwrap();
-        let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+        let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
         let failed = plan().iter().find_map(|step| executor.perform(step).err());
         let message = format!("{:#}", failed.expect("one step fails"));
         assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{message}");
@@ -351,14 +356,14 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     killed_after(&machine, folder.path(), 3, true);
     // Somebody mounted our loop device meanwhile.
     machine.0.lock().unwrap().mounts.insert("/mnt".into(), "/dev/loop1".into());
-    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
     let left: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.clone().unwrap()).collect();
     assert_eq!(left, ["losetup --detach /dev/loop1", "rm /srv/x.img"]);
     let error = super::executor::report_left(&cleaned.left).unwrap_err();
     assert_eq!(crate::exit::code_of(&error), crate::exit::UNDO_INCOMPLETE);
     // Once it is free, cleaning again finishes.
     machine.0.lock().unwrap().mounts.clear();
-    assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
+    assert!(clean(folder.path(), "r", &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
 }
 
@@ -369,7 +374,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let before = state(&machine);
     let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&take()[0]).unwrap();
     assert_ne!(state(&machine), before);
     drop(executor);
@@ -379,7 +384,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let intent = text.lines().next().unwrap();
     assert!(intent.contains("mq-deadline"), "{intent}");
     std::fs::write(&file, format!("{intent}\n")).unwrap();
-    assert!(clean(folder.path(), "r", &mut machine.clone()).unwrap().left.is_empty());
+    assert!(clean(folder.path(), "r", &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), before);
 }
 
@@ -389,7 +394,7 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     machine.0.lock().unwrap().taken.insert("0000:01:00.0".into());
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
     let error = executor.perform(&step).unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: 0000:01:00.0 is taken");
@@ -416,7 +421,7 @@ fn the_fabrics_folder_goes_with_the_last_lun_unless_it_was_there_before() {
         }
         let before = state(&machine);
         let journal = Journal::open(folder.path()).unwrap();
-        let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+        let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
         steps(exported()).iter().for_each(|step| drop(executor.perform(step).unwrap()));
         assert!(state(&machine).directories.contains(&super::lio::fabric()));
         executor.undo_to(0).unwrap();
@@ -442,7 +447,7 @@ fn a_loop_device_without_its_done_record_is_told_from_its_sibling() {
     let plan = two_loops_on(Path::new("/srv/x.img"));
     killed_in(&plan, &mut machine.clone(), folder.path(), 2, true);
     assert_eq!(state(&machine).loops.len(), before.loops.len() + 2);
-    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert_eq!(state(&machine), before);
 }
@@ -472,7 +477,7 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
         && found(&devices[1]) == Some(made(&devices[0]));
     // Its locks go with a killed process.
     drop(killed);
-    let cleaned = clean(folder.path(), "r", &mut RealSystem::default()).unwrap();
+    let cleaned = clean(folder.path(), "r", &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
     let still = RealSystem::default().loops_on(&file, bytes).unwrap();
     still.iter().for_each(|device| RealSystem::default().detach_loop(device, &file).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
@@ -515,7 +520,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
     let journal = Journal::open(disk.path()).unwrap();
-    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(disk.path()));
+    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(disk.path()));
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
     assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
     assert_eq!(journal::read(disk.path()).unwrap().len(), 1, "the intent is there, the yield is not");
@@ -529,9 +534,9 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
 fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     // No ssh destination has a space in it, so that none is tried.
-    let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into() })]);
+    let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
     killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
-    let cleaned = clean(folder.path(), "r", &mut machine.clone()).unwrap();
+    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh no host 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -541,7 +546,7 @@ fn a_reused_or_kept_file_stays() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     machine.0.lock().unwrap().files.insert("/srv/x.img".into(), Some("an earlier run".into()));
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Box::new(machine.clone()), journal, tag(folder.path()));
+    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert!(state(&machine).files.contains_key(Path::new("/srv/x.img")));

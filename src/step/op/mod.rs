@@ -72,7 +72,7 @@ pub enum Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undoing {
     /// `removed`, `ended`: it reads before what it is done to and behind `would be`.
-    pub did: &'static str,
+    pub did: String,
     /// What it is done to: `guest vm0`, `/srv/x.img`.
     pub what: String,
 }
@@ -80,7 +80,7 @@ pub struct Undoing {
 impl Undoing {
     /// Of what has a name or a path.
     pub fn new(did: &'static str, what: impl std::fmt::Display) -> Undoing {
-        Undoing { did, what: what.to_string() }
+        Undoing { did: did.to_owned(), what: what.to_string() }
     }
 
     /// Of a file that stays when it was there before.

@@ -150,6 +150,16 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
 pub struct RemoteAgent {
     /// Destination as ssh knows it.
     pub host: String,
+    /// It performs steps; else it issues the load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_steps: bool,
+}
+
+impl RemoteAgent {
+    /// The id under which it is there.
+    pub fn id(&self, tag: &RunTag) -> String {
+        if self.for_steps { format!("{}-steps", tag.run_id) } else { tag.run_id.clone() }
+    }
 }
 
 impl Operation for RemoteAgent {
@@ -166,7 +176,7 @@ impl Operation for RemoteAgent {
     }
 
     fn undo(&self, _: &mut dyn System, tag: &RunTag, _: &Yield) -> Result<()> {
-        ssh::remove_remote(&self.host, &tag.run_id, &ssh::SshOptions::from_env())
+        ssh::remove_remote(&self.host, &self.id(tag), &ssh::SshOptions::from_env())
             .map(drop)
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
     }
@@ -176,7 +186,7 @@ impl Operation for RemoteAgent {
     }
 
     fn undo_by_hand(&self, tag: &RunTag, _: &Yield) -> Option<String> {
-        Some(ssh::remove_by_hand(&self.host, &tag.run_id))
+        Some(ssh::remove_by_hand(&self.host, &self.id(tag)))
     }
 
     fn survives_reboot(&self) -> bool {

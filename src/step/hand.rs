@@ -1,0 +1,120 @@
+//! Who performs steps in a place: this machine's system here, an agent elsewhere. A guest of the run takes all that was made
+//! in it along when it ends; a host over SSH keeps it, and is reached again to be cleaned.
+
+use super::op::Op;
+use super::system::System;
+use super::{HOST, RunTag, Yield, is_ssh_place};
+use crate::host::probe::GuestProbe;
+use crate::host::{Missing, needs};
+use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Performs operations in one place. Errors say what could not be done and why.
+pub trait Hand: Send {
+    /// Identity of the place's present boot.
+    fn boot_id(&mut self) -> Result<String>;
+    /// The operation with what it must know of the place before it changes it.
+    fn observed(&mut self, op: Op) -> Result<Op>;
+    /// Does it.
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield>;
+    /// What an interrupted attempt made.
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
+    /// Undoes it.
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
+    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    fn notes(&mut self) -> Vec<String>;
+    /// What of these needs (ids of `host::needs`) is unmet there.
+    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>>;
+    /// Whether the place has ended, with all that was made in it.
+    fn is_gone(&mut self) -> bool {
+        false
+    }
+}
+
+/// This machine, or a simulated one.
+pub struct Here(pub Box<dyn System + Send>);
+
+impl Hand for Here {
+    fn boot_id(&mut self) -> Result<String> {
+        self.0.boot_id()
+    }
+
+    fn observed(&mut self, op: Op) -> Result<Op> {
+        Ok(op.observed(self.0.as_ref()))
+    }
+
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
+        op.operation().perform(self.0.as_mut(), tag)
+    }
+
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+        op.operation().find(self.0.as_ref(), tag, others)
+    }
+
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
+        op.operation().undo(self.0.as_mut(), tag, made)
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        self.0.notes()
+    }
+
+    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>> {
+        Ok(needs::missing(ids, Path::new("/"), GuestProbe::NOT_ASKED))
+    }
+}
+
+/// Reaches a host over SSH.
+pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn Hand>> + Send>;
+
+/// The hands of a run, by place.
+pub struct Hands {
+    known: BTreeMap<String, Box<dyn Hand>>,
+    reach: Reach,
+}
+
+impl Hands {
+    /// With this host's only; others are added as they are reached.
+    pub fn here(system: Box<dyn System + Send>) -> Hands {
+        Hands::reaching(system, Box::new(|place| Err(anyhow!("{place} was not reached"))))
+    }
+
+    /// With this host's; hosts over SSH are reached when something of theirs is wanted.
+    pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
+        let mut hands = Hands { known: BTreeMap::new(), reach };
+        hands.add(HOST, Box::new(Here(system)));
+        hands
+    }
+
+    /// Adds one, or puts it in another's stead.
+    pub fn add(&mut self, place: &str, hand: Box<dyn Hand>) {
+        self.known.insert(place.to_owned(), hand);
+    }
+
+    /// The hand in a place.
+    ///
+    /// # Errors
+    /// It was not reached, or cannot be.
+    pub fn of(&mut self, place: &str) -> Result<&mut dyn Hand> {
+        if !self.known.contains_key(place) {
+            let hand = (self.reach)(place)?;
+            self.add(place, hand);
+        }
+        let hand = self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
+        Ok(hand.as_mut())
+    }
+
+    /// Whether a place has ended with all that was made in it: a guest of the run that runs no more.
+    pub fn gone(&mut self, place: &str) -> bool {
+        match self.known.get_mut(place) {
+            Some(hand) => hand.is_gone(),
+            None => place != HOST && !is_ssh_place(place),
+        }
+    }
+
+    /// What all of them found that is worth a word, since this was last asked.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.known.values_mut().flat_map(|hand| hand.notes()).collect()
+    }
+}
