@@ -573,6 +573,7 @@ mod tests {
             name: "engine".into(),
             options: [("name".to_owned(), "fio".to_owned())].into(),
             place: None,
+            far: None,
             copies: 1,
             origin: "a test".into(),
         });

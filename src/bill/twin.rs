@@ -441,6 +441,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         name: text.into(),
         options: BTreeMap::new(),
         place: None,
+        far: None,
         copies: 1,
         origin: "command line".into(),
     };
@@ -457,6 +458,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         iotax: "0.1.0".into(),
         argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)].map(String::from).to_vec(),
         scenario: Scenario {
+            labs: std::collections::BTreeMap::new(),
             declared: Vec::new(),
             name: None,
             notes: Vec::new(),

@@ -25,6 +25,9 @@ pub struct Asked {
         default_missing_value = ""
     )]
     pub durability: Option<String>,
+    /// The guest behind @lab: drives=6,drive_size=512MiB,vcpus=2,memory=2GiB [default: as many drives as are named]
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub lab: Option<String>,
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
@@ -67,6 +70,7 @@ impl Asked {
             destroy: self.destroy.clone(),
             max_written: self.max_written.clone(),
             durability: self.durability.clone(),
+            lab: self.lab.clone(),
         }
     }
 }

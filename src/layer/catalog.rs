@@ -80,6 +80,27 @@ pub struct LayerHelp {
     pub gives: Face,
     /// It lives in the load generator, so it works in a guest and over ssh too.
     pub anywhere: bool,
+    /// It makes one device of several.
+    pub joins: bool,
+    /// It has two ends, which may be in two places.
+    pub fabric: bool,
+}
+
+impl LayerHelp {
+    /// What a layer is that says nothing else: on one block device, giving one, in one place.
+    pub const PLAIN: LayerHelp = LayerHelp {
+        name: "",
+        help: "",
+        example: "",
+        options: &[],
+        positional: None,
+        one_of: &[],
+        below: Face::Block,
+        gives: Face::Block,
+        anywhere: false,
+        joins: false,
+        fabric: false,
+    };
 }
 
 /// Every layer of this version.
@@ -101,6 +122,7 @@ const LOOP: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Block,
     anywhere: false,
+    ..LayerHelp::PLAIN
 };
 
 const FS: LayerHelp = LayerHelp {
@@ -119,6 +141,7 @@ const FS: LayerHelp = LayerHelp {
     below: Face::Block,
     gives: Face::File,
     anywhere: false,
+    ..LayerHelp::PLAIN
 };
 
 const DELAY: LayerHelp = LayerHelp {
@@ -146,6 +169,7 @@ const DELAY: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,
+    ..LayerHelp::PLAIN
 };
 
 const VM: LayerHelp = LayerHelp {
@@ -158,6 +182,7 @@ const VM: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Block,
     anywhere: false,
+    ..LayerHelp::PLAIN
 };
 
 const VM_OPTIONS: &[OptionDef] = &[
@@ -369,6 +394,7 @@ const NULL: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,
+    ..LayerHelp::PLAIN
 };
 
 const ENGINE: LayerHelp = LayerHelp {
@@ -387,6 +413,7 @@ const ENGINE: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,
+    ..LayerHelp::PLAIN
 };
 
 /// The layer of that name.

@@ -9,10 +9,11 @@ pub mod volume;
 
 use crate::host::Missing;
 use crate::scenario::{Engine, LayerSpec};
-use crate::step::op::Op;
+use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use anyhow::{Context, Result, bail};
 use iotax_load::Hold;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Every layer that a stack can name.
@@ -163,6 +164,8 @@ pub struct PlanContext {
     pub writable: bool,
     /// Seed of file contents.
     pub seed: u64,
+    /// Where steps are performed.
+    pub place: String,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -182,6 +185,7 @@ impl PlanContext {
             guest_parts,
             writable: false,
             seed,
+            place: HOST.to_owned(),
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),
@@ -190,11 +194,30 @@ impl PlanContext {
         }
     }
 
-    /// Adds a step on this host and gives its number.
+    /// Adds a step where the layer below lives, and gives its number.
     pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
+        let place = self.place.clone();
+        self.add_in(&place, why, op)
+    }
+
+    /// Adds a step in another place: the far end of a fabric.
+    pub fn add_in(&mut self, place: &str, why: impl Into<String>, op: Op) -> StepId {
         let id = self.steps.len() as StepId;
-        self.steps.push(Step { id, place: HOST.into(), why: why.into(), op });
+        self.steps.push(Step { id, place: place.to_owned(), why: why.into(), op });
         id
+    }
+
+    /// The run's folder where the layer below lives; elsewhere than here it is made when it is first asked for.
+    pub fn directory(&mut self) -> PathBuf {
+        let directory = self.tag.directory_in(&self.place);
+        let made = |step: &Step| {
+            step.place == self.place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+        };
+        if self.place != HOST && !self.steps.iter().any(made) {
+            let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
+            self.add("make the run's folder there", op);
+        }
+        directory
     }
 
     /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer

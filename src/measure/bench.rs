@@ -2,7 +2,7 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::engine;
-use super::places::{Place, Places, runs_apart, ssh_host};
+use super::places::{Place, Places, runs_apart};
 use super::stopped;
 use super::together::{self, Together};
 use super::wire::message::{Ran, Request, Response};
@@ -10,7 +10,7 @@ use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
 use crate::scenario::{Engine, Workload};
 use crate::stats::rounds::Part;
-use crate::step::HOST;
+use crate::step::{HOST, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning,

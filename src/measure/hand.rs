@@ -146,9 +146,7 @@ fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
     Ok(match asked {
         Asked::BootId => Told::Boot { id: system.boot_id()? },
         Asked::Observe { op } => Told::Observed { op: op.observed(system) },
-        Asked::Perform { op, run } => {
-            Told::Made { made: Some(op.operation().perform(system, &run.tag())?) }
-        }
+        Asked::Perform { op, run } => Told::Made { made: Some(op.operation().perform(system, &run.tag())?) },
         Asked::Find { op, run, others } => {
             Told::Made { made: op.operation().find(system, &run.tag(), &others)? }
         }

@@ -13,7 +13,7 @@ use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::hand::{Hand, Hands};
 use crate::step::system::RealSystem;
-use crate::step::{HOST, PathRef, ssh_place};
+use crate::step::{HOST, PathRef, ssh_host, ssh_place};
 use crate::store::record::ClockReading;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -350,10 +350,6 @@ pub fn hands_to_clean(run_id: &str) -> Hands {
     Hands::reaching(Box::new(RealSystem::default()), Box::new(reach))
 }
 
-/// The host behind a place's name, if it is one over SSH.
-pub fn ssh_host(place: &str) -> Option<&str> {
-    place.strip_prefix("ssh:")
-}
 /// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.
 pub(super) fn runs_apart(name: &str, apart: f64) -> Failed {
     let why = match ssh_host(name) {

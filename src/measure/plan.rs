@@ -290,6 +290,7 @@ impl Ground<'_> {
     ) -> Result<Exposed> {
         let layer = by_name(&spec.name)
             .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+        context.place = below.place.clone();
         context.writable = self.must_write_any(index, depth + 1);
         layer.plan(spec, below, context).map_err(|error| Failed::input(format!("{error:#}")).into())
     }

@@ -115,8 +115,14 @@ fn a_layer_that_joins_nothing_stands_on_one() {
     with_ground(&scenario, |ground| {
         let below = ground.set(&ground.layout.sets[0], 0).unwrap().targets.remove(0).1;
         let name = "loop".to_owned();
-        let spec =
-            LayerSpec { name, options: BTreeMap::new(), place: None, copies: 1, origin: "here".into() };
+        let spec = LayerSpec {
+            name,
+            options: BTreeMap::new(),
+            place: None,
+            far: None,
+            copies: 1,
+            origin: "here".into(),
+        };
         let error = Loop.plan(&spec, &below, &mut ground.context()).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -211,6 +211,7 @@ mod tests {
                     .filter(|(key, _)| !key.is_empty())
                     .collect(),
                 place: None,
+                far: None,
                 copies: 1,
                 origin: "test".into(),
             })
@@ -236,6 +237,7 @@ mod tests {
         };
         Scenario {
             declared: Vec::new(),
+            labs: std::collections::BTreeMap::new(),
             source: "test".into(),
             name: None,
             stacks,

@@ -144,6 +144,10 @@ fn bottom(
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
+        Medium::Drive { place, .. } => {
+            let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
+            Ok(Found { bytes: lab.drive_size, block: true, exists: true })
+        }
         // Its size is asked of the agent there, when it is reached.
         Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => {
             Ok(Found { bytes: *bytes, block: false, exists: false })

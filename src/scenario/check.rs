@@ -5,7 +5,8 @@ use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
 use super::jobfile::is_job_file;
-use super::stacks::{Cell, Devices, cells_of, size_of};
+use super::place::{self, Names, PlaceSpec};
+use super::stacks::{Cell, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
@@ -40,6 +41,8 @@ pub struct Request {
     pub destroy: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
+    /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
+    pub lab: Option<String>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
     pub durability: Option<String>,
 }
@@ -82,8 +85,9 @@ fn is_file_of_ours(word: &str) -> bool {
 pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
     let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
+    parts.labs(request)?;
     for (index, text) in exprs.iter().enumerate() {
-        cells.extend(command_line_cells(index + 1, text)?);
+        cells.extend(command_line_cells(index + 1, text, &parts.names)?);
     }
     let names = names::names_of(&cells);
     parts.stacks = cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
@@ -91,7 +95,7 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     parts.scenario()
 }
 
-fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError> {
+fn command_line_cells(number: usize, text: &str, names: &Names) -> Result<Vec<Cell>, InputError> {
     let place = format!("command line, stack {number}");
     let fault = |fault: TextFault| InputError {
         column: Some(column_of(text, fault.span.start)),
@@ -99,8 +103,7 @@ fn command_line_cells(number: usize, text: &str) -> Result<Vec<Cell>, InputError
         ..InputError::new(&place, fault.fault)
     };
     let expr = grammar::parse(text).map_err(fault)?;
-    cells_of(&expr, &Devices::new(), &|byte| format!("{place}, column {}", column_of(text, byte)))
-        .map_err(fault)
+    cells_of(&expr, names, &|byte| format!("{place}, column {}", column_of(text, byte))).map_err(fault)
 }
 
 /// A scenario file. A job file alone says nothing about where, so it is refused with what to add.
@@ -113,6 +116,10 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
         let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
         let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
+    }
+    if request.lab.is_some() {
+        let fault = Fault::hint("stands beside a scenario file", "write [place.lab] in the file");
+        return Err(Origin::command_line().error("lab", fault));
     }
     let mut parts = toml::read(path)?;
     parts.apply(request)?;
@@ -178,6 +185,8 @@ pub(super) struct Parts {
     pub bill: bool,
     pub baseline: Option<(Origin, String)>,
     pub declared: Vec<(PathBuf, String)>,
+    /// That stacks may use.
+    pub names: Names,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
     pub measure: MeasureSpec,
@@ -199,6 +208,7 @@ impl Parts {
             bill: false,
             baseline: None,
             declared: Vec::new(),
+            names: Names::default(),
             stacks: Vec::new(),
             drafts: Vec::new(),
             measure: MeasureSpec::default(),
@@ -250,6 +260,23 @@ impl Parts {
         Ok(())
     }
 
+    /// The words of `--lab`, before a stack names its drives.
+    fn labs(&mut self, request: &Request) -> Result<(), InputError> {
+        let Some(words) = &request.lab else { return Ok(()) };
+        let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else { return Ok(()) };
+        for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            let fault = |fault| Origin::command_line().error("lab", fault);
+            let (key, value) = word.split_once('=').ok_or_else(|| {
+                fault(Fault::hint(
+                    format!("\"{word}\" is not key=value"),
+                    "write drive_size=1GiB,memory=4GiB",
+                ))
+            })?;
+            lab.set(key, value).map_err(fault)?;
+        }
+        Ok(())
+    }
+
     fn load(&mut self, request: &Request) -> Result<(), InputError> {
         let named = [!request.words.is_empty(), request.job_file.is_some(), request.profile.is_some()];
         let named = named.into_iter().filter(|named| *named).count();
@@ -296,7 +323,9 @@ impl Parts {
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
+        let labs = place::labs_of(&self.stacks, &self.names);
         Ok(Scenario {
+            labs,
             source: self.source,
             name: self.name,
             declared: self.declared,
@@ -504,14 +533,14 @@ fn targets(stacks: &[Stack]) -> Targets {
 fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
     match medium {
         Medium::File { path, size, keep } => Some((path, *size, *keep)),
-        Medium::Device { .. } | Medium::Remote { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. } | Medium::Remote { .. } | Medium::Drive { .. } | Medium::Many { .. } => None,
     }
 }
 
 fn declared_size(medium: &Medium) -> Option<u64> {
     match medium {
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
-        Medium::Device { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. } | Medium::Drive { .. } | Medium::Many { .. } => None,
     }
 }
 

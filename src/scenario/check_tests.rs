@@ -129,6 +129,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         name: name.to_owned(),
         options: BTreeMap::new(),
         place: None,
+        far: None,
         copies: 1,
         origin: String::new(),
     };
@@ -296,7 +297,7 @@ const BAD: &[&str] = &[
     "ssh:vm7",
     "ssh:-oProxyCommand=x:/dev/vda",
     "ssh:vm7:/dev/vda,size=4GiB",
-    "ssh:vm7:/dev/vda | fs(xfs)",
+    "ssh:vm7:/dev/vda,agent=fio | fs(xfs)",
     "ssh:vm7:/dev/vda,agent=fi",
     "ssh:vm7:/dev/vda,agent=fio | engine(uring)",
     "ssh:vm7:/dev/vda,agent=fio | delay(us=5)",

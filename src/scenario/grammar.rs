@@ -52,8 +52,7 @@ impl<'a> Scan<'a> {
     fn base(&mut self) -> Parsed<BaseExpr> {
         self.blanks();
         if self.peek() == Some('[') {
-            let members = self.members()?;
-            return self.no_place().map(|()| BaseExpr::Many(members));
+            return self.members().and_then(|members| self.placed(members)).map(BaseExpr::Many);
         }
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name() == "each" && ahead.after_blanks('(') {
@@ -72,7 +71,7 @@ impl<'a> Scan<'a> {
         if !self.after_blanks(')') {
             return Err(self.expected("\")\" at the end of each(...)", None));
         }
-        self.no_place().map(|()| BaseExpr::Each(members))
+        self.placed(members).map(BaseExpr::Each)
     }
 
     fn members(&mut self) -> Parsed<Vec<MediumExpr>> {
@@ -89,15 +88,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn no_place(&mut self) -> Parsed<()> {
-        self.blanks();
-        if self.peek() != Some('@') {
-            return Ok(());
+    /// The place of a list is that of its members which name none.
+    fn placed(&mut self, mut members: Vec<MediumExpr>) -> Parsed<Vec<MediumExpr>> {
+        if let Some(place) = self.medium_place()? {
+            let without = members.iter_mut().filter(|member| member.place.is_none());
+            without.for_each(|member| member.place = Some(place.clone()));
         }
-        Err(self.fault_here(Fault::hint(
-            "a list of media has no place of its own",
-            "write the place behind each medium, or behind the layer that joins them",
-        )))
+        Ok(members)
     }
 
     /// In a list, a comma followed by no `key=` begins the next medium.
@@ -248,8 +245,19 @@ impl<'a> Scan<'a> {
         Ok(Some((near, Some(far))))
     }
 
+    /// A name, or `ssh:HOST`.
     fn place_name(&mut self) -> Parsed<String> {
+        let start = self.at;
         let name = self.name().to_owned();
+        if name == "ssh" && self.take(':') {
+            let rest = self.rest();
+            let end = rest.find(|c| ends_word(c) || c == '>').unwrap_or(rest.len());
+            self.at += end;
+            if end > 0 {
+                return Ok(self.text[start..self.at].to_owned());
+            }
+            return Err(self.expected("a host after \"@ssh:\"", Some("write @ssh:HOST")));
+        }
         if name.is_empty() {
             return Err(self.expected("the name of a place after \"@\"", Some("write @host")));
         }

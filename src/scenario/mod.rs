@@ -11,6 +11,7 @@ pub mod grammar;
 pub mod jobfile;
 pub mod measure;
 mod names;
+pub mod place;
 pub mod profile;
 pub mod published;
 pub mod remote;
@@ -25,9 +26,11 @@ pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
 use error::COMMAND_LINE;
 pub use error::InputError;
+pub use place::LabSpec;
 pub use published::{Metric, Published, PublishedFigure};
 pub use sweep::{Coordinate, SweepPoint};
 
+use crate::step::{HOST, ssh_place};
 use iotax_load::{EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +67,9 @@ pub struct Scenario {
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// Guests with emulated drives that stacks stand in, by the names of their places.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labs: BTreeMap<String, LabSpec>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -128,7 +134,7 @@ impl Stack {
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
-            (&a.name, &a.place) == (&b.name, &b.place)
+            (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
                 && a.options.keys().chain(b.options.keys()).all(|name| a.option(name) == b.option(name))
         };
         self.medium == other.medium
@@ -167,6 +173,13 @@ pub enum Medium {
         #[serde(default, skip_serializing_if = "Agent::is_iotax")]
         agent: Agent,
     },
+    /// `nvme0 @lab`: an emulated drive of a guest of the run.
+    Drive {
+        /// The guest.
+        place: String,
+        /// Its name there, which is its serial number too.
+        name: String,
+    },
     /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
     /// of them at once.
     Many {
@@ -199,6 +212,15 @@ impl Medium {
         }
     }
 
+    /// The place that it is in: `host`, a guest of the run, or `ssh:HOST`.
+    pub fn place(&self) -> String {
+        match self.members().first() {
+            Some(Medium::Remote { host, .. }) => ssh_place(host),
+            Some(Medium::Drive { place, .. }) => place.clone(),
+            _ => HOST.to_owned(),
+        }
+    }
+
     /// Who issues the load on it.
     pub fn agent(&self) -> Agent {
         match self.members().first() {
@@ -214,7 +236,10 @@ impl Medium {
 
     /// Whether both are at one path of one place, whatever their options.
     fn is_at(&self, other: &Medium) -> bool {
-        self.path().is_some() && (self.host(), self.path()) == (other.host(), other.path())
+        match (self, other) {
+            (Medium::Drive { .. }, _) => self == other,
+            _ => self.path().is_some() && (self.host(), self.path()) == (other.host(), other.path()),
+        }
     }
 
     /// Of a byte that is written through `other`, how much comes to each drive below this one: all where both are the
@@ -239,7 +264,7 @@ impl Medium {
     fn path(&self) -> Option<&Path> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
-            Medium::Many { .. } => None,
+            Medium::Drive { .. } | Medium::Many { .. } => None,
         }
     }
 }
@@ -270,6 +295,9 @@ pub struct LayerSpec {
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: where the layer below lives.
     pub place: Option<String>,
+    /// `@A>PLACE`: where the far end of a layer with two ends lives; `None`: in the same place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<String>,
     /// `x4`: so many side by side, each on an equal part of what is below.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: u32,
@@ -280,7 +308,12 @@ pub struct LayerSpec {
 impl LayerSpec {
     /// What it makes on the same thing below: layers with equal keys can be one instance.
     pub fn key(&self) -> String {
-        format!("{}{:?}{:?}{}", self.name, self.options, self.place, self.copies)
+        format!("{}{:?}{:?}{:?}{}", self.name, self.options, self.place, self.far, self.copies)
+    }
+
+    /// The places that it names.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        [&self.place, &self.far].into_iter().flatten().map(String::as_str)
     }
 }
 

@@ -69,6 +69,7 @@ fn medium_short(cell: &Cell) -> String {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
         }
         Medium::Remote { host, .. } => format!("ssh:{host}"),
+        Medium::Drive { name, .. } => name.clone(),
         Medium::Many { members } => match cell.loaded_at_once() {
             Some(_) => format!("each of {}", members.len()),
             None => format!("{} media", members.len()),

@@ -20,13 +20,7 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         return Err(at(Fault::hint("a remote medium without a path", EXAMPLE)));
     };
     let (host, path) = (&expr.body[..colon], &expr.body[colon + 1..]);
-    // ssh would take a name that begins with "-" for one of its options.
-    if host.is_empty()
-        || host.starts_with('-')
-        || host.contains(|c: char| c.is_whitespace() || c.is_control())
-    {
-        return Err(at(Fault::hint(format!("\"{host}\" is no host for ssh"), EXAMPLE)));
-    }
+    check_host(host).map_err(at)?;
     let options = medium_options(expr, &["size", "agent"])?;
     let agent = match options.get("agent").map(|option| (option, option.values[0].as_str())) {
         None | Some((_, "iotax")) => Agent::Iotax,
@@ -50,6 +44,18 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
     }
     Ok(Medium::Remote { host: host.to_owned(), path, size, agent })
+}
+
+/// Whether ssh can be asked for it.
+///
+/// # Errors
+/// ssh would take a name that begins with "-" for one of its options.
+pub(super) fn check_host(host: &str) -> Result<(), Fault> {
+    let strange = |c: char| c.is_whitespace() || c.is_control();
+    match host.is_empty() || host.starts_with('-') || host.contains(strange) {
+        true => Err(Fault::hint(format!("\"{host}\" is no host for ssh"), EXAMPLE)),
+        false => Ok(()),
+    }
 }
 
 /// Where the path begins, less one: `HOST:/PATH`, `HOST:C:\PATH` or `HOST:\\.\PhysicalDrive1`.

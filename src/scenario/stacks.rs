@@ -5,17 +5,16 @@ use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::error::{Fault, TextFault, nearest};
 use super::grammar::quote;
 use super::jobfile::usual_endings;
+use super::place::{self, Names};
 use super::{Agent, LayerSpec, Medium, Stack, remote};
 use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
+use crate::step::{HOST, ssh_host};
 use crate::units;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 /// More cells than this are a slip of the pen rather than a plan.
 const MOST_CELLS: usize = 64;
-
-/// Media by the names that TOML gives them.
-pub type Devices = BTreeMap<String, Medium>;
 
 /// Medium and layers of one stack, not yet named.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +32,11 @@ pub(super) type Checked<T> = Result<T, TextFault>;
 ///
 /// # Errors
 /// The first thing that no layer knows or can do.
-pub fn cells_of(expr: &StackExpr, devices: &Devices, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
-    let medium = base_medium(&expr.base, devices, expr.layers.first())?;
+pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
+    let medium = base_medium(&expr.base, names, expr.layers.first())?;
     let mut cells = vec![Cell { medium, layers: Vec::new() }];
     for layer in &expr.layers {
-        cells = stacked(&cells, layer, origin)?;
+        cells = stacked(&cells, layer, names, origin)?;
     }
     Ok(cells)
 }
@@ -46,7 +45,12 @@ pub fn cells_of(expr: &StackExpr, devices: &Devices, origin: &dyn Fn(usize) -> S
 ///
 /// # Errors
 /// What the layer does not know or cannot do.
-pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
+pub fn stacked(
+    cells: &[Cell],
+    layer: &LayerExpr,
+    names: &Names,
+    origin: &dyn Fn(usize) -> String,
+) -> Checked<Vec<Cell>> {
     let help = known_layer(layer)?;
     let choices = layer_choices(help, layer)?;
     if cells.len() * choices.len() > MOST_CELLS {
@@ -58,8 +62,8 @@ pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> Stri
     }
     let mut grown = Vec::new();
     for cell in cells {
-        fits(cell, help, layer)?;
-        let place = layer.place.as_ref().map(|(near, _)| near.clone());
+        let (place, far) = ends(layer, names)?;
+        fits(cell, help, layer, place.as_deref())?;
         for options in &choices {
             let mut cell = cell.clone();
             let (name, options) = (help.name.to_owned(), options.clone());
@@ -67,6 +71,7 @@ pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> Stri
                 name,
                 options,
                 place: place.clone(),
+                far: far.clone(),
                 copies: layer.fanout.unwrap_or(1),
                 origin: origin(layer.span.start),
             });
@@ -76,27 +81,30 @@ pub fn stacked(cells: &[Cell], layer: &LayerExpr, origin: &dyn Fn(usize) -> Stri
     Ok(grown)
 }
 
-fn base_medium(base: &BaseExpr, devices: &Devices, first: Option<&LayerExpr>) -> Checked<Medium> {
+fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Checked<Medium> {
+    let joined = first.and_then(|layer| catalog::find(&layer.name)).is_some_and(|help| help.joins);
     match base {
-        BaseExpr::One(medium) => medium_of(medium, devices),
-        BaseExpr::Many(members) => {
-            let media =
-                members.iter().map(|member| medium_of(member, devices)).collect::<Checked<Vec<_>>>()?;
-            distinct(members, &media)?;
-            match <[Medium; 1]>::try_from(media) {
-                Ok([medium]) => Ok(medium),
-                Err(media) => Err(not_joined(members, media.len(), first)),
-            }
+        BaseExpr::One(medium) => medium_of(medium, names),
+        BaseExpr::Many(members) if !joined && members.len() > 1 => {
+            let media = place::ranges(members)?;
+            Err(not_joined(members, media.len(), first))
         }
-        BaseExpr::Each(members) => {
-            let media =
-                members.iter().map(|member| medium_of(member, devices)).collect::<Checked<Vec<_>>>()?;
-            distinct(members, &media)?;
-            in_one_place(members, &media)?;
+        BaseExpr::Many(members) | BaseExpr::Each(members) => {
+            let members = place::ranges(members)?;
+            let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
+            distinct(&members, &media)?;
+            in_one_place(&members, &media)?;
             Ok(<[Medium; 1]>::try_from(media)
                 .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
         }
     }
+}
+
+/// Where both ends of a layer live, as steps know their places.
+fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<String>, Option<String>)> {
+    let named = |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
+    let Some((near, far)) = &layer.place else { return Ok((None, None)) };
+    Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
 
 fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
@@ -111,10 +119,11 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
 
 /// One worker loads all members, so that their slices begin and end together: it is in one place.
 fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
-    let place = |medium: &Medium| {
-        medium.host().map_or_else(|| "on this host".to_owned(), |host| format!("on ssh:{host}"))
+    let place = |medium: &Medium| match medium.place() {
+        here if here == HOST => "on this host".to_owned(),
+        there => format!("on {there}"),
     };
-    let elsewhere = |medium: &Medium| medium.host() != media[0].host();
+    let elsewhere = |medium: &Medium| medium.place() != media[0].place();
     let Some(at) = media.iter().position(elsewhere) else { return Ok(()) };
     let (expr, first) = (&members[at], &members[0]);
     let why = format!(
@@ -128,7 +137,7 @@ fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
 }
 
-/// No layer of this version joins media; an unknown one is the better thing to say first.
+/// Nothing joins them; an unknown layer is the better thing to say first.
 fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
     let all_at_once = "name one medium, or write each([..]) to load all of them at once";
     let Some(layer) = first else {
@@ -154,17 +163,38 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
 ///
 /// # Errors
 /// An unknown scheme, a path that is not absolute, an option it does not take.
-pub fn medium_of(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
+pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
-    if let Some(place) = expr.place.as_deref().filter(|place| *place != "host") {
-        return Err(at(unknown_place(place)));
+    if let Some(place) = &expr.place {
+        match names.place(place).map_err(at)? {
+            here if here == HOST => {}
+            there => return medium_in(expr, &there, names),
+        }
     }
     match expr.scheme.as_deref() {
         Some("file") => file_medium(expr),
         Some("ssh") => remote::medium(expr),
         Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh"]))),
         None if expr.body.starts_with('/') => device_medium(expr),
-        None => named_medium(expr, devices),
+        None => named_medium(expr, names),
+    }
+}
+
+/// `nvme0 @lab`, or `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.
+fn medium_in(expr: &MediumExpr, place: &str, names: &Names) -> Checked<Medium> {
+    let Some(host) = ssh_host(place) else { return names.drive(place, expr) };
+    match expr.scheme.as_deref() {
+        None | Some("file") if expr.body.starts_with('/') => {
+            let body = format!("{host}:{}", expr.body);
+            remote::medium(&MediumExpr { scheme: Some("ssh".into()), body, place: None, ..expr.clone() })
+        }
+        _ => {
+            let fault = Fault::hint(
+                format!("\"{}\" is no path on {place}", expr.body),
+                format!("write /dev/NAME @{place}"),
+            );
+            Err(TextFault::new(expr.span.clone(), fault))
+        }
     }
 }
 
@@ -196,10 +226,10 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::Device { path })
 }
 
-fn named_medium(expr: &MediumExpr, devices: &Devices) -> Checked<Medium> {
-    let names: Vec<&str> = devices.keys().map(String::as_str).collect();
-    let Some(medium) = devices.get(&expr.body) else {
-        let near = nearest(&expr.body, &names).map(|near| format!("did you mean \"{near}\"? "));
+fn named_medium(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
+    let known: Vec<&str> = names.devices.keys().map(String::as_str).collect();
+    let Some(medium) = names.devices.get(&expr.body) else {
+        let near = nearest(&expr.body, &known).map(|near| format!("did you mean \"{near}\"? "));
         let near = near.or_else(|| {
             Path::new(&expr.body)
                 .is_file()
@@ -308,7 +338,7 @@ fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
 }
 
 /// Whether the layer can stand here.
-fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
+fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -> Checked<()> {
     let name = help.name;
     let fault = if layer.fanout.is_some_and(|count| count > 1 && name != "vm") {
         Fault::hint(
@@ -320,25 +350,28 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Checked<()> {
             "many guests are loaded by iotax's own engines, which begin at one time",
             "leave the engine out",
         )
-    } else if layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
+    } else if !help.fabric && layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
         Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
-    } else if let Some((place, _)) = layer.place.as_ref().filter(|(place, _)| place != "host") {
-        unknown_place(place)
     } else if let Some(fault) = not_of_fio(cell, layer) {
+        fault
+    } else if let Some(fault) = place.and_then(|place| lives_elsewhere(cell, name, place)) {
         fault
     } else if help.anywhere {
         return Ok(());
-    } else if matches!(cell.medium, Medium::Many { .. }) {
+    } else if cell.loaded_at_once().is_some() && !help.joins {
         Fault::hint(
             format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
-            format!(
-                "name one medium below \"{name}\"; a layer that joins several is written on [a,b], and this version has none"
-            ),
+            format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
         )
-    } else if matches!(cell.medium, Medium::Remote { .. }) {
+    } else if cell.medium.agent() == Agent::Fio {
         Fault::hint(
-            format!("\"{name}\" cannot be set up over ssh in this version"),
-            "a remote medium is set up by somebody else and only measured",
+            format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
+            "leave agent=fio out, or the layer",
+        )
+    } else if name == "vm" && cell.place() != HOST {
+        Fault::hint(
+            format!("guests stand on this host only, and what is below is on {}", cell.place()),
+            "end the stack below the guest",
         )
     } else if cell.layers.iter().any(|below| below.name == "vm") {
         Fault::hint(
@@ -372,11 +405,15 @@ fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
     })
 }
 
-fn unknown_place(place: &str) -> Fault {
-    Fault::hint(
-        format!("unknown place \"{place}\""),
-        "this version knows one place, \"host\"; a remote medium is written ssh:HOST:/PATH",
-    )
+/// A layer lives where what is below it is.
+fn lives_elsewhere(cell: &Cell, name: &str, place: &str) -> Option<Fault> {
+    let below = cell.place();
+    (place != below).then(|| {
+        Fault::hint(
+            format!("\"{name}\" is written @{place}, and what it stands on is @{below}"),
+            "a layer lives where what is below it does; a fabric leads from one place to another: nvmf(...) @A>@B",
+        )
+    })
 }
 
 fn face(cell: &Cell) -> Face {
@@ -492,8 +529,14 @@ impl Medium {
                 let agent = if *agent == Agent::Fio { ",agent=fio" } else { "" };
                 format!("ssh:{}{}{agent}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
             }
+            Medium::Drive { place, name } => format!("{name} @{place}"),
             Medium::Many { members } => {
-                format!("[{}]", members.iter().map(Medium::text).collect::<Vec<_>>().join(","))
+                // The place of drives is that of the whole list.
+                let text = |member: &Medium| match member {
+                    Medium::Drive { name, .. } => name.clone(),
+                    other => other.text(),
+                };
+                format!("[{}]", members.iter().map(text).collect::<Vec<_>>().join(","))
             }
         }
     }
@@ -530,7 +573,8 @@ impl LayerSpec {
         let options: Vec<String> =
             self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
         let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
-        let place = self.place.as_ref().map(|place| format!(" @{place}")).unwrap_or_default();
+        let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
+        let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();
         let copies = if self.copies > 1 { format!(" x{}", self.copies) } else { String::new() };
         format!("{}{options}{place}{copies}", self.name)
     }
@@ -559,7 +603,15 @@ impl Cell {
             Some(_) => format!("each({})", self.medium.text()),
             None => self.medium.text(),
         };
+        let of_many = matches!(&self.medium, Medium::Many { members } if matches!(members[..], [Medium::Drive { .. }, ..]));
+        let medium = if of_many { format!("{medium} @{}", self.medium.place()) } else { medium };
         std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Where it can be used: the last place that a layer leads to.
+    fn place(&self) -> String {
+        let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
+        far.unwrap_or_else(|| self.medium.place())
     }
 
     /// As [`Stack::loaded_at_once`].

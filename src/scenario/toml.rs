@@ -6,13 +6,16 @@ use super::check::{Parts, parse_consent};
 use super::draft::Draft;
 use super::error::Origin;
 use super::error::{Fault, InputError, TextFault, position_of};
-use super::stacks::{Cell, Devices, cells_of, medium_of, size_of, stacked};
+use super::place::{LabSpec, Names, PlaceSpec};
+use super::stacks::{Cell, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, profile, published,
+    DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, place, profile,
+    published, remote,
 };
+use crate::step::HOST;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use serde::{Deserialize, Deserializer, de};
@@ -55,7 +58,8 @@ struct Wire {
     durability: Option<Words>,
     published: Option<published::Wire>,
     states: Option<Spanned<::toml::Value>>,
-    place: Option<Spanned<::toml::Value>>,
+    #[serde(default)]
+    place: BTreeMap<String, Spanned<Words>>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +69,7 @@ struct DeviceWire {
     size: Option<Spanned<String>>,
     keep: Option<Spanned<bool>>,
     agent: Option<Spanned<String>>,
+    place: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -175,7 +180,8 @@ impl Source<'_> {
     fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
         self.refuse_later(&wire)?;
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
-        let devices = self.devices(&wire.device)?;
+        let places = self.places(&wire.place)?;
+        let devices = self.devices(&wire.device, &places)?;
         let mut parts = Parts::new(&self.file);
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
@@ -184,7 +190,8 @@ impl Source<'_> {
             wire.published.map(|published| published::Draft::new(published, &self.file, self.text, baseline));
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.declared = self.declared(&wire.device, &devices);
-        parts.stacks = self.stacks(&wire.stack, &devices)?;
+        parts.names = Names { devices, ..places };
+        parts.stacks = self.stacks(&wire.stack, &parts.names)?;
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
         }
@@ -201,25 +208,65 @@ impl Source<'_> {
     }
 
     fn refuse_later(&self, wire: &Wire) -> Result<(), InputError> {
-        for (key, value) in [("states", &wire.states), ("place", &wire.place)] {
-            if let Some(value) = value {
-                let fault =
-                    Fault::hint("belongs to a later version of iotax and cannot be done yet", "remove it");
-                return Err(self.origin(&value.span()).error(key, fault));
-            }
+        if let Some(value) = &wire.states {
+            let fault =
+                Fault::hint("belongs to a later version of iotax and cannot be done yet", "remove it");
+            return Err(self.origin(&value.span()).error("states", fault));
         }
         Ok(())
     }
 
-    fn devices(&self, wire: &BTreeMap<String, Spanned<DeviceWire>>) -> Result<Devices, InputError> {
-        wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device)?))).collect()
+    /// The lab that is always there, and those that are declared.
+    fn places(&self, wire: &BTreeMap<String, Spanned<Words>>) -> Result<Names, InputError> {
+        let mut names = Names::default();
+        for (name, words) in wire {
+            let at = |fault| self.fault(&words.span(), fault);
+            plain_name(name).map_err(at)?;
+            if name == HOST {
+                return Err(at(Fault::hint("\"host\" is this host", "choose another name")));
+            }
+            names.places.insert(name.clone(), self.place(words.get_ref())?);
+        }
+        Ok(names)
+    }
+
+    /// A host where there is the word `ssh`, else a lab.
+    fn place(&self, words: &Words) -> Result<PlaceSpec, InputError> {
+        let mut lab = LabSpec::default();
+        let host = words.0.iter().find(|(key, _)| key.get_ref() == "ssh");
+        if let Some((_, host)) = host {
+            if let Some((key, _)) = words.0.iter().find(|(key, _)| key.get_ref() != "ssh") {
+                let fault = Fault::hint("stands beside \"ssh\"", "a host is as it is; leave it out");
+                return Err(self.origin(&key.span()).error(key.get_ref(), fault));
+            }
+            let host = self.one(host)?;
+            remote::check_host(host.get_ref()).map_err(|fault| self.fault(&host.span(), fault))?;
+            return Ok(PlaceSpec::Ssh(host.into_inner()));
+        }
+        for (key, word) in &words.0 {
+            let known = [place::LAB_KEYS, &["ssh"]].concat();
+            if !known.contains(&key.get_ref().as_str()) {
+                return Err(self.unknown_key(key, &known));
+            }
+            let value = self.one(word)?;
+            lab.set(key.get_ref(), value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
+        }
+        Ok(PlaceSpec::Lab(lab))
+    }
+
+    fn devices(
+        &self,
+        wire: &BTreeMap<String, Spanned<DeviceWire>>,
+        places: &Names,
+    ) -> Result<BTreeMap<String, Medium>, InputError> {
+        wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device, places)?))).collect()
     }
 
     /// Where the paths of devices are written.
     fn declared(
         &self,
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
-        devices: &Devices,
+        devices: &BTreeMap<String, Medium>,
     ) -> Vec<(PathBuf, String)> {
         let one = |(name, device): (&String, &Spanned<DeviceWire>)| {
             let (line, column) = position_of(self.text, device.get_ref().path.span().start);
@@ -230,7 +277,7 @@ impl Source<'_> {
     }
 
     /// The path with its options goes the way of the one-line grammar, so both refuse the same.
-    fn device(&self, name: &str, device: &Spanned<DeviceWire>) -> Result<Medium, InputError> {
+    fn device(&self, name: &str, device: &Spanned<DeviceWire>, places: &Names) -> Result<Medium, InputError> {
         plain_name(name).map_err(|fault| self.fault(&device.span(), fault))?;
         let device = device.get_ref();
         let path = device.path.get_ref();
@@ -238,7 +285,7 @@ impl Source<'_> {
             .into_iter()
             .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
-        if scheme.is_none() && !body.starts_with('/') {
+        if scheme.is_none() && !body.starts_with('/') && device.place.is_none() {
             let fault = Fault::hint(
                 format!("\"{body}\" is not an absolute path"),
                 "begin it with \"/\" or \"ssh:HOST:/\"",
@@ -246,16 +293,17 @@ impl Source<'_> {
             return Err(self.fault(&device.path.span(), fault));
         }
         let below_dev = body.starts_with("/dev/") && !body.starts_with("/dev/shm/");
-        let scheme = scheme.or((!below_dev).then_some("file")).map(str::to_owned);
+        let is_file = !below_dev && device.place.is_none();
+        let scheme = scheme.or(is_file.then_some("file")).map(str::to_owned);
         let options = self.device_options(device);
         let expr = super::ast::MediumExpr {
             scheme,
             body: body.to_owned(),
             options,
-            place: None,
+            place: device.place.as_ref().map(|place| place.get_ref().clone()),
             span: device.path.span(),
         };
-        medium_of(&expr, &Devices::new()).map_err(|fault| self.fault(&fault.span, fault.fault))
+        medium_of(&expr, places).map_err(|fault| self.fault(&fault.span, fault.fault))
     }
 
     fn device_options(&self, device: &DeviceWire) -> Vec<super::ast::OptionExpr> {
@@ -273,7 +321,7 @@ impl Source<'_> {
     fn stacks(
         &self,
         wire: &BTreeMap<String, Spanned<StackWire>>,
-        devices: &Devices,
+        names: &Names,
     ) -> Result<Vec<Stack>, InputError> {
         let mut order: Vec<&String> = wire.keys().collect();
         // The map sorts by name; people mean the order of the file.
@@ -282,7 +330,7 @@ impl Source<'_> {
         for name in order {
             plain_name(name).map_err(|fault| self.fault(&wire[name].span(), fault))?;
             let own = wire[name].get_ref().own.unwrap_or(false);
-            let cells = Resolver { source: self, wire, devices }.cells(name, &mut Vec::new())?;
+            let cells = Resolver { source: self, wire, known: names }.cells(name, &mut Vec::new())?;
             let suffixes = names::grid_suffixes(&cells);
             for (cell, suffix) in cells.into_iter().zip(suffixes) {
                 let name = if suffix.is_empty() { name.clone() } else { format!("{name} {suffix}") };
@@ -570,7 +618,7 @@ fn plain_name(name: &str) -> Result<(), Fault> {
 struct Resolver<'a> {
     source: &'a Source<'a>,
     wire: &'a BTreeMap<String, Spanned<StackWire>>,
-    devices: &'a Devices,
+    known: &'a Names,
 }
 
 impl Resolver<'_> {
@@ -600,12 +648,12 @@ impl Resolver<'_> {
     fn text_cells(&self, text: &Spanned<String>) -> Result<Vec<Cell>, InputError> {
         let fault = |fault| self.source.text_fault(text, fault);
         let expr = grammar::parse(text.get_ref()).map_err(fault)?;
-        cells_of(&expr, self.devices, &self.layer_origin(text)).map_err(fault)
+        cells_of(&expr, self.known, &self.layer_origin(text)).map_err(fault)
     }
 
     fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
         let name = on.get_ref();
-        let fault = match (self.wire.contains_key(name), self.devices.get(name)) {
+        let fault = match (self.wire.contains_key(name), self.known.devices.get(name)) {
             (true, Some(_)) => {
                 Fault::hint(format!("\"{name}\" is a stack and a device"), "rename one of them")
             }
@@ -618,7 +666,7 @@ impl Resolver<'_> {
             }
             (false, None) => {
                 let known: Vec<&str> =
-                    self.wire.keys().chain(self.devices.keys()).map(String::as_str).collect();
+                    self.wire.keys().chain(self.known.devices.keys()).map(String::as_str).collect();
                 Fault::unknown("stack or device", name, &known)
             }
         };
@@ -629,7 +677,7 @@ impl Resolver<'_> {
         for text in layers {
             let fault = |fault| self.source.text_fault(text, fault);
             let layer = grammar::parse_layer(text.get_ref()).map_err(fault)?;
-            cells = stacked(&cells, &layer, &self.layer_origin(text)).map_err(fault)?;
+            cells = stacked(&cells, &layer, self.known, &self.layer_origin(text)).map_err(fault)?;
         }
         Ok(cells)
     }

@@ -67,7 +67,7 @@ impl Executor {
         let boot_id = hand.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
-        match hand.perform(&resolved.op, &self.tag) {
+        match hand.perform(&resolved.op, &self.tag.in_place(&step.place)) {
             Ok(made) => {
                 // Before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
@@ -170,6 +170,7 @@ pub fn undo_one(
     others: &[Open],
 ) -> Result<Option<Undoing>, Left> {
     let operation = open.step.op.operation();
+    let there = tag.in_place(&open.step.place);
     let mut made = open.made.clone();
     let result = (|| {
         if hands.gone(&open.step.place) {
@@ -184,10 +185,10 @@ pub fn undo_one(
             made.process = None;
         }
         if made.is_none() && !gone {
-            made = hand.find(&open.step.op, tag, &made_beside(open, others))?;
+            made = hand.find(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
-            hand.undo(&open.step.op, tag, made)?;
+            hand.undo(&open.step.op, &there, made)?;
         }
         journal.undone(open.seq).context("it is undone, but the journal could not say so")?;
         Ok(gone.then(|| "gone since the reboot:".to_owned()))
@@ -200,7 +201,7 @@ pub fn undo_one(
     result.map(told).map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
-        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(tag, made));
+        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(&there, made));
         let what = undoing().map_or_else(|| operation.describe(), |undoing| undoing.what);
         Left { what, cause, by_hand }
     })

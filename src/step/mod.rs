@@ -14,6 +14,7 @@ pub mod queue;
 pub mod simulated;
 pub mod spdk;
 pub mod system;
+pub mod thing;
 pub mod vfio;
 
 use serde::{Deserialize, Serialize};
@@ -29,9 +30,14 @@ pub fn ssh_place(host: &str) -> String {
     format!("ssh:{host}")
 }
 
+/// The host behind a place's name, if it is one over SSH.
+pub fn ssh_host(place: &str) -> Option<&str> {
+    place.strip_prefix("ssh:")
+}
+
 /// Whether a place is a host that is reached over SSH.
 pub fn is_ssh_place(place: &str) -> bool {
-    place.starts_with("ssh:")
+    ssh_host(place).is_some()
 }
 
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's
@@ -135,6 +141,19 @@ pub struct RunTag {
 }
 
 impl RunTag {
+    /// The run's folder in a place.
+    pub fn directory_in(&self, place: &str) -> PathBuf {
+        match place {
+            HOST => self.run_dir.clone(),
+            _ => Path::new("/run").join(format!("iotax-{}", self.run_id)),
+        }
+    }
+
+    /// The same tag for steps there.
+    pub fn in_place(&self, place: &str) -> RunTag {
+        RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
+    }
+
     /// Of a run that is only looked at: what its steps name lies nowhere, but as fully named as that of a real one.
     pub fn of_none() -> RunTag {
         RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }

@@ -6,8 +6,9 @@ use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeImage};
 use super::queue::Settings;
 use super::system::{LoopRequest, NothingMade, System};
+use super::thing::Thing;
 use super::vfio::TakenDrive;
-use super::{ProcessId, Yield};
+use super::{ProcessId, RunTag, Yield};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub struct SimulatedSystem {
     pub luns: BTreeMap<String, PathBuf>,
     /// Disks of an SPDK target: name and what is below.
     pub bdevs: BTreeMap<String, PathBuf>,
+    /// What tools made: its key, what it stands on, and whether a reboot leaves it.
+    pub things: BTreeMap<String, (Vec<PathBuf>, bool)>,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -65,6 +68,7 @@ impl SimulatedSystem {
         self.luns.clear();
         self.directories.remove(&lio::fabric());
         self.bdevs.clear();
+        self.things.retain(|_, (_, survives)| *survives);
         self.boot += 1;
     }
 
@@ -292,4 +296,35 @@ impl System for SimulatedSystem {
         }
         Ok(())
     }
+
+    fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
+        let key = thing.key(tag);
+        ensure!(!self.things.contains_key(&key), "{key} is there");
+        let made = device_of(&key);
+        self.things.insert(key, (thing.below(), thing.survives()));
+        self.changed()?;
+        Ok(made)
+    }
+
+    fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
+        let key = thing.key(tag);
+        Ok(self.things.contains_key(&key).then(|| device_of(&key)))
+    }
+
+    fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
+        let key = thing.key(tag);
+        let above = self
+            .things
+            .iter()
+            .find(|(_, (below, _))| below.iter().any(|path| Some(path) == made.path.as_ref()));
+        ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
+        ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
+        self.things.remove(&key);
+        Ok(())
+    }
+}
+
+/// Where a thing is found.
+fn device_of(key: &str) -> Yield {
+    Yield { path: Some(Path::new("/dev/simulated").join(key.replace(' ', "-"))), ..Yield::default() }
 }

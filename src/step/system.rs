@@ -7,8 +7,9 @@ use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeImage};
 use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
+use super::thing::Thing;
 use super::vfio::{self, TakenDrive};
-use super::{ProcessId, Yield, image, spdk};
+use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
@@ -118,6 +119,12 @@ pub trait System {
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>>;
     /// Takes it away, whole or in parts.
     fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
+    /// Makes what a tool of the system makes.
+    fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
+    /// It, or what there is of it.
+    fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>>;
+    /// Takes it away, whole or in parts.
+    fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
 }
 
 /// Whoever is told how far a fill is, and may stop it.
@@ -399,6 +406,18 @@ impl System for RealSystem {
 
     fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
         spdk::unexport(disk)
+    }
+
+    fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
+        thing.make(tag)
+    }
+
+    fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
+        thing.find(tag)
+    }
+
+    fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
+        thing.unmake(tag, made)
     }
 }
 

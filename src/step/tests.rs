@@ -13,6 +13,7 @@ use super::op::{
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
+use super::thing::Thing;
 use super::vfio::TakenDrive;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
@@ -57,6 +58,9 @@ impl System for Shared {
     fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
         self.0.lock().unwrap().is_exported(name, wwn)
     }
+    fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
+        self.0.lock().unwrap().find_thing(thing, tag)
+    }
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
         self.0.lock().unwrap().find_spdk(disk)
     }
@@ -87,6 +91,8 @@ impl System for Shared {
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
         export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
+        make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
+        unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
     }
 }
 

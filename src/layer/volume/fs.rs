@@ -4,8 +4,8 @@
 use crate::host::needs;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
+use crate::step::PathRef;
 use crate::step::op::{FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op};
-use crate::step::{HOST, PathRef};
 use crate::units::{MIB, show_bytes};
 use anyhow::{Result, ensure};
 
@@ -39,12 +39,6 @@ impl Layer for FileSystem {
         let kind = word(spec, "type")?;
         ensure!(mkfs_need(kind).is_some(), "{}: fs({kind}): no program is known that makes it", spec.origin);
         ensure!(
-            below.place == HOST,
-            "{}: fs can stand on this host only, not on {}",
-            spec.origin,
-            below.place
-        );
-        ensure!(
             below.block,
             "{}: fs({kind}) needs a block device below it; hint: put loop between",
             spec.origin
@@ -58,7 +52,7 @@ impl Layer for FileSystem {
         );
         let device = below.path(spec)?;
         let name = context.instance("fs");
-        let directory = context.tag.run_dir.join(&name);
+        let directory = context.directory().join(&name);
         let label = label_of(&context.tag.run_id);
         let make = MakeFilesystem { kind: kind.into(), device: device.clone(), label };
         context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
@@ -76,6 +70,7 @@ impl Layer for FileSystem {
             bytes,
             block: false,
             writable: context.writable,
+            unwritten: None,
             ..below.clone()
         })
     }
@@ -108,6 +103,7 @@ mod tests {
             name: "fs".into(),
             options: [("type".to_owned(), kind.to_owned())].into(),
             place: None,
+            far: None,
             copies: 1,
             origin: "here".into(),
         }

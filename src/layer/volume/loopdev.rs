@@ -2,9 +2,9 @@
 
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag};
 use crate::scenario::LayerSpec;
+use crate::step::PathRef;
 use crate::step::op::{AttachLoop, Op};
-use crate::step::{HOST, PathRef};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 /// The loop driver.
 pub struct Loop;
@@ -27,12 +27,6 @@ impl Layer for Loop {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        ensure!(
-            below.place == HOST,
-            "{}: loop can stand on this host only, not on {}",
-            spec.origin,
-            below.place
-        );
         let attach = AttachLoop {
             backing: below.path(spec)?.clone(),
             bytes: below.bytes,

@@ -147,6 +147,7 @@ mod tests {
             name: "vm".into(),
             options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             place: None,
+            far: None,
             copies: 1,
             origin: "here".into(),
         }

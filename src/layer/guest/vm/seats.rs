@@ -16,7 +16,7 @@ use crate::layer::guest::qmp::Qmp;
 use crate::measure::wire::{Link, Peer};
 use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::process::started_process;
-use crate::step::{PathRef, ProcessId, StepId};
+use crate::step::{HOST, PathRef, ProcessId, StepId};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -166,6 +166,7 @@ pub fn seat(
 /// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
+    context.place = HOST.to_owned();
     let mut pins = pins(&mut drafts)?.into_iter();
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());

@@ -1,0 +1,29 @@
+//! Things that a tool of the system makes under a name that carries the run's id: an array, a volume group, a pool, an
+//! export, a connection to one. Each is made, found again and taken away by its own room, on this machine; the simulated twin
+//! knows only which of them are there.
+
+use super::{RunTag, Yield};
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// Such a thing. Errors say what could not be done and why.
+pub trait Thing {
+    /// What no other thing on the machine is called: `md iotax-RUN-md0`.
+    fn key(&self, tag: &RunTag) -> String;
+
+    /// What it stands on.
+    fn below(&self) -> Vec<PathBuf>;
+
+    /// Whether it is still there after a reboot.
+    fn survives(&self) -> bool;
+
+    /// Makes it. What was there before under its name is somebody else's and refused.
+    fn make(&self, tag: &RunTag) -> Result<Yield>;
+
+    /// It, or what there is of it after an interrupted attempt.
+    fn find(&self, tag: &RunTag) -> Result<Option<Yield>>;
+
+    /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
+    /// ([`super::system::NotOurs`]).
+    fn unmake(&self, tag: &RunTag, made: &Yield) -> Result<()>;
+}
