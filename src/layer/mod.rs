@@ -122,6 +122,11 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
+    /// The same of the place of its far end, if it has two.
+    fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// What it lacks of what only its own words name; it may ask the machine, and makes nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()

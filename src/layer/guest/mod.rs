@@ -29,6 +29,9 @@ pub fn lab_drive(name: &str) -> std::path::PathBuf {
     format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{name}").into()
 }
 
+/// Ids of what a lab takes.
+pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
+
 pub use boot::Requested;
 pub use disk::DiskKey;
 pub use vm::{

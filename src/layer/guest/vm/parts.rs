@@ -178,7 +178,10 @@ fn to_be_fetched(package: &str) -> Kernel {
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
 pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
     let mut guests = guests_of(scenario);
-    let Some(first) = guests.next() else { return Ok(None) };
+    // A lab is executed as the guests are, where there are any.
+    let Some(first) = guests.next() else {
+        return Ok((!scenario.labs.is_empty()).then_some(Requested::Auto));
+    };
     if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
         return Err(Failed::input(format!(
             "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
@@ -196,7 +199,7 @@ fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
 
 /// Whether a guest has no kernel of its own.
 fn wants_kernel(scenario: &Scenario) -> bool {
-    guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
+    !scenario.labs.is_empty() || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
 }
 
 fn wanted_accel(spec: &LayerSpec) -> Requested {
