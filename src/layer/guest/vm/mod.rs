@@ -8,6 +8,7 @@ mod seats;
 
 pub use options::gives_drive_to_stranger;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
+pub(super) use seats::spawn;
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
