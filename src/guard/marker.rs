@@ -56,26 +56,6 @@ pub enum Removal {
 /// When something is at `path` already, the folder is missing, less than 10 % would stay free, or the
 /// file system cannot allocate. Nothing is left behind.
 pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
-    create_as(path, bytes, run_id, Room::Allocated)
-}
-
-/// The same, but its data is a hole until it is written: for drives of a lab, most of which stay empty. There must be room
-/// for all of it nevertheless.
-///
-/// # Errors
-/// As [`create`].
-pub fn create_sparse(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
-    create_as(path, bytes, run_id, Room::Sparse)
-}
-
-/// What a new file has of its file system.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    Allocated,
-    Sparse,
-}
-
-fn create_as(path: &Path, bytes: u64, run_id: &str, room: Room) -> Result<Marker> {
     check_size(path, bytes)?;
     check_run_id(run_id)?;
     refuse_existing(path)?;
@@ -83,11 +63,11 @@ fn create_as(path: &Path, bytes: u64, run_id: &str, room: Room) -> Result<Marker
     check_space(path, &parent, &[bytes])?;
     let marker = match open_unnamed(&parent)? {
         Some(file) => {
-            let marker = lay_out(&file, path, bytes, run_id, room)?;
+            let marker = lay_out(&file, path, bytes, run_id)?;
             give_name(&file, path)?;
             marker
         }
-        None => create_named(path, bytes, run_id, room)?,
+        None => create_named(path, bytes, run_id)?,
     };
     sync_folder(&parent)?;
     Ok(marker)
@@ -402,7 +382,7 @@ fn give_name(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-fn create_named(path: &Path, bytes: u64, run_id: &str, room: Room) -> Result<Marker> {
+fn create_named(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
         Ok(fd) => File::from(fd),
@@ -413,19 +393,16 @@ fn create_named(path: &Path, bytes: u64, run_id: &str, room: Room) -> Result<Mar
             return Err(error).with_context(|| format!("cannot create {}", path.display()));
         }
     };
-    lay_out(&file, path, bytes, run_id, room).inspect_err(|_| {
+    lay_out(&file, path, bytes, run_id).inspect_err(|_| {
         // O_EXCL: the name is ours since a moment ago.
         let _ = std::fs::remove_file(path);
     })
 }
 
-/// Gives the file its size and writes its marker.
-fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str, room: Room) -> Result<Marker> {
-    match room {
-        Room::Allocated => rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER),
-        Room::Sparse => rustix::fs::ftruncate(file, bytes + TRAILER),
-    }
-    .map_err(|error| allocate_error(path, error))?;
+/// Allocates the file in full and writes its marker.
+fn lay_out(file: &File, path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes + TRAILER)
+        .map_err(|error| allocate_error(path, error))?;
     let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
     let marker = Marker {
         run_id: run_id.to_owned(),
@@ -499,18 +476,6 @@ mod tests {
         assert!(read(&path).expect("read").expect("ours").filled);
         assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
         assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::AlreadyGone);
-    }
-
-    #[test]
-    fn a_drive_of_a_lab_is_ours_and_a_hole() {
-        let folder = folder();
-        let path = folder.path().join("d0.img");
-        let marker = create_sparse(&path, MIB, "run-1").expect("create");
-        let meta = path.metadata().expect("metadata");
-        assert_eq!(meta.len(), MIB + TRAILER);
-        assert!(meta.blocks() * 512 < MIB, "{} blocks", meta.blocks());
-        assert_eq!(read(&path).expect("read"), Some(marker));
-        assert!(create_sparse(&path, MIB, "run-1").is_err(), "never one of before");
     }
 
     #[test]
@@ -600,9 +565,9 @@ mod tests {
         assert!(error.to_string().contains("stay free"), "{error}");
         // Room for the check, none for the allocation: the check is not the only line of defence.
         let file = open_unnamed(mount.path()).expect("open").expect("tmpfs has unnamed files");
-        let error = lay_out(&file, &path, 16 * MIB, "run-1", Room::Allocated).unwrap_err();
+        let error = lay_out(&file, &path, 16 * MIB, "run-1").unwrap_err();
         assert!(error.to_string().contains("full"), "{error}");
-        assert!(create_named(&path, 16 * MIB, "run-1", Room::Allocated).is_err());
+        assert!(create_named(&path, 16 * MIB, "run-1").is_err());
         assert_eq!(std::fs::read_dir(mount.path()).expect("list").count(), 0);
     }
 

@@ -494,7 +494,7 @@ impl Session<'_> {
             Medium::File { path, .. } if place == HOST => path.parent().map(PathBuf::from),
             Medium::Device { path } if place == HOST => Some(path.clone()),
             Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
-            Medium::Drive { place: lab, name } if place == lab => Some(guest::lab_drive(name)),
+            Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),
             _ => None,
         };
         let media = self.scenario.stacks.iter().flat_map(|stack| stack.medium.members());
@@ -550,7 +550,9 @@ impl Session<'_> {
     }
 
     fn needs_host(&self) -> bool {
-        self.scenario.stacks.iter().any(|stack| stack.places().contains(HOST))
+        // What a lab takes of this host's processors counts too.
+        !self.scenario.labs.is_empty()
+            || self.scenario.stacks.iter().any(|stack| stack.places().contains(HOST))
     }
 
     pub(super) fn perform_all(&mut self, steps: &[Step]) -> Result<()> {

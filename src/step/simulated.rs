@@ -102,11 +102,6 @@ impl System for SimulatedSystem {
         })
     }
 
-    fn make_drive(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
-        ensure!(!self.files.contains_key(path), "{} exists", path.display());
-        self.make_file(path, bytes, run_id)
-    }
-
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
         let ours = self.files.get(path).is_some_and(|maker| maker.as_deref() == Some(run_id));
         Ok(ours.then(|| Yield { path: Some(path.to_owned()), inode: Some(1), ..Yield::default() }))

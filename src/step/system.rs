@@ -52,8 +52,6 @@ pub trait System {
     fn boot_id(&self) -> Result<String>;
     /// Makes a file of ours, or reuses one that carries our marker.
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
-    /// Makes a sparse file of ours where nothing is.
-    fn make_drive(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
     /// A file that this run made, wherever its making was interrupted.
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>>;
     /// Removes a file that is ours and still the same.
@@ -155,12 +153,6 @@ impl System for RealSystem {
             Some(marker) => Yield { reused: true, ..yield_of(path, marker) },
             None => yield_of(path, &marker::create(path, bytes, run_id)?),
         };
-        self.held.insert(path.to_owned(), claim(path)?);
-        Ok(made)
-    }
-
-    fn make_drive(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
-        let made = yield_of(path, &marker::create_sparse(path, bytes, run_id)?);
         self.held.insert(path.to_owned(), claim(path)?);
         Ok(made)
     }

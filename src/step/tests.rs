@@ -7,8 +7,8 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeDrive, MakeFile,
-    MakeFilesystem, MakeImage, Mount, Op, Operation, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
+    MakeImage, Mount, Op, Operation, PassThrough, RemoteAgent, Spawn,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -72,7 +72,6 @@ impl System for Shared {
         remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
         fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
-        make_drive(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
         make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
         make_image(&mut self, image: &MakeImage) -> Result<()>;
@@ -152,7 +151,6 @@ fn plan() -> Vec<Step> {
             name: "iotax-r-spdk".into(),
         }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
-        Op::MakeDrive(MakeDrive { path: "/run/r/lab-d0.img".into(), bytes: 1 << 30 }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,

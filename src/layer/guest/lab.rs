@@ -11,9 +11,9 @@ use super::vm::{GuestPlan, Parts, spawn};
 use crate::exit::Failed;
 use crate::layer::PlanContext;
 use crate::measure::wire::{Link, Peer};
-use crate::step::PathRef;
-use crate::step::op::{BuildInitramfs, MakeDrive, Op};
+use crate::step::op::{BuildInitramfs, FillFile, MakeFile, Op};
 use crate::step::process::started_process;
+use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub struct LabDrive {
     /// Its serial: 1 to 20 letters, digits, `-`, `_`.
     pub name: String,
-    /// The file that it is, absolute; made sparse, where nothing may be yet.
+    /// The file that it is, absolute.
     pub file: PathBuf,
     /// Its bytes, a multiple of 4 KiB.
     pub bytes: u64,
@@ -34,8 +34,13 @@ pub struct LabDrive {
 impl LabDrive {
     /// Where it is found in the lab, whatever the kernel calls it: udev makes this link of QEMU's model and the serial.
     pub fn link(&self) -> PathBuf {
-        Path::new("/dev/disk/by-id").join(format!("nvme-QEMU_NVMe_Ctrl_{}", self.name))
+        link_of(&self.name)
     }
+}
+
+/// Where the drive of that name is found in its lab.
+pub fn link_of(name: &str) -> PathBuf {
+    Path::new("/dev/disk/by-id").join(format!("nvme-QEMU_NVMe_Ctrl_{name}"))
 }
 
 /// What a lab is to be.
@@ -87,9 +92,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
     // Before any step is added: what QEMU would not take is told as bad input.
     let spawn = spawn(&guest, &files, Vec::new()).with_context(|| wish.origin.clone())?;
     let (tag, command) = (spawn.tag.clone(), spawn.argv.clone());
-    let drives = wish.drives.iter().map(|drive| MakeDrive { path: drive.file.clone(), bytes: drive.bytes });
-    let mut steps: Vec<_> =
-        drives.map(|make| context.add("make a drive of the lab", Op::MakeDrive(make))).collect();
+    let mut steps: Vec<_> = wish.drives.iter().flat_map(|drive| make(drive, context)).collect();
     let build = BuildInitramfs { path: initrd, modules: parts.kernel.modules.clone(), more: modules(parts) };
     steps.push(context.add("write the lab's initramfs", Op::BuildInitramfs(build)));
     steps.push(context.add("start the lab", Op::Spawn(spawn)));
@@ -113,6 +116,17 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
         accel: parts.accel,
         emulated: Some(parts.emulated.clone().unwrap_or_else(|| EMULATED.into())),
     })
+}
+
+/// A drive is full from the start: a read of what was never written would reach no disk, here or below a volume on it.
+fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
+    let (path, bytes) = (drive.file.clone(), drive.bytes);
+    let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.data_seed(&path) };
+    let file = MakeFile { path, bytes, keep: false, inside_mount: false };
+    [
+        context.add("make a drive of the lab", Op::MakeFile(file)),
+        context.add("fill a drive of the lab", Op::FillFile(fill)),
+    ]
 }
 
 fn disk(drive: &LabDrive) -> Result<DiskSpec> {
@@ -218,7 +232,7 @@ mod tests {
         let (context, guest) = planned(&wish(&["d0", "d1"])).unwrap();
         let steps = context.steps.iter().map(|step| step.op.operation().describe().replace(" -", "\n  -"));
         insta::assert_snapshot!(steps.collect::<Vec<_>>().join("\n"));
-        assert_eq!(guest.steps, [0, 1, 2, 3]);
+        assert_eq!(guest.steps, [0, 1, 2, 3, 4, 5]);
         assert_eq!(guest.paths[1], PathRef::Path("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d1".into()));
         assert!(guest.emulated.is_some_and(|note| note.starts_with("emulated")), "never a headline");
         assert!(context.guests.is_empty(), "its life is not that of a set of stacks");

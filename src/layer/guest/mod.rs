@@ -26,11 +26,6 @@ pub mod system_image;
 mod tests;
 pub mod vm;
 
-/// Where a drive of a lab is found in it: udev's name for the serial number of an emulated NVMe drive.
-pub fn lab_drive(name: &str) -> std::path::PathBuf {
-    format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{name}").into()
-}
-
 /// Ids of what a lab takes.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 

@@ -4,7 +4,6 @@
 
 mod afar;
 mod directory;
-mod drive;
 mod file;
 mod filesystem;
 mod image;
@@ -17,7 +16,6 @@ mod vhost_scsi;
 
 pub use afar::MakeFileAfar;
 pub use directory::MakeDirectory;
-pub use drive::MakeDrive;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
@@ -44,8 +42,6 @@ pub enum Op {
     MakeFile(MakeFile),
     /// Its content.
     FillFile(FillFile),
-    /// A drive of a lab guest.
-    MakeDrive(MakeDrive),
     /// A loop device.
     AttachLoop(AttachLoop),
     /// A file system.
@@ -162,7 +158,6 @@ macro_rules! as_operation {
             Op::MakeDirectory(op) => op,
             Op::MakeFile(op) => op,
             Op::FillFile(op) => op,
-            Op::MakeDrive(op) => op,
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,

@@ -46,6 +46,8 @@ pub struct Parts {
     pub drives: Vec<Drive>,
     /// Images with a system of their own.
     pub images: Images,
+    /// The root image of a lab, where it was built.
+    pub lab_image: Option<PathBuf>,
 }
 
 impl Parts {
@@ -78,6 +80,7 @@ impl Parts {
             room: Room::default(),
             drives: Vec::new(),
             images: Images::new(),
+            lab_image: Some("/LAB/root.ext4".into()),
         }
     }
 
@@ -112,7 +115,21 @@ impl Parts {
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
-        Parts { kernel, image, accel, tsc_khz, emulated, demanded, qemu, firmware, room, drives, images }
+        let lab_image = std::env::var_os("IOTAX_LAB_IMAGE").map(PathBuf::from);
+        Parts {
+            kernel,
+            image,
+            accel,
+            tsc_khz,
+            emulated,
+            demanded,
+            qemu,
+            firmware,
+            room,
+            drives,
+            images,
+            lab_image,
+        }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
