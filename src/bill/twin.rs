@@ -342,6 +342,7 @@ impl Twin {
             round,
             slice: position,
             purpose: how.purpose,
+            other_cpu: None,
             host_cpu: self.stacks[stack]
                 .host_cpu_ns
                 .map(|more| cpu_times((used.0 + ios * more, used.1), window_ns)),

@@ -47,6 +47,8 @@ pub struct Ready {
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
+    /// Places below that work for it and have no load: the other ends of fabrics.
+    pub others: Vec<String>,
 }
 
 /// A place that a stack is loaded in.
@@ -125,6 +127,7 @@ pub struct Done {
     together: Option<Together>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
+    other_cpu: Option<CpuTimes>,
     device_read: Option<u64>,
     gate: Option<Gate>,
     run_again: u32,
@@ -335,6 +338,7 @@ impl Bench<'_> {
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
         let read_before = self.device_reads(worker)?;
+        let others_before = self.others(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
             let names: Vec<&str> =
@@ -343,12 +347,23 @@ impl Bench<'_> {
         })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
         let Ran { result, cpu } = ran;
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, device_read, gate, run_again: 0 })
+        Ok(Done { result, together, cpu, host_cpu, other_cpu, device_read, gate, run_again: 0 })
+    }
+
+    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
+    fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
+        let mut all: Option<CpuTimes> = None;
+        for name in self.ready[worker].others.clone() {
+            let Some(times) = cpu_times(self.places.get(&name)?)? else { return Ok(None) };
+            all = Some(all.map_or(times, |sum| sum.plus(times)));
+        }
+        Ok(all)
     }
 
     /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes or runs on another
@@ -466,6 +481,7 @@ impl Bench<'_> {
             samples,
             cpu: done.cpu,
             host_cpu: done.host_cpu,
+            other_cpu: done.other_cpu,
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),

@@ -204,6 +204,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         members: vec![Member { place: place.into(), targets: vec![target] }],
         engine: None,
         owed: Vec::new(),
+        others: Vec::new(),
     }
 }
 

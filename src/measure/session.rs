@@ -17,7 +17,7 @@ use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::guard::marker;
-use crate::layer::guest;
+use crate::layer::{Exposed, guest};
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
@@ -25,7 +25,7 @@ use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
 use crate::step::op::Op;
-use crate::step::{HOST, PathRef, Step, ssh_host};
+use crate::step::{HOST, PathRef, Step, is_ssh_place, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
 use anyhow::{Context, Result};
@@ -536,6 +536,7 @@ impl Session<'_> {
                 members,
                 engine: exposed.engine,
                 owed: self.devices_in(HOST),
+                others: self.places_below(*index, exposed),
             });
         }
         let names: BTreeSet<String> =
@@ -547,6 +548,15 @@ impl Session<'_> {
             places.get(&name)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
+    }
+
+    /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.
+    fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<String> {
+        let is_guest = |place: &str| place != HOST && !is_ssh_place(place);
+        let counted = is_guest(&exposed.place);
+        let of = |place: String| if is_guest(&place) { HOST.to_owned() } else { place };
+        let below: BTreeSet<String> = self.scenario.stacks[index].places().into_iter().map(of).collect();
+        below.into_iter().filter(|place| *place != exposed.place && !(counted && place == HOST)).collect()
     }
 
     fn needs_host(&self) -> bool {

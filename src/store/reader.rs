@@ -349,6 +349,7 @@ mod tests {
         Slice {
             purpose: Default::default(),
             host_cpu: None,
+            other_cpu: None,
             set: 0,
             visit: 0,
             round,

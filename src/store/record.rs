@@ -366,6 +366,9 @@ pub struct Slice {
     /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
+    /// CPU time during the slice of places below that neither of these has in it: the other ends of fabrics, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu: Option<CpuTimes>,
     /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device tells, or the load only
     /// writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
