@@ -171,6 +171,8 @@ pub struct PlanContext {
     pub seed: u64,
     /// Where steps are performed.
     pub place: String,
+    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    pub set_up_above: bool,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -191,6 +193,7 @@ impl PlanContext {
             writable: false,
             seed,
             place: HOST.to_owned(),
+            set_up_above: false,
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),

@@ -7,7 +7,7 @@ use super::handler::Allowed;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::past::Past;
-use super::places::Places;
+use super::places::{self, Places};
 use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
@@ -274,6 +274,8 @@ impl Session<'_> {
             };
             break;
         }
+        // What is set up in a guest may lie on a disk that outlives it.
+        self.executor.undo_to(mark + up.in_guests)?;
         for guest in &up.guests {
             places.leave(&guest.place);
         }
@@ -435,9 +437,13 @@ impl Session<'_> {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
             self.look_again(&layout.sets[planned.set])?;
-            self.perform_all(&plan.steps)?;
+            self.perform_all(&plan.steps[..plan.in_guests])?;
             match self.reach_guests(places, &plan) {
-                Ok(()) => return Ok(plan),
+                Ok(()) => {
+                    self.needs_are_met_in_guests(&plan)?;
+                    self.perform_all(&plan.steps[plan.in_guests..])?;
+                    return Ok(plan);
+                }
                 Err(error) if self.fall_back_to_tcg(&error) => {
                     self.warn(
                         "accelerator",
@@ -483,6 +489,9 @@ impl Session<'_> {
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
+            if guest.files.steps.is_some() {
+                self.executor.add_hand(&guest.place, places::hand_in_guest(guest, &run_id)?);
+            }
         }
         Ok(())
     }

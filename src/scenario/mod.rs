@@ -104,6 +104,9 @@ impl Scenario {
     }
 }
 
+/// The place of what is set up in a guest, whose name only a plan knows.
+pub const IN_GUEST: &str = "in the guest";
+
 /// A stack from its medium up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
@@ -130,6 +133,9 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
+            if layer.name == "vm" {
+                place = IN_GUEST.to_owned();
+            }
             place = layer.far.clone().unwrap_or_else(|| near.clone());
             (layer, near)
         })

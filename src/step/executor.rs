@@ -62,7 +62,10 @@ impl Executor {
     /// What could not be done and why; exit code 5 when it could not be taken back either.
     pub fn perform(&mut self, step: &Step) -> Result<Yield> {
         let hand = self.hands.of(&step.place)?;
-        let op = hand.observed(step.op.resolved(&self.yields)?)?;
+        let op = {
+            let op = step.op.resolved(&self.yields, &mut |key| hand.locate(key))?;
+            hand.observed(op)?
+        };
         let resolved = Step { op, ..step.clone() };
         let boot_id = hand.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;

@@ -17,6 +17,7 @@ use super::thing::Thing;
 use super::vfio::TakenDrive;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
+use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -186,6 +187,10 @@ fn tag(run_dir: &Path) -> RunTag {
 }
 
 /// Others' things that must be the same afterwards.
+fn nowhere(key: &DiskKey) -> Result<PathBuf> {
+    anyhow::bail!("no disk here has {key}")
+}
+
 fn here(machine: &Shared) -> Hands {
     Hands::here(Box::new(machine.clone()))
 }
@@ -223,7 +228,7 @@ fn killed_in(
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
-        let resolved = Step { op: step.op.resolved(&yields).unwrap(), ..step.clone() };
+        let resolved = Step { op: step.op.resolved(&yields, &mut nowhere).unwrap(), ..step.clone() };
         let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             break;
@@ -327,7 +332,7 @@ fn nothing_that_a_guest_has_can_be_taken_from_under_it() {
             _ => false,
         };
         let step = plan.iter().find(of).unwrap();
-        let op = step.op.resolved(&made).unwrap();
+        let op = step.op.resolved(&made, &mut nowhere).unwrap();
         let tag = tag(folder.path());
         let undone = op.operation().undo(&mut machine.clone(), &tag, &made[&step.id]);
         assert!(format!("{:#}", undone.unwrap_err()).contains("a guest has"), "{which}");

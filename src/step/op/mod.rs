@@ -28,9 +28,11 @@ pub use vhost_scsi::ExportVhostScsi;
 
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
+use crate::layer::guest::DiskKey;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// One typed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -199,17 +201,27 @@ impl Op {
         self
     }
 
-    /// The same operation with every yielded path filled in.
+    /// The same operation with every path filled in that a step yielded, or that only its place knows.
     ///
     /// # Errors
-    /// When a step that it builds on has yielded no path.
-    pub fn resolved(&self, yields: &BTreeMap<StepId, Yield>) -> Result<Op> {
+    /// When a step that it builds on has yielded no path; what `locate` says.
+    pub fn resolved(
+        &self,
+        yields: &BTreeMap<StepId, Yield>,
+        locate: &mut dyn FnMut(&DiskKey) -> Result<PathBuf>,
+    ) -> Result<Op> {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
-            if let PathRef::Yield(step) = input {
-                let path = yields.get(step).and_then(|made| made.path.clone());
-                *input = PathRef::Path(path.with_context(|| format!("step {step} has yielded no path"))?);
-            }
+            let path = match input {
+                PathRef::Path(_) => continue,
+                PathRef::Yield(step) => {
+                    let path = yields.get(step).and_then(|made| made.path.clone());
+                    path.with_context(|| format!("step {step} has yielded no path"))?
+                }
+                PathRef::Serial(serial) => locate(&DiskKey::Serial(serial.clone()))?,
+                PathRef::Pci(address) => locate(&DiskKey::Pci(address.clone()))?,
+            };
+            *input = PathRef::Path(path);
         }
         Ok(op)
     }
