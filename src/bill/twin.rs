@@ -343,6 +343,7 @@ impl Twin {
             slice: position,
             purpose: how.purpose,
             other_cpu: None,
+            state: None,
             host_cpu: self.stacks[stack]
                 .host_cpu_ns
                 .map(|more| cpu_times((used.0 + ios * more, used.1), window_ns)),
@@ -452,6 +453,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         medium: Medium::File { path: "/srv/iotax.img".into(), size: Some(4 << 30), keep: false },
         layers: stack.text.split(" | ").skip(1).map(layer).collect(),
         own: false,
+        state: None,
     };
     RunStart {
         id: format!("20260101-120000-{seed:04}"),

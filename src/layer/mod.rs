@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod guest;
 pub mod known;
 pub mod medium;
+pub mod state;
 pub mod volume;
 
 use crate::host::Missing;
@@ -13,6 +14,7 @@ use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use anyhow::{Context, Result, bail};
 use iotax_load::Hold;
+use state::State;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -60,6 +62,21 @@ pub struct Exposed {
     pub unwritten: Option<FirstWrites>,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+    /// The step that made what has states (an array, a pool), with what is below it.
+    pub array: Option<Array>,
+}
+
+/// What can lose members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The step that made it: its state is asked by this.
+    pub step: StepId,
+    /// Its members.
+    pub members: Vec<PathRef>,
+    /// The layer that it is.
+    pub spec: LayerSpec,
+    /// Where it lives.
+    pub place: String,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.
@@ -145,6 +162,26 @@ pub trait Layer: Sync {
     /// Whether it acknowledges writes that are in this host's page cache only.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
+    }
+
+    /// How many of so many members below it may fail before data is lost; 0: it has no states.
+    fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
+        0
+    }
+
+    /// What brings what it made over these members from one state into another, each with what it is for.
+    ///
+    /// # Errors
+    /// When that cannot be.
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        _made: &PathRef,
+        _members: &[PathRef],
+        _from: &State,
+        _to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        bail!("{}: {} has no states", spec.origin, spec.name)
     }
 
     /// Adds its steps and says what it shows.

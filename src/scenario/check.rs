@@ -11,8 +11,9 @@ use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, grammar,
-    jobfile, measure, names, profile, published, remote, sweep, toml,
+    jobfile, measure, names, profile, published, remote, states, sweep, toml,
 };
+use crate::layer::state::State;
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct Request {
     pub destroy: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
+    /// `--states healthy,failed(1),rebuilding`.
+    pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
@@ -187,6 +190,7 @@ pub(super) struct Parts {
     pub declared: Vec<(PathBuf, String)>,
     /// That stacks may use.
     pub names: Names,
+    pub states: Vec<State>,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
     pub measure: MeasureSpec,
@@ -209,6 +213,7 @@ impl Parts {
             baseline: None,
             declared: Vec::new(),
             names: Names::default(),
+            states: Vec::new(),
             stacks: Vec::new(),
             drafts: Vec::new(),
             measure: MeasureSpec::default(),
@@ -240,6 +245,9 @@ impl Parts {
             self.baseline = Some((origin.clone(), name.clone()));
         }
         self.load(request)?;
+        if let Some(words) = &request.states {
+            self.states = states::parse(words).map_err(|fault| origin.error("states", fault))?;
+        }
         for (key, word) in &request.measure {
             measure::set(&mut self.measure, key, word).map_err(|fault| origin.error(key, fault))?;
             self.measure_origins.insert(key.clone(), origin.clone());
@@ -308,6 +316,8 @@ impl Parts {
     fn scenario(mut self) -> Result<Scenario, InputError> {
         self.settle_files()?;
         self.take_apart()?;
+        self.stacks = states::expand(std::mem::take(&mut self.stacks), &self.states)
+            .map_err(|fault| self.error(fault).key("states"))?;
         remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
         let mut workloads = match &self.durability {

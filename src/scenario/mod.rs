@@ -16,6 +16,7 @@ pub mod profile;
 pub mod published;
 pub mod remote;
 pub mod stacks;
+pub mod states;
 pub mod sweep;
 pub mod toml;
 pub mod values;
@@ -28,6 +29,7 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 pub use place::LabSpec;
 pub use published::{Metric, Published, PublishedFigure};
+pub use states::InState;
 pub use sweep::{Coordinate, SweepPoint};
 
 use crate::step::{HOST, ssh_place};
@@ -120,6 +122,9 @@ pub struct Stack {
     pub layers: Vec<LayerSpec>,
     /// `own = true`: no prefix is shared with another stack.
     pub own: bool,
+    /// In which state it is measured, where the scenario names states and it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<InState>,
 }
 
 impl Stack {

@@ -644,6 +644,6 @@ impl Cell {
 
     /// A stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
-        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own }
+        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own, state: None }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, place, profile,
     published, remote,
 };
+use crate::layer::state::State;
 use crate::step::HOST;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -57,7 +58,8 @@ struct Wire {
     max_written: Option<Spanned<String>>,
     durability: Option<Words>,
     published: Option<published::Wire>,
-    states: Option<Spanned<::toml::Value>>,
+    #[serde(default)]
+    states: Vec<Spanned<String>>,
     #[serde(default)]
     place: BTreeMap<String, Spanned<Words>>,
 }
@@ -178,7 +180,6 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
-        self.refuse_later(&wire)?;
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
         let places = self.places(&wire.place)?;
         let devices = self.devices(&wire.device, &places)?;
@@ -197,6 +198,8 @@ impl Source<'_> {
         }
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
+        let state = |word: &Spanned<String>| self.value(word, |word| State::parse(word).map_err(Fault::new));
+        parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
         parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
@@ -205,15 +208,6 @@ impl Source<'_> {
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
-    }
-
-    fn refuse_later(&self, wire: &Wire) -> Result<(), InputError> {
-        if let Some(value) = &wire.states {
-            let fault =
-                Fault::hint("belongs to a later version of iotax and cannot be done yet", "remove it");
-            return Err(self.origin(&value.span()).error("states", fault));
-        }
-        Ok(())
     }
 
     /// The lab that is always there, and those that are declared.

@@ -13,6 +13,7 @@ pub mod process;
 pub mod queue;
 pub mod simulated;
 pub mod spdk;
+pub mod state;
 pub mod system;
 pub mod thing;
 pub mod vfio;

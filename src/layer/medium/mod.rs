@@ -97,6 +97,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         writable,
         unwritten: None,
         engine: None,
+        array: None,
     }
 }
 

@@ -26,6 +26,7 @@ pub use scratch::{BuildInitramfs, BuildSeed};
 pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
 pub use vhost_scsi::ExportVhostScsi;
 
+use super::state::ArrayState;
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
 use crate::layer::guest::DiskKey;
@@ -128,6 +129,14 @@ pub trait Operation {
     /// # Errors
     /// When the machine cannot be asked.
     fn find(&self, _system: &dyn System, _tag: &RunTag, _others: &[Yield]) -> Result<Option<Yield>> {
+        Ok(None)
+    }
+
+    /// In which state what it made is, where that is more than being there.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
         Ok(None)
     }
 

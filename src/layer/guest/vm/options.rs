@@ -299,6 +299,7 @@ mod tests {
                 writable: false,
                 unwritten: None,
                 engine: None,
+                array: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
         };
