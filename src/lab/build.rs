@@ -26,6 +26,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("depmod", "kmod"),
     ("dpkg-query", "dpkg"),
     ("tar", "tar"),
+    ("unshare", "util-linux"),
 ];
 
 /// A build: who watches it, and who can end it.
@@ -59,7 +60,7 @@ impl Build<'_> {
         if let Some(image) = current(&suite, &kernel.version).filter(|_| !self.again) {
             return Ok((image, false));
         }
-        kernel::remove_leftovers(&cache);
+        image::remove_leftovers(&cache)?;
         let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&cache);
         let work = work.with_context(|| format!("cannot create a folder in {}", cache.display()))?;
         let work = Work {
@@ -89,12 +90,18 @@ impl Build<'_> {
         let mut asked = as_root("true");
         let status = asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !status.is_ok_and(|status| status.success()) {
-            return Err(Failed::need(
-                "building the lab's image takes root, or a user namespace with ids of its own, and `unshare --map-root-user \
-                 --map-auto true` does not work here; hint: sudo iotax lab build; or apt-get install uidmap, with a line of \
-                 this user in /etc/subuid and /etc/subgid",
-            )
-            .into());
+            let why = match is_root() {
+                true => {
+                    "building the lab's image takes namespaces for mounts and processes, and `unshare --mount --pid` does not \
+                     work here; hint: in a container, run it on the host itself"
+                }
+                false => {
+                    "building the lab's image takes root, or a user namespace with ids of its own, and `unshare \
+                     --map-root-user --map-auto` does not work here; hint: sudo iotax lab build; or apt-get install uidmap, \
+                     with a line of this user in /etc/subuid and /etc/subgid"
+                }
+            };
+            return Err(Failed::need(why).into());
         }
         Ok(())
     }
@@ -128,9 +135,9 @@ impl Build<'_> {
             _ => Some(recipe.zfs.tools.as_str()),
         };
         let packages: Vec<&str> = recipe.packages.keys().map(String::as_str).chain(tools).collect();
-        self.program(work, "root.log", &mut work.root(&packages)?).context("cannot make the root")?;
+        self.program(work, "mmdebstrap", &mut work.root(&packages)?).context("cannot make the root")?;
         self.tell("making the file system");
-        self.program(work, "assemble.log", &mut work.assemble()).context("cannot make the file system")?;
+        self.program(work, "assemble.sh", &mut work.assemble()).context("cannot make the file system")?;
         Ok((zfs, work.packages()?))
     }
 
@@ -141,7 +148,7 @@ impl Build<'_> {
             return Ok(Zfs::OfKernel);
         }
         self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
-        match self.program(work, "zfs.log", &mut work.compile_zfs(recipe)?) {
+        match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
                 let told = std::fs::read_to_string(work.path("zfs.version"))
                     .context("ZFS's modules tell no version")?;
@@ -149,15 +156,15 @@ impl Build<'_> {
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
             Err(error) => {
-                let why = format!("its modules were not compiled for {version}: {error:#}");
-                self.tell(&format!("the image will be without ZFS: {why}"));
-                Ok(Zfs::Lacks { why })
+                self.tell(&format!("the image will be without ZFS: {error:#}"));
+                let cause = child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
+                Ok(Zfs::Lacks { why: format!("its modules were not compiled for {version}: {cause}") })
             }
         }
     }
 
-    fn program(&self, work: &Work, log: &str, command: &mut Command) -> Result<()> {
-        child::run(command, work.work.path(), log, self.stop)
+    fn program(&self, work: &Work, name: &str, command: &mut Command) -> Result<()> {
+        child::run(name, command, work.work.path(), self.stop)
     }
 
     fn tell(&mut self, line: &str) {
@@ -184,7 +191,8 @@ impl Work {
         let path = self.path(list);
         std::fs::write(&path, sources::list(&self.sources, further))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        let mut command = Command::new("mmdebstrap");
+        // Without root it makes namespaces of its own, of ids that are mapped in them.
+        let mut command = if is_root() { as_root("mmdebstrap") } else { Command::new("mmdebstrap") };
         command.args(["--variant=apt", "--aptopt=APT::Install-Recommends \"false\""]);
         command.args(self.options.iter().map(|option| format!("--aptopt={option}")));
         if is_root() {
@@ -273,12 +281,13 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A program as root, or as root of a user namespace in which files can belong to others.
+/// A program as root, or as root of a user namespace in which files can belong to others. What it mounts nobody else sees,
+/// so that removing its folder never reaches into /proc or /sys; and when this process is killed all that it started is, too.
 fn as_root(program: &str) -> Command {
-    if is_root() {
-        return Command::new(program);
-    }
     let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--map-auto", program]);
+    if !is_root() {
+        command.args(["--map-root-user", "--map-auto"]);
+    }
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", program]);
     command
 }

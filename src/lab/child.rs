@@ -7,7 +7,7 @@ use iotax_sys::child::ends_with_us;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,23 +18,37 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Lines of the log that an error shows.
 const LAST_LINES: usize = 12;
 
-/// Runs a program to its end, in a folder, with its words in `log` there.
+/// Runs a program to its end, in a folder, with its words in `NAME.log` there.
 ///
 /// # Errors
 /// A failed measurement: it was interrupted. Else that it cannot be started or ended badly, with its last words.
-pub fn run(command: &mut Command, folder: &Path, log: &str, stop: &AtomicBool) -> Result<()> {
-    let path = folder.join(log);
+pub fn run(name: &str, command: &mut Command, folder: &Path, stop: &AtomicBool) -> Result<()> {
+    let path = log(folder, name);
     let words = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    let program = command.get_program().to_string_lossy().into_owned();
     command.current_dir(folder).env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
     command.stdin(Stdio::null()).stdout(words.try_clone()?).stderr(words).process_group(0);
-    let mut child = ends_with_us(command).spawn().with_context(|| format!("cannot run {program}"))?;
+    let mut child = ends_with_us(command)
+        .spawn()
+        .with_context(|| format!("cannot run {}", command.get_program().to_string_lossy()))?;
     let status = await_end(&mut child, stop)?;
     match status {
         None => Err(interrupted().into()),
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(anyhow::anyhow!("{program} ended with {status}{}", last_lines(&path))),
+        Some(status) => Err(anyhow::anyhow!("{name} ended with {status}{}", last_lines(&path))),
     }
+}
+
+fn log(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.log"))
+}
+
+/// The line of a program's log that tells best why it failed: the first that says that it is an error, else the last.
+pub fn cause(folder: &Path, name: &str) -> Option<String> {
+    let text = std::fs::read(log(folder, name)).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let tells = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
+    let line = text.lines().find(tells).or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
+    Some(line.trim().trim_start_matches("E: ").to_owned())
 }
 
 /// Where a wish to stop is seen.
@@ -85,14 +99,32 @@ mod tests {
     fn what_a_program_said_last_is_in_its_error() {
         let folder = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
-        let shell = |script: &str| run(Command::new("sh").args(["-c", script]), folder.path(), "log", &stop);
+        let shell = |script: &str| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop);
         shell("pwd > here").unwrap();
         assert!(folder.path().join("here").exists(), "it runs in the folder");
         let error = shell("seq 1 40; echo no room >&2; exit 3").unwrap_err().to_string();
         assert!(error.starts_with("sh ended with exit status: 3\n    30\n"), "{error}");
         assert!(error.ends_with("    40\n    no room"), "{error}");
-        let lacking = run(&mut Command::new("no-such-program"), folder.path(), "log", &stop).unwrap_err();
+        let lacking = run("x", &mut Command::new("no-such-program"), folder.path(), &stop).unwrap_err();
         assert_eq!(lacking.to_string(), "cannot run no-such-program");
+    }
+
+    #[test]
+    fn the_cause_is_the_first_line_that_tells_of_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let cause_of = |text: &str| {
+            std::fs::write(folder.path().join("zfs.log"), text).unwrap();
+            cause(folder.path(), "zfs")
+        };
+        let apt =
+            "I: begins\nE: Unable to locate package linux-headers-6.1.0-1-amd64\nE: setup failed\nI: ends\n";
+        assert_eq!(cause_of(apt).as_deref(), Some("Unable to locate package linux-headers-6.1.0-1-amd64"));
+        assert_eq!(
+            cause_of("a\nzfs.c:3:1: error: no such\nb\n").as_deref(),
+            Some("zfs.c:3:1: error: no such")
+        );
+        assert_eq!(cause_of("a\nno room\n\n").as_deref(), Some("no room"));
+        assert_eq!(cause(folder.path(), "none"), None);
     }
 
     #[test]
@@ -103,7 +135,7 @@ mod tests {
         let error = std::thread::scope(|scope| {
             let script = "sleep 600 & echo $! > pid; mv pid started; wait";
             let running =
-                scope.spawn(|| run(Command::new("sh").args(["-c", script]), folder.path(), "log", &stop));
+                scope.spawn(|| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop));
             while !started.exists() {
                 std::thread::sleep(Duration::from_millis(5));
             }

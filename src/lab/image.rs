@@ -135,13 +135,30 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
     let Some(_lock) = lock(cache)? else {
         return Err(Failed::measurement("another iotax builds an image; hint: wait for it").into());
     };
-    kernel::remove_leftovers(cache);
+    remove_leftovers(cache)?;
     let mut removed = Vec::new();
     for (folder, _) in all(cache).into_iter().filter(|(folder, _)| Some(folder.as_path()) != kept) {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         removed.push(folder);
     }
     Ok(removed)
+}
+
+/// What a killed build left. The caller holds the lock, so none is in use; but what is mounted there, by whatever way of
+/// building, is not ours to remove.
+///
+/// # Errors
+/// A failed measurement: something is mounted.
+pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
+    let mounts =
+        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
+    let below = cache.join(UNFINISHED).to_string_lossy().into_owned();
+    if let Some(place) = mounts.split_whitespace().find(|word| word.starts_with(&below)) {
+        let why = format!("something is mounted at {place}, where a build was killed; hint: umount {place}");
+        return Err(Failed::measurement(why).into());
+    }
+    kernel::remove_leftovers(cache);
+    Ok(())
 }
 
 /// Held while an image is built; `None`: another process builds one.
