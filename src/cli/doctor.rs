@@ -64,6 +64,7 @@ const CAPABILITIES: &[Capability] = &[
     stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
     listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
     stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
+    listed("lab", "RAID, LVM, ZFS, fabrics in a lab guest", &["qemu", "guest-kernel", "lab-image"]),
     stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
@@ -393,6 +394,7 @@ mod tests {
             daemon_io_uring: || Err("qemu-storage-daemon is not installed".into()),
             ovmf: || Err("OVMF is not installed".into()),
             spdk: || Err("no SPDK target listens on /var/tmp/spdk.sock".into()),
+            lab: || Err("the lab's root image for 6.1.0-56-amd64 is not built".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);

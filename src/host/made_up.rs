@@ -193,6 +193,7 @@ pub(crate) fn complete_server() -> Machine {
         daemon_io_uring: || Ok(()),
         ovmf: || Ok(()),
         spdk: || Ok(()),
+        lab: || Ok(()),
     };
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine

@@ -200,6 +200,13 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "lab-image",
+        why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
+        supply: &[everywhere("iotax lab build")],
+        check: |probe| (probe.guest.lab)().err(),
+        reboot: false,
+    },
+    Need {
         id: "iommu",
         why: "for vm(attach=vfio)",
         supply: &[
@@ -397,6 +404,7 @@ mod tests {
             daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
             spdk: || Err("no target".into()),
+            lab: || Err("not built".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");
@@ -404,6 +412,7 @@ mod tests {
         assert_eq!(what("qemu-io_uring", &asked), "not built in");
         assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
         assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
+        assert_eq!(what("lab-image", &asked), "not built");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();

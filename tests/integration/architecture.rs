@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("scenario", &["exit", "layer::catalog", "units"]),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
+    ("lab", &["exit", "layer::guest"]),
     ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
 ];
 

@@ -164,6 +164,7 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
     spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_bdev(false).create]),
+    lab: crate::lab::state,
 };
 
 fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
