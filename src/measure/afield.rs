@@ -8,7 +8,7 @@ use super::session::Session;
 use super::sets::Layout;
 use super::survey;
 use crate::exit::Failed;
-use crate::layer::by_name;
+use crate::layer::{by_name, catalog};
 use crate::scenario::{IN_GUEST, Scenario, Stack};
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
@@ -31,9 +31,18 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     needs
 }
 
+/// Whether anything is set up inside of a guest.
+pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
+    let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    layers.any(|(spec, place)| place == IN_GUEST && is_made(&spec.name))
+}
+
+fn is_made(name: &str) -> bool {
+    !catalog::find(name).is_some_and(|help| help.anywhere)
+}
+
 /// Hosts over SSH that something is set up on.
 fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
-    let is_made = |name: &str| !crate::layer::catalog::find(name).is_some_and(|help| help.anywhere);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
         .filter(|(spec, _)| is_made(&spec.name))

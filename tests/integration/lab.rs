@@ -8,7 +8,7 @@ use iotax::layer::PlanContext;
 use iotax::layer::guest::lab::{LabDrive, LabWish, plan, reach_steps};
 use iotax::layer::guest::qemu::Memory;
 use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach};
-use iotax::measure::handler::RemoteStep;
+use iotax::measure::hand::{Asked as StepAsked, Run, Told};
 use iotax::measure::wire::{Peer, Request, Response};
 use iotax::scenario::check::{Request as Asked, from_arguments};
 use iotax::step::op::{MakeDirectory, Op};
@@ -87,10 +87,17 @@ fn inspected(peer: &mut Peer, path: &Path) -> Inspection {
 }
 
 fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
-    let step = RemoteStep { run_id: "r".into(), run_dir: "/run/iotax".into(), op, undo };
-    let payload = serde_json::to_value(step).unwrap();
+    let run = Run { id: "r".into(), dir: "/run/iotax".into() };
+    let asked = match undo {
+        None => StepAsked::Perform { op, run },
+        Some(made) => StepAsked::Undo { op, run, made },
+    };
+    let payload = serde_json::to_value(asked).unwrap();
     match peer.call(Request::Step { payload }, MOMENT).unwrap() {
-        Response::Step { payload } => serde_json::from_value(payload).unwrap(),
+        Response::Step { payload } => match serde_json::from_value(payload).unwrap() {
+            Told::Made { made } => made.unwrap_or_default(),
+            other => panic!("{other:?}"),
+        },
         other => panic!("{other:?}"),
     }
 }

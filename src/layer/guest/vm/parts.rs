@@ -115,7 +115,8 @@ impl Parts {
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
-        let lab_image = std::env::var_os("IOTAX_LAB_IMAGE").map(PathBuf::from);
+        // A need of whoever wants it, which is told with the others.
+        let lab_image = crate::lab::root_image(&kernel).ok();
         Parts {
             kernel,
             image,
