@@ -285,6 +285,8 @@ mod tests {
             max_written: None,
             durability: None,
             published: None,
+            rating: None,
+            table: None,
             notes: Vec::new(),
         }
     }

@@ -10,8 +10,8 @@ use super::stacks::{Cell, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, grammar,
-    jobfile, measure, names, profile, published, remote, states, sweep, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
+    grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
 };
 use crate::layer::state::State;
 use iotax_load::EngineName;
@@ -199,6 +199,8 @@ pub(super) struct Parts {
     pub max_written: Option<u64>,
     pub durability: Option<DurabilitySpec>,
     pub published: Option<published::Draft>,
+    pub rating: Option<Rating>,
+    pub table: Option<table::Draft>,
     pub notes: Vec<String>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
@@ -222,6 +224,8 @@ impl Parts {
             max_written: None,
             durability: None,
             published: None,
+            rating: None,
+            table: None,
             notes: Vec::new(),
             engine: None,
         }
@@ -330,6 +334,7 @@ impl Parts {
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
+        let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_depth();
@@ -348,6 +353,8 @@ impl Parts {
             max_written: self.max_written,
             durability: self.durability.map(Box::new),
             published,
+            rating: self.rating,
+            table,
             notes: self.notes,
         })
     }

@@ -14,10 +14,12 @@ mod names;
 pub mod place;
 pub mod profile;
 pub mod published;
+pub mod rating;
 pub mod remote;
 pub mod stacks;
 pub mod states;
 pub mod sweep;
+pub mod table;
 pub mod toml;
 pub mod values;
 pub mod vdbench;
@@ -29,8 +31,10 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 pub use place::LabSpec;
 pub use published::{Metric, Published, PublishedFigure};
+pub use rating::{Rated, Rating};
 pub use states::InState;
 pub use sweep::{Coordinate, SweepPoint};
+pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
 use iotax_load::{EngineName, Job};
@@ -69,6 +73,12 @@ pub struct Scenario {
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// What the drives below are rated at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// The tables that a report shows its figures in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<TableSpec>,
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<String, LabSpec>,

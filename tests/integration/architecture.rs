@@ -11,7 +11,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["bill", "stats", "units"]),
     ("units", &[]),
     ("exit", &[]),
-    ("scenario", &["exit", "layer::by_name", "layer::catalog", "layer::guest::qemu", "layer::state", "step", "units"]),
+    (
+        "scenario",
+        &["exit", "layer::by_name", "layer::catalog", "layer::guest::qemu", "layer::state", "step", "units"],
+    ),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
     ("lab", &["exit", "layer::guest"]),
