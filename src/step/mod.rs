@@ -8,6 +8,7 @@ pub mod hand;
 mod image;
 pub mod journal;
 pub mod lio;
+pub mod lvm;
 pub mod op;
 pub mod process;
 pub mod queue;
@@ -16,6 +17,7 @@ pub mod spdk;
 pub mod system;
 pub mod thing;
 pub mod vfio;
+pub mod zfs;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
