@@ -116,6 +116,78 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "mkfs.btrfs",
+        why: "for the layer fs(btrfs)",
+        supply: &[
+            debian("apt-get install btrfs-progs"),
+            fedora("dnf install btrfs-progs"),
+            everywhere("install btrfs-progs"),
+        ],
+        check: |probe| program(probe, "mkfs.btrfs"),
+        reboot: false,
+    },
+    Need {
+        id: "lvm",
+        why: "for the layer lvm",
+        supply: &[
+            debian("apt-get install lvm2"),
+            fedora("dnf install lvm2"),
+            everywhere("install LVM 2.03.12 or newer"),
+        ],
+        check: |probe| program(probe, "lvm"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-mod",
+        why: "for the layer lvm",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-thin-pool",
+        why: "for the layer lvm(thin)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-thin-pool", "/sys/module/dm_thin_pool"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-cache",
+        why: "for the layer lvm(cache)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-cache-smq", "/sys/module/dm_cache_smq"),
+        reboot: false,
+    },
+    Need {
+        id: "zfs",
+        why: "for the layer zfs",
+        supply: &[
+            debian(
+                "apt-get install zfsutils-linux zfs-dkms (Debian: in contrib; Ubuntu needs the first only)",
+            ),
+            everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
+        ],
+        check: |probe| program(probe, "zpool").or_else(|| module(probe, "zfs", "/sys/module/zfs")),
+        reboot: false,
+    },
+    Need {
+        id: "wipefs",
+        why: "to take partition tables that zpool made off its members again",
+        supply: &[
+            debian("apt-get install util-linux"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| program(probe, "wipefs"),
+        reboot: false,
+    },
+    Need {
         id: "qemu",
         why: "to boot a guest",
         supply: &[

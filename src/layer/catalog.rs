@@ -3,6 +3,7 @@
 
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
+use super::volume::{fs, lvm, zfs};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -104,7 +105,7 @@ impl LayerHelp {
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE];
+pub const ALL: &[LayerHelp] = &[LOOP, lvm::HELP, zfs::HELP, fs::HELP, DELAY, VM, NULL, ENGINE];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -121,25 +122,6 @@ const LOOP: LayerHelp = LayerHelp {
     one_of: &[],
     below: Face::Any,
     gives: Face::Block,
-    anywhere: false,
-    ..LayerHelp::PLAIN
-};
-
-const FS: LayerHelp = LayerHelp {
-    name: "fs",
-    help: "a new file system and one file in it",
-    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
-    options: &[OptionDef {
-        name: "type",
-        aliases: &[],
-        kind: OptionKind::Word(&["xfs", "ext4"]),
-        default: None,
-        help: "which file system",
-    }],
-    positional: Some("type"),
-    one_of: &["type"],
-    below: Face::Block,
-    gives: Face::File,
     anywhere: false,
     ..LayerHelp::PLAIN
 };

@@ -12,7 +12,8 @@ use crate::host::Missing;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use anyhow::{Context, Result, bail};
+use crate::units;
+use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::Hold;
 use state::State;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub const ALL: &[&dyn Layer] = &[
     &known::Delay,
     &known::EngineLayer,
     &volume::Loop,
+    &volume::Lvm,
+    &volume::Zfs,
     &volume::FileSystem,
     &guest::VirtualMachine,
 ];
@@ -300,4 +303,13 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
     word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+}
+
+/// Bytes, where they are written or the catalog has a default.
+///
+/// # Errors
+/// When it is no size.
+pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }

@@ -8,6 +8,7 @@ pub mod hand;
 mod image;
 pub mod journal;
 pub mod lio;
+pub mod lvm;
 pub mod op;
 pub mod process;
 pub mod queue;
@@ -17,6 +18,7 @@ pub mod state;
 pub mod system;
 pub mod thing;
 pub mod vfio;
+pub mod zfs;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

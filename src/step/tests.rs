@@ -7,14 +7,16 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
-    MakeImage, Mount, Op, Operation, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, LimitArc, LvmVolume, MakeDirectory,
+    MakeFile, MakeFilesystem, MakeImage, MakeLvm, MakeZpool, Mount, Op, Operation, PassThrough, RemoteAgent,
+    Spawn, Vdev, ZfsContent,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
 use super::system::{LoopRequest, RealSystem, System};
 use super::thing::Thing;
 use super::vfio::TakenDrive;
+use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
 use crate::layer::guest::DiskKey;
@@ -62,6 +64,9 @@ impl System for Shared {
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_thing(thing, tag)
     }
+    fn arc(&self) -> ArcLimit {
+        self.0.lock().unwrap().arc()
+    }
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
         self.0.lock().unwrap().find_spdk(disk)
     }
@@ -74,11 +79,11 @@ impl System for Shared {
         fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
-        make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+        make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
         make_image(&mut self, image: &MakeImage) -> Result<()>;
         make_directory(&mut self, path: &Path) -> Result<()>;
         remove_directory(&mut self, path: &Path) -> Result<()>;
-        mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
+        mount(&mut self, mount: &Mount) -> Result<()>;
         unmount(&mut self, directory: &Path) -> Result<()>;
         await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
         spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
@@ -92,12 +97,17 @@ impl System for Shared {
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
         export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
+        limit_arc(&mut self, bytes: u64) -> Result<()>;
+        restore_arc(&mut self, was: ArcLimit) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
     }
 }
 
-/// file | loop | fs with its file, and a guest with an image beside it.
+/// The step of [`plan`] that makes a volume group.
+const ON_LVM: StepId = 10;
+
+/// file | loop | fs with its file, lvm | zfs mounted, and a guest with an image beside it.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
     let ops = vec![
@@ -117,10 +127,12 @@ fn plan() -> Vec<Step> {
         Op::MakeFilesystem(MakeFilesystem {
             kind: "xfs".into(),
             device: PathRef::Yield(2),
+            others: Vec::new(),
             label: "iotax".into(),
+            options: Vec::new(),
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/fs0".into() }),
-        Op::Mount(Mount { device: PathRef::Yield(2), directory: "/run/r/fs0".into(), kind: "xfs".into() }),
+        Op::Mount(Mount::of(PathRef::Yield(2), "/run/r/fs0".into(), "xfs")),
         Op::MakeFile(MakeFile {
             path: "/run/r/fs0/data".into(),
             bytes: 1 << 29,
@@ -151,6 +163,24 @@ fn plan() -> Vec<Step> {
             cpumask: None,
             name: "iotax-r-spdk".into(),
         }),
+        Op::MakeLvm(MakeLvm {
+            name: "iotax-r-lvm0".into(),
+            members: vec![path("/dev/nvme2n1"), path("/dev/nvme3n1")],
+            member_bytes: 1 << 30,
+            volume: LvmVolume::Linear { extents: 500 },
+        }),
+        Op::LimitArc(LimitArc { bytes: 1 << 28, was: ArcLimit::default() }),
+        Op::MakeZpool(MakeZpool {
+            name: "iotax-r-zfs0".into(),
+            members: vec![PathRef::Yield(ON_LVM)],
+            vdev: Vdev::Stripe,
+            ashift: 12,
+            properties: Vec::new(),
+            content: ZfsContent::Dataset { recordsize: 1 << 17 },
+            dedup_bytes: None,
+        }),
+        Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
+        Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),

@@ -3,28 +3,34 @@
 //! undoes it.
 
 mod afar;
+mod arc;
 mod directory;
 mod file;
 mod filesystem;
 mod image;
 mod loopdev;
+mod lvm;
 mod passthrough;
 mod process;
 mod scratch;
 mod spdk;
 mod vhost_scsi;
+mod zpool;
 
 pub use afar::MakeFileAfar;
+pub use arc::LimitArc;
 pub use directory::MakeDirectory;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
 pub use loopdev::AttachLoop;
+pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::{BuildInitramfs, BuildSeed};
 pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
 pub use vhost_scsi::ExportVhostScsi;
+pub use zpool::{MakeZpool, Vdev, ZfsContent};
 
 use super::state::ArrayState;
 use super::system::System;
@@ -51,6 +57,12 @@ pub enum Op {
     MakeFilesystem(MakeFilesystem),
     /// A mount.
     Mount(Mount),
+    /// A volume group and a volume of LVM's.
+    MakeLvm(MakeLvm),
+    /// A pool of ZFS and what is in it.
+    MakeZpool(MakeZpool),
+    /// The limit of ZFS's cache.
+    LimitArc(LimitArc),
     /// An image within a file or device.
     MakeImage(MakeImage),
     /// The initramfs of a guest.
@@ -172,6 +184,9 @@ macro_rules! as_operation {
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
+            Op::MakeLvm(op) => op,
+            Op::MakeZpool(op) => op,
+            Op::LimitArc(op) => op,
             Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::BuildSeed(op) => op,
