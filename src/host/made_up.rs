@@ -180,6 +180,11 @@ pub(crate) fn complete_server() -> Machine {
         ("mkfs.xfs", "mkfs.xfs version 6.1.0"),
         ("mkfs.ext4", "mke2fs 1.47.0"),
         ("blkid", "blkid from util-linux 2.38.1"),
+        ("iscsid", "iscsid version 2.1.8"),
+        ("ip", "ip utility, iproute2-6.1.0"),
+        ("rdma", "rdma utility, iproute2-6.1.0"),
+        ("nbd-client", "nbd-client version 3.24"),
+        ("qemu-nbd", "qemu-nbd 7.2.9"),
     ];
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
@@ -194,6 +199,10 @@ pub(crate) fn complete_server() -> Machine {
         ovmf: || Ok(()),
         spdk: || Ok(()),
     };
+    let modules = ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
+    let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
+    machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

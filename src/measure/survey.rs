@@ -18,6 +18,7 @@ use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use crate::step::HOST;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -81,7 +82,11 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
             continue;
         }
         for spec in &stack.layers {
-            ids.extend(by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default());
+            let Some(layer) = by_name(&spec.name) else { continue };
+            ids.extend(layer.needs(spec));
+            if spec.far.as_deref().is_none_or(|far| far == HOST) {
+                ids.extend(layer.needs_far(spec));
+            }
         }
         let engines = scenario.workloads.iter().map(|workload| workload.engine);
         ids.extend(engines.flat_map(|engine| engine::kind_of(engine).needs));
