@@ -188,6 +188,11 @@ pub(crate) fn complete_server() -> Machine {
         ("zpool", "zfs-2.1.11-1+deb12u1"),
         ("wipefs", "wipefs from util-linux 2.38.1"),
         ("blkid", "blkid from util-linux 2.38.1"),
+        ("iscsid", "iscsid version 2.1.8"),
+        ("ip", "ip utility, iproute2-6.1.0"),
+        ("rdma", "rdma utility, iproute2-6.1.0"),
+        ("nbd-client", "nbd-client version 3.24"),
+        ("qemu-nbd", "qemu-nbd 7.2.9"),
     ];
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
@@ -203,6 +208,11 @@ pub(crate) fn complete_server() -> Machine {
         spdk: || Ok(()),
         lab: || Ok(()),
     };
+    let modules =
+        ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
+    let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
+    machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

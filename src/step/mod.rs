@@ -4,15 +4,21 @@
 
 pub mod clean;
 pub mod executor;
+pub(crate) mod export;
 pub mod hand;
 mod image;
+pub mod iscsi;
 pub mod journal;
 pub mod lio;
 pub mod lvm;
+pub mod nbd;
+pub mod nvmet;
+pub mod nvmf;
 pub mod op;
 pub mod process;
 pub mod queue;
 pub mod simulated;
+pub mod softrdma;
 pub mod spdk;
 pub mod state;
 pub mod system;

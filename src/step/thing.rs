@@ -26,4 +26,9 @@ pub trait Thing {
     /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
     /// ([`super::system::NotOurs`]).
     fn unmake(&self, tag: &RunTag, made: &Yield) -> Result<()>;
+
+    /// What a reader of the figures must know of it.
+    fn notes(&self, _made: &Yield) -> Vec<String> {
+        Vec::new()
+    }
 }

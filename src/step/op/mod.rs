@@ -5,6 +5,7 @@
 mod afar;
 mod arc;
 mod directory;
+mod fabric;
 mod file;
 mod filesystem;
 mod image;
@@ -20,6 +21,10 @@ mod zpool;
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
 pub use directory::MakeDirectory;
+pub use fabric::{
+    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
+    StartIscsid,
+};
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
@@ -75,6 +80,22 @@ pub enum Op {
     ExportVhostScsi(ExportVhostScsi),
     /// A disk in a running SPDK target.
     ExportSpdk(ExportSpdk),
+    /// A subsystem of the kernel's NVMe target.
+    ExportNvmf(ExportNvmf),
+    /// A controller of one.
+    ConnectNvmf(ConnectNvmf),
+    /// A target of the kernel's iSCSI.
+    ExportIscsi(ExportIscsi),
+    /// open-iscsi's daemon.
+    StartIscsid(StartIscsid),
+    /// A session with a target.
+    ConnectIscsi(ConnectIscsi),
+    /// An export of a qemu-nbd.
+    ExportNbd(ExportNbd),
+    /// The device over one.
+    ConnectNbd(ConnectNbd),
+    /// An RDMA device.
+    SoftRdma(SoftRdma),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -193,6 +214,14 @@ macro_rules! as_operation {
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
             Op::ExportSpdk(op) => op,
+            Op::ExportNvmf(op) => op,
+            Op::ConnectNvmf(op) => op,
+            Op::ExportIscsi(op) => op,
+            Op::StartIscsid(op) => op,
+            Op::ConnectIscsi(op) => op,
+            Op::ExportNbd(op) => op,
+            Op::ConnectNbd(op) => op,
+            Op::SoftRdma(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
             Op::MakeFileAfar(op) => op,
