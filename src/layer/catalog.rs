@@ -3,6 +3,7 @@
 
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
+use super::volume;
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -84,6 +85,10 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
+    /// The option that says in how many devices, loaded at once, it makes of one.
+    pub splits: Option<&'static str>,
+    /// What a reader of a report must know of a choice: option, value, a clause.
+    pub notes: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl LayerHelp {
@@ -100,11 +105,24 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
+        splits: None,
+        notes: &[],
     };
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE];
+pub const ALL: &[LayerHelp] = &[
+    LOOP,
+    FS,
+    volume::PARTITION_HELP,
+    volume::SPLIT_HELP,
+    volume::LINEAR_HELP,
+    volume::MDRAID_HELP,
+    DELAY,
+    VM,
+    NULL,
+    ENGINE,
+];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -582,6 +600,14 @@ mod tests {
             assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
             assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
+            for (option, value, note) in layer.notes {
+                assert!(
+                    layer.option(option).is_some_and(|known| known.check(value).is_ok()),
+                    "{option}={value}"
+                );
+                assert!(!note.is_empty(), "{} {option}={value}", layer.name);
+            }
+            assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {
                 assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
                 assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));

@@ -295,6 +295,8 @@ mod tests {
                 hold: Default::default(),
                 writable: false,
                 unwritten: None,
+                split: false,
+                uneven: false,
                 engine: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
