@@ -63,6 +63,13 @@ const CAPABILITIES: &[Capability] = &[
     stack("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
     stack("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
     stack("zfs", "layer zfs", "/dev/x | zfs"),
+    stack("partition", "layer partition", "/dev/x | partition"),
+    stack("linear", "layers split and linear", "/dev/x | split(2)"),
+    listed(
+        "mdraid",
+        "layer mdraid, of every level",
+        &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
+    ),
     stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
     Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
     stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
@@ -441,14 +448,21 @@ mod tests {
     fn every_layer_that_needs_something_is_a_capability() {
         let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
         for layer in catalog::ALL {
-            let main = layer.positional.and_then(|name| layer.option(name));
-            let words = match main.map(|option| option.kind) {
-                Some(OptionKind::Word(words)) => words.iter().map(|word| format!("({word})")).collect(),
-                _ if layer.one_of.is_empty() => vec![String::new()],
-                _ => vec!["(1)".into()],
+            // What it needs may hang on the option that it cannot be without.
+            let main = layer.positional.or(layer.one_of.first().copied()).and_then(|name| layer.option(name));
+            let base = if layer.joins { "[/dev/x,/dev/y]" } else { "/dev/x" };
+            let stack = |word: &str| match main {
+                Some(option) if layer.positional.is_none() => {
+                    format!("{base} | {}({}={word})", layer.name, option.name)
+                }
+                _ => format!("{base} | {}({word})", layer.name),
             };
-            for word in words {
-                let text = format!("/dev/x | {}{word}", layer.name);
+            let stacks = match main.map(|option| option.kind) {
+                Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
+                _ => vec![stack("1")],
+            };
+            for text in stacks {
                 let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }

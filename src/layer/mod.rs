@@ -29,6 +29,10 @@ pub const ALL: &[&dyn Layer] = &[
     &volume::Lvm,
     &volume::Zfs,
     &volume::FileSystem,
+    &volume::Partition,
+    &volume::Split,
+    &volume::Linear,
+    &volume::MdRaid,
     &guest::VirtualMachine,
     &fabric::Nvmf,
     &fabric::Iscsi,
@@ -67,6 +71,10 @@ pub struct Exposed {
     pub writable: bool,
     /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
     pub unwritten: Option<FirstWrites>,
+    /// The paths are parts of one thing, which are loaded at once and share the region.
+    pub split: bool,
+    /// The members below are not of one size: `bytes` are those of the smallest.
+    pub uneven: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
     /// The step that made what has states (an array, a pool), with what is below it.
@@ -111,7 +119,8 @@ impl FirstWrites {
 impl Exposed {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
-        1 + self.copies.len() as u64
+        let beside = if self.split { self.paths.len() } else { 1 };
+        (beside + self.copies.len()) as u64
     }
 
     /// Whether it is loaded in that place.
@@ -171,29 +180,39 @@ pub trait Layer: Sync {
         self.writes_below(spec)
     }
 
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
+    /// have made anything of its own on it by then.
+    fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Whether it acknowledges writes that are in this host's page cache only.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
     }
 
-    /// How many of so many members below it may fail before data is lost; 0: it has no states.
+    /// How many of its members may fail before data are lost.
     fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
         0
     }
 
-    /// What brings what it made over these members from one state into another, each with what it is for.
+    /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
     ///
     /// # Errors
-    /// When that cannot be.
+    /// When there is no such way: which, why, and what would do.
     fn transition(
         &self,
         spec: &LayerSpec,
         _made: &PathRef,
         _members: &[PathRef],
         _from: &State,
-        _to: &State,
+        to: &State,
     ) -> Result<Vec<(String, Op)>> {
-        bail!("{}: {} has no states", spec.origin, spec.name)
+        bail!(
+            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid",
+            spec.origin,
+            spec.name
+        )
     }
 
     /// Adds its steps and says what it shows.

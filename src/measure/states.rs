@@ -20,16 +20,6 @@ use std::collections::BTreeMap;
 /// can be measured.
 pub const TRIES: u32 = 5;
 
-/// Whether it is in that state.
-pub fn is_in(now: &ArrayState, state: State) -> bool {
-    match (state, now) {
-        (State::Healthy, ArrayState::Healthy) => true,
-        (State::Failed(count), ArrayState::Degraded { missing }) => *missing == count,
-        (State::Rebuilding, ArrayState::Rebuilding { .. }) => true,
-        _ => false,
-    }
-}
-
 /// An array whose state is watched while its stack is measured.
 struct Watched {
     step: StepId,
@@ -53,7 +43,7 @@ impl Keeper<'_> {
     pub fn before(&mut self, stack: usize) -> Result<()> {
         let Some(watched) = self.watched.get(&stack) else { return Ok(()) };
         let now = state_of(self.executor, watched.step)?;
-        if is_in(&now, watched.state) {
+        if watched.state.holds(&now) {
             return Ok(());
         }
         if watched.again.is_empty() {
@@ -61,7 +51,7 @@ impl Keeper<'_> {
         }
         watched.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
         let now = state_of(self.executor, watched.step)?;
-        if is_in(&now, watched.state) { Ok(()) } else { Err(left(watched.state, &now).into()) }
+        if watched.state.holds(&now) { Ok(()) } else { Err(left(watched.state, &now).into()) }
     }
 
     /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none.
@@ -71,7 +61,7 @@ impl Keeper<'_> {
     pub fn behind(&mut self, stack: usize) -> Result<Option<(String, bool)>> {
         let Some(watched) = self.watched.get(&stack) else { return Ok(None) };
         let now = state_of(self.executor, watched.step)?;
-        Ok(Some((now.to_string(), is_in(&now, watched.state))))
+        Ok(Some((now.to_string(), watched.state.holds(&now))))
     }
 }
 
@@ -174,22 +164,4 @@ fn array_of(up: &SetPlan, stack: usize) -> Result<Array> {
     let target = up.targets.iter().find(|(index, _)| *index == stack);
     let array = target.and_then(|(_, exposed)| exposed.array.clone());
     array.context("a stack that has states and no array")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_is_what_the_array_tells() {
-        let rebuilding = ArrayState::Rebuilding { missing: 1, done: 0.5 };
-        assert!(is_in(&ArrayState::Healthy, State::Healthy));
-        assert!(is_in(&ArrayState::Degraded { missing: 1 }, State::Failed(1)));
-        assert!(!is_in(&ArrayState::Degraded { missing: 2 }, State::Failed(1)));
-        assert!(is_in(&rebuilding, State::Rebuilding));
-        for state in [State::Healthy, State::Failed(1)] {
-            assert!(!is_in(&rebuilding, state), "what is being rebuilt is neither");
-        }
-        assert!(!is_in(&ArrayState::Syncing { done: 0.1 }, State::Healthy), "the first sync takes its share");
-    }
 }

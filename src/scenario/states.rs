@@ -23,7 +23,10 @@ pub struct InState {
 /// # Errors
 /// A word that is no state.
 pub fn parse(words: &str) -> Result<Vec<State>, Fault> {
-    words.split(',').map(|word| State::parse(word.trim()).map_err(Fault::new)).collect()
+    words
+        .split(',')
+        .map(|word| word.trim().parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        .collect()
 }
 
 /// Puts each stack that can lose members there once for every state.

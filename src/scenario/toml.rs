@@ -201,7 +201,9 @@ impl Source<'_> {
         }
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
-        let state = |word: &Spanned<String>| self.value(word, |word| State::parse(word).map_err(Fault::new));
+        let state = |word: &Spanned<String>| {
+            self.value(word, |word| word.parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        };
         parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
         parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {

@@ -112,7 +112,7 @@ impl Layer for Lvm {
             Some("cache") => Some("dm-cache"),
             _ => None,
         };
-        ["root", "lvm", "dm-mod"].into_iter().chain(of_kind).collect()
+        ["root", "lvm", "dm_mod"].into_iter().chain(of_kind).collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {

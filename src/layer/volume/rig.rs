@@ -22,6 +22,8 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         unwritten: None,
         engine: None,
         array: None,
+        split: false,
+        uneven: false,
     }
 }
 

@@ -4,15 +4,21 @@
 
 mod afar;
 mod arc;
+mod array;
+mod await_sync;
 mod directory;
 mod fabric;
+mod fail_member;
 mod file;
 mod filesystem;
 mod image;
+mod linear;
 mod loopdev;
 mod lvm;
+mod partition;
 mod passthrough;
 mod process;
+mod rebuild;
 mod scratch;
 mod spdk;
 mod vhost_scsi;
@@ -20,18 +26,24 @@ mod zpool;
 
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
+pub use array::{Bounds, CreateArray};
+pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
 pub use fabric::{
     ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
     StartIscsid,
 };
+pub use fail_member::FailMember;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
+pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
+pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
+pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
 pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
 pub use vhost_scsi::ExportVhostScsi;
@@ -68,6 +80,18 @@ pub enum Op {
     MakeZpool(MakeZpool),
     /// The limit of ZFS's cache.
     LimitArc(LimitArc),
+    /// A partition table with one partition.
+    MakePartition(MakePartition),
+    /// A part of a device, or several put together.
+    MakeLinear(MakeLinear),
+    /// An array of the kernel's RAID.
+    CreateArray(CreateArray),
+    /// A member of it that fails.
+    FailMember(FailMember),
+    /// A member that comes back.
+    Rebuild(Rebuild),
+    /// Until its members are whole.
+    AwaitSync(AwaitSync),
     /// An image within a file or device.
     MakeImage(MakeImage),
     /// The initramfs of a guest.
@@ -208,6 +232,12 @@ macro_rules! as_operation {
             Op::MakeLvm(op) => op,
             Op::MakeZpool(op) => op,
             Op::LimitArc(op) => op,
+            Op::MakePartition(op) => op,
+            Op::MakeLinear(op) => op,
+            Op::CreateArray(op) => op,
+            Op::FailMember(op) => op,
+            Op::Rebuild(op) => op,
+            Op::AwaitSync(op) => op,
             Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::BuildSeed(op) => op,

@@ -298,6 +298,8 @@ mod tests {
                 hold: Default::default(),
                 writable: false,
                 unwritten: None,
+                split: false,
+                uneven: false,
                 engine: None,
                 array: None,
             };
