@@ -2,6 +2,7 @@
 # root of a user namespace, in the build's folder with root.tar. KERNEL is the kernel's release, MODULES its
 # /lib/modules/KERNEL, LEFT_OUT folders below MODULES/kernel that no lab has a device for. Leaves root.ext4 and packages.
 set -eu
+rm -rf root root.ext4
 mkdir root
 # The guest mounts its own /dev.
 tar -C root --numeric-owner --exclude='./dev/*' -xf root.tar

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -65,13 +65,14 @@ impl Build<'_> {
         let work = work.with_context(|| format!("cannot create a folder in {}", cache.display()))?;
         let work = Work {
             work,
+            cache,
             sources: sources::of_machine(&suite)?,
             options: sources::apt_options()?,
             suite,
             kernel,
         };
         let (zfs, packages) = self.make(&work)?;
-        let image = work.keep(&cache, zfs, packages, begin.elapsed().as_secs())?;
+        let image = work.keep(zfs, packages, begin.elapsed().as_secs())?;
         Ok((image, true))
     }
 
@@ -124,21 +125,36 @@ impl Build<'_> {
 
     fn make(&mut self, work: &Work) -> Result<(Zfs, BTreeMap<String, String>)> {
         let recipe = Recipe::ours()?;
+        let kept = if self.again { None } else { work.kept_zfs()? };
+        if let Some(version) = kept {
+            self.tell(&format!(
+                "ZFS's modules {version} for {} are there, of another image",
+                work.kernel.version
+            ));
+            let packages = self.finish(work, &recipe, true)?;
+            if packages.get(&recipe.zfs.tools) == Some(&version) {
+                return Ok((Zfs::Compiled { version }, packages));
+            }
+            self.tell("ZFS's programs are newer than these modules, which are compiled anew");
+        }
         let zfs = self.zfs(work, &recipe)?;
+        let packages = self.finish(work, &recipe, !matches!(zfs, Zfs::Lacks { .. }))?;
+        Ok((zfs, packages))
+    }
+
+    /// All but ZFS's modules; tells the packages.
+    fn finish(&mut self, work: &Work, recipe: &Recipe, zfs: bool) -> Result<BTreeMap<String, String>> {
         let count = recipe.packages.len();
         self.tell(&format!(
             "installing {count} packages of {} and what they need into a root (a minute)",
             work.suite
         ));
-        let tools = match zfs {
-            Zfs::Lacks { .. } => None,
-            _ => Some(recipe.zfs.tools.as_str()),
-        };
+        let tools = zfs.then_some(recipe.zfs.tools.as_str());
         let packages: Vec<&str> = recipe.packages.keys().map(String::as_str).chain(tools).collect();
         self.program(work, "mmdebstrap", &mut work.root(&packages)?).context("cannot make the root")?;
         self.tell("making the file system");
         self.program(work, "assemble.sh", &mut work.assemble()).context("cannot make the file system")?;
-        Ok((zfs, work.packages()?))
+        work.packages()
     }
 
     /// An image without ZFS is one all the same; an interrupted build is none.
@@ -172,9 +188,13 @@ impl Build<'_> {
     }
 }
 
+/// ZFS's modules, which also lie beside an image: compiled once for a kernel, whatever becomes of the recipe.
+const MODULES: &str = "zfs.tar";
+
 /// The folder of a build, and what it is built of.
 struct Work {
     work: TempDir,
+    cache: PathBuf,
     sources: Vec<Source>,
     options: Vec<String>,
     suite: String,
@@ -182,7 +202,7 @@ struct Work {
 }
 
 impl Work {
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.work.path().join(name)
     }
 
@@ -204,6 +224,24 @@ impl Work {
         Ok(command)
     }
 
+    /// Takes ZFS's modules of another image of this kernel and release, and tells their version.
+    fn kept_zfs(&self) -> Result<Option<String>> {
+        let images = image::all(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
+        let fits = |image: &Image| {
+            let record = &image.record;
+            let same = record.kernel == self.kernel.version && record.suite == self.suite;
+            match &record.zfs {
+                Zfs::Compiled { version } if same => Some((image.folder.join(MODULES), version.clone())),
+                _ => None,
+            }
+        };
+        let found = images.filter_map(|image| fits(&image)).find(|(path, _)| path.exists());
+        let Some((path, version)) = found else { return Ok(None) };
+        std::fs::copy(&path, self.path(MODULES))
+            .with_context(|| format!("cannot copy {}", path.display()))?;
+        Ok(Some(version))
+    }
+
     fn compile_zfs(&self, recipe: &Recipe) -> Result<Command> {
         let (zfs, version) = (&recipe.zfs, &self.kernel.version);
         let script = self.path("zfs.sh");
@@ -220,7 +258,7 @@ impl Work {
     }
 
     fn root(&self, packages: &[&str]) -> Result<Command> {
-        let mut command = self.mmdebstrap("root.list", self.path("zfs.tar").exists())?;
+        let mut command = self.mmdebstrap("root.list", self.path(MODULES).exists())?;
         for folder in ["man", "doc", "locale", "info"] {
             command.arg(format!("--dpkgopt=path-exclude=/usr/share/{folder}/*"));
         }
@@ -249,7 +287,7 @@ impl Work {
     }
 
     /// Gives the image its name in the cache; one of before is gone with the folder of the build.
-    fn keep(self, cache: &Path, zfs: Zfs, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
+    fn keep(self, zfs: Zfs, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
         let name = recipe::name(&self.suite, &self.kernel.version);
         let record = Record {
             name: name.clone(),
@@ -261,13 +299,16 @@ impl Work {
             packages,
             seconds,
         };
-        let (fresh, target) = (self.path("fresh"), cache.join(&name));
+        let (fresh, target) = (self.path("fresh"), self.cache.join(&name));
         let moved = |from: &Path, to: &Path| {
             std::fs::rename(from, to)
                 .with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
         };
         std::fs::create_dir(&fresh).with_context(|| format!("cannot create {}", fresh.display()))?;
         moved(&self.path("root.ext4"), &fresh.join("root.ext4"))?;
+        if matches!(record.zfs, Zfs::Compiled { .. }) {
+            moved(&self.path(MODULES), &fresh.join(MODULES))?;
+        }
         Image::write(&fresh, record.clone())?;
         if target.exists() {
             moved(&target, &self.path("before"))?;
