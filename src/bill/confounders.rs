@@ -37,9 +37,10 @@ const CONCEPTS: &[Concept] = &[
     Concept { why: "not the same number of drives", of: drives },
     Concept { why: "not the same redundancy", of: redundancy },
     Concept { why: "not the same transport", of: transport },
-    Concept { why: "not the same cache mode", of: |stack| guest(stack, "cache") },
-    Concept { why: "not the same number of queues", of: |stack| guest(stack, "num-queues") },
-    Concept { why: "not the same number of vCPUs", of: |stack| guest(stack, "vcpus") },
+    Concept { why: "not the same cache mode", of: |stack| setting(stack, "vm", "cache") },
+    Concept { why: "not the same number of queues", of: |stack| setting(stack, "vm", "num-queues") },
+    Concept { why: "not the same number of queues", of: |stack| setting(stack, "nvmf", "nr-io-queues") },
+    Concept { why: "not the same number of vCPUs", of: |stack| setting(stack, "vm", "vcpus") },
     Concept { why: "one is allocated when it is first written", of: provisioning },
     Concept {
         why: "not the same bytes come to the drives, unless the load's data do not compress",
@@ -148,8 +149,8 @@ fn transport(stack: &Stack) -> Option<Setting> {
     Setting::of(format!("{} over {word}", layer.name), below)
 }
 
-fn guest(stack: &Stack, option: &str) -> Option<Setting> {
-    let layer = stack.layers.iter().rev().find(|layer| layer.name == "vm")?;
+fn setting(stack: &Stack, name: &str, option: &str) -> Option<Setting> {
+    let layer = stack.layers.iter().rev().find(|layer| layer.name == name)?;
     let value = layer.option(option)?;
     Setting::of(format!("{option}={value}"), value)
 }
@@ -157,6 +158,10 @@ fn guest(stack: &Stack, option: &str) -> Option<Setting> {
 fn provisioning(stack: &Stack) -> Option<Setting> {
     let thin = |layer: &LayerSpec| match layer.name.as_str() {
         "lvm" if layer.option("type") == Some("thin") => Some("thin volume"),
+        "zfs" if layer.option("kind") != Some("dataset") && layer.option("thin") != Some("false") => {
+            Some("thin zvol")
+        }
+        "spdk" if layer.option("lvol") == Some("thin") => Some("thin lvol"),
         "vm" if layer.option("format") == Some("qcow2") => {
             layer.option("preallocation").is_none_or(|word| word == "off").then_some("thin image")
         }
@@ -222,10 +227,9 @@ mod tests {
     }
 
     fn zfs(options: &[(&str, &str)]) -> LayerSpec {
-        layer(
-            "zfs",
-            &[&[("vdev", "stripe"), ("volblocksize", "64KiB"), ("compression", "off")], options].concat(),
-        )
+        let usual =
+            [("vdev", "stripe"), ("volblocksize", "64KiB"), ("compression", "off"), ("thin", "false")];
+        layer("zfs", &[&usual[..], options].concat())
     }
 
     /// What is told of the second of two stacks, the first of which is the baseline.
@@ -329,6 +333,8 @@ mod tests {
                 "dedup=on against no dedup: only one looks for blocks that are there already"
             ]
         );
+        let found = told(vec![lvm("striped")], vec![zfs(&[("thin", "true")])]);
+        assert_eq!(found, ["thin zvol against none that is thin: one is allocated when it is first written"]);
         let found = told(vec![mdraid("0", "64KiB")], vec![lvm("thin")]);
         assert_eq!(
             found,

@@ -56,41 +56,26 @@ pub enum Spread {
 type Join = fn(&LayerSpec, u64) -> Result<(Spread, String), String>;
 
 /// Layers that join drives, by name.
-const JOINS: &[(&str, Join)] = &[("mdraid", mdraid), ("lvm", lvm), ("zfs", zfs), ("spdk", spdk)];
+const JOINS: &[(&str, Join)] =
+    &[("mdraid", mdraid), ("linear", linear), ("lvm", lvm), ("zfs", zfs), ("fs", btrfs), ("spdk", spdk)];
 
 const KIB: u64 = 1 << 10;
 
 impl Layout {
-    /// Of a stack; `Ok(None)` where its one drive, or each of several by itself, is loaded.
+    /// Of a stack; where nothing joins its drives, every I/O is one of a drive.
     ///
     /// # Errors
     /// Why nothing is known of it.
     pub fn of(stack: &Stack) -> Result<Layout, String> {
         let drives = drives(&stack.medium)?;
-        let joining = match (&stack.medium, stack.loaded_at_once()) {
-            (Medium::Many { .. }, None) => stack.layers.iter().find(|layer| join(layer).is_some()),
-            _ => None,
+        let Some((layer, join)) = known_join(stack) else {
+            let plain =
+                Layout { drives, spread: Spread::Striped { over: drives }, failed: 0, name: String::new() };
+            let unknown = || "it is not known how its layers lay data over the drives".to_owned();
+            return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
-        let joined = matches!(stack.medium, Medium::Many { .. }) && stack.loaded_at_once().is_none();
-        let Some(layer) = joining else {
-            if joined {
-                return Err("it is not known how its layers lay data over the drives".to_owned());
-            }
-            return Ok(Layout {
-                drives,
-                spread: Spread::Striped { over: drives },
-                failed: 0,
-                name: String::new(),
-            });
-        };
-        let (spread, name) = join(layer).map_or_else(|| Err(String::new()), |join| join(layer, drives))?;
-        let failed = number(layer, "failed").unwrap_or(0);
-        Ok(Layout { drives, spread, failed, name })
-    }
-
-    /// Whether a layer makes one of several drives.
-    pub fn joins(&self) -> bool {
-        !self.name.is_empty()
+        let (spread, name) = join(layer, drives)?;
+        Ok(Layout { drives, spread, failed: lost(layer), name })
     }
 
     /// `RAID5`, `RAID5 with 1 drive lost`.
@@ -103,14 +88,29 @@ impl Layout {
     }
 }
 
-/// The layer that makes one of several drives, where it is one that is known.
-pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
-    let joined = matches!(stack.medium, Medium::Many { .. }) && stack.loaded_at_once().is_none();
-    stack.layers.iter().find(|layer| join(layer).is_some()).filter(|_| joined)
+/// Whether a layer makes one of several drives.
+pub fn is_joined(stack: &Stack) -> bool {
+    known_join(stack).is_some() || (is_of_many(stack) && stack.loaded_at_once().is_none())
 }
 
-fn join(layer: &LayerSpec) -> Option<Join> {
-    JOINS.iter().find(|(name, _)| *name == layer.name).map(|(_, join)| *join)
+/// The layer that does, where it is one that is known.
+pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
+    known_join(stack).map(|(layer, _)| layer)
+}
+
+fn known_join(stack: &Stack) -> Option<(&LayerSpec, Join)> {
+    let join = |layer| JOINS.iter().find(|(name, _)| *name == layer).map(|(_, join)| *join);
+    let found = stack.layers.iter().find_map(|layer| Some((layer, join(layer.name.as_str())?)));
+    found.filter(|_| is_of_many(stack))
+}
+
+fn is_of_many(stack: &Stack) -> bool {
+    matches!(stack.medium, Medium::Many { .. })
+}
+
+/// Drives that an array was told to do without.
+fn lost(layer: &LayerSpec) -> u64 {
+    number(layer, "failed").unwrap_or(0)
 }
 
 /// Files of several members may lie on one drive; nobody says.
@@ -150,12 +150,35 @@ fn mdraid(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let spread = match level {
         "0" => Spread::Striped { over: drives },
         "1" => Spread::Mirrored { copies: drives },
-        "10" => Spread::Mirrored { copies: 2 },
+        "10" => Spread::Mirrored { copies: copies(layer) },
         "5" => parity(drives, 1, chunk, false)?,
         "6" => parity(drives, 2, chunk, false)?,
         other => return Err(format!("what RAID level {other} asks of its drives is not known")),
     };
     Ok((spread, format!("RAID{level}")))
+}
+
+/// `n3` keeps three copies; two are mdadm's own choice.
+fn copies(layer: &LayerSpec) -> u64 {
+    let written =
+        layer.option("layout").and_then(|layout| layout.strip_prefix(['n', 'f', 'o'])?.parse().ok());
+    written.unwrap_or(2)
+}
+
+fn linear(_: &LayerSpec, _: u64) -> Result<(Spread, String), String> {
+    Ok((Spread::Linear, "linear".to_owned()))
+}
+
+/// Of file systems only btrfs takes several devices.
+fn btrfs(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
+    let profile = layer.option("data").unwrap_or("single");
+    let spread = match profile {
+        "single" => Spread::Linear,
+        "raid0" => Spread::Striped { over: drives },
+        "raid1" | "raid10" => Spread::Mirrored { copies: 2 },
+        other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
+    };
+    Ok((spread, format!("btrfs {profile}")))
 }
 
 fn parity(drives: u64, parity: u64, chunk: u64, whole: bool) -> Result<Spread, String> {
@@ -190,7 +213,8 @@ fn zfs(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     };
     Ok(match layer.option("vdev").unwrap_or("stripe") {
         "stripe" => (Spread::Striped { over: drives }, "ZFS stripe".to_owned()),
-        "mirror" => (Spread::Mirrored { copies: drives }, "ZFS mirror".to_owned()),
+        // Mirrors of two, and a stripe of these.
+        "mirror" => (Spread::Mirrored { copies: 2 }, "ZFS mirrors".to_owned()),
         "raidz" | "raidz1" => (raidz(1)?, "raidz".to_owned()),
         "raidz2" => (raidz(2)?, "raidz2".to_owned()),
         "raidz3" => (raidz(3)?, "raidz3".to_owned()),

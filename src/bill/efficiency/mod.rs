@@ -6,7 +6,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
+pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, size, zfs_block};
 
 use super::against::rate_level;
 use super::compare::{Basis, Found};
@@ -124,7 +124,7 @@ impl Case<'_> {
 
     /// Against all of its drives at once, where they were loaded so.
     fn measured(&self) -> Option<Efficiency> {
-        joined(&self.stack().medium).filter(|_| self.stack().loaded_at_once().is_none())?;
+        layout::is_joined(self.stack()).then_some(())?;
         let stacks = &self.reading.run.start.scenario.stacks;
         let is_each = |one: &&usize| {
             let one = &stacks[**one];
@@ -369,16 +369,9 @@ fn same_mix(cost: Cost, reads: f64) -> Option<f64> {
     ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
 }
 
-/// The media of a stack that has several.
-fn joined(medium: &Medium) -> Option<&[Medium]> {
-    match medium {
-        Medium::Many { members } => Some(members),
-        _ => None,
-    }
-}
-
+/// Whether both are of the same several drives.
 fn same_members(one: &Medium, other: &Medium) -> bool {
-    let (Some(one), Some(other)) = (joined(one), joined(other)) else { return false };
+    let (Medium::Many { members: one }, Medium::Many { members: other }) = (one, other) else { return false };
     one.len() == other.len() && one.iter().all(|member| other.contains(member))
 }
 

@@ -215,7 +215,7 @@ fn what_keeps_a_bound_from_being_known_is_said() {
         run.start.scenario.stacks[1].layers[0].options.insert("level".into(), "linear".into());
     });
     assert_eq!(why(&level, "randread"), "what RAID level linear asks of its drives is not known");
-    let unknown = without_rating(|run| run.start.scenario.stacks[1].layers[0].name = "btrfs".into());
+    let unknown = without_rating(|run| run.start.scenario.stacks[1].layers[0].name = "bcache".into());
     assert_eq!(why(&unknown, "randread"), "it is not known how its layers lay data over the drives");
     let cache = without_rating(|run| {
         run.start.scenario.stacks[1].layers = vec![twin::layer("lvm", &[("type", "cache")])];
@@ -233,6 +233,17 @@ fn layouts_are_read_from_the_layers() {
     let said = |text: &str| text.to_owned();
     const KIB: u64 = 1 << 10;
     assert_eq!(of(4, "mdraid", &[("level", "10")]), Ok((Spread::Mirrored { copies: 2 }, said("RAID10"))));
+    assert_eq!(
+        of(6, "mdraid", &[("level", "10"), ("layout", "f3")]),
+        Ok((Spread::Mirrored { copies: 3 }, said("RAID10")))
+    );
+    assert_eq!(
+        of(4, "zfs", &[("vdev", "mirror")]),
+        Ok((Spread::Mirrored { copies: 2 }, said("ZFS mirrors")))
+    );
+    assert_eq!(of(4, "linear", &[]), Ok((Spread::Linear, said("linear"))));
+    let btrfs = [("type", "btrfs"), ("data", "raid1")];
+    assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2 }, said("btrfs raid1"))));
     let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
     assert_eq!(
         of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB"), ("failed", "1")]),
