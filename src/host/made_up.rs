@@ -199,7 +199,8 @@ pub(crate) fn complete_server() -> Machine {
         ovmf: || Ok(()),
         spdk: || Ok(()),
     };
-    let modules = ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let modules =
+        ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
     let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
     let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
     machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);

@@ -97,14 +97,17 @@ fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
 /// It is in use, or cannot be opened.
 pub(super) fn check_free(device: &Path) -> Result<()> {
     let shown = device.display();
-    if !fs::metadata(device).with_context(|| format!("cannot look at {shown}"))?.file_type().is_block_device() {
+    if !fs::metadata(device).with_context(|| format!("cannot look at {shown}"))?.file_type().is_block_device()
+    {
         return Ok(());
     }
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
     match fs::OpenOptions::new().read(true).custom_flags(exclusive).open(device) {
         Ok(_) => Ok(()),
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
-            bail!("{shown} is in use (a mount, swap, md, LVM, another export); hint: stop what uses it, or name another device")
+            bail!(
+                "{shown} is in use (a mount, swap, md, LVM, another export); hint: stop what uses it, or name another device"
+            )
         }
         Err(error) => Err(error).with_context(|| format!("cannot open {shown}")),
     }
@@ -148,7 +151,10 @@ mod tests {
         let taken = TcpListener::bind((here, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
         let why = check_address(here, Some(port)).unwrap_err().to_string();
-        assert!(why.contains(&format!("listens on port {port}")) && why.contains("hint: name another"), "{why}");
+        assert!(
+            why.contains(&format!("listens on port {port}")) && why.contains("hint: name another"),
+            "{why}"
+        );
         drop(taken);
         assert!(check_address(here, Some(port)).is_ok() && check_address(here, None).is_ok());
         // TEST-NET-1 is nobody's (RFC 5737).

@@ -60,7 +60,8 @@ fn has_daemon(probe: &Probe) -> bool {
 /// When there is no iscsid, it refuses, or the kernel shows no disk.
 pub fn login(login: &Login) -> Result<PathBuf> {
     let probe = Probe::of_files(Path::new("/"));
-    wait_until(STARTS_WITHIN, || has_daemon(&probe)).context("no iscsid listens; hint: its words are in the run's folder")?;
+    wait_until(STARTS_WITHIN, || has_daemon(&probe))
+        .context("no iscsid listens; hint: its words are in the run's folder")?;
     commands(login).iter().try_for_each(|words| iscsiadm(words).map(drop))?;
     let shown = || disk(&probe, login.iqn).filter(|disk| disk.exists());
     wait_until(SHOWS_WITHIN, || shown().is_some()).with_context(|| format!("{} shows no disk", login.iqn))?;
@@ -158,7 +159,10 @@ pub fn logout(login: &Login) -> Result<()> {
 /// What a person would type.
 pub fn logout_by_hand(login: &Login) -> String {
     let node = node(login).join(" ");
-    format!("iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete", login.iface)
+    format!(
+        "iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete",
+        login.iface
+    )
 }
 
 #[cfg(test)]
@@ -178,7 +182,7 @@ mod tests {
             settings: &settings,
         };
         let all: Vec<String> = commands(&login).iter().map(|words| words.join(" ")).collect();
-        insta::assert_snapshot!(all.join("\n"), @"");
+        insta::assert_snapshot!(all.join("\n"));
     }
 
     /// As a kernel 6.1 showed it.
@@ -188,7 +192,10 @@ mod tests {
         let session = "/sys/class/iscsi_session/session1";
         assert_eq!(disk(&machine.probe, "iqn.x:run"), None);
         machine.put(&[(&format!("{session}/targetname"), "iqn.x:run\n")]);
-        assert_eq!((disk(&machine.probe, "iqn.x:run"), sessions(&machine.probe, "iqn.x:run").len()), (None, 1));
+        assert_eq!(
+            (disk(&machine.probe, "iqn.x:run"), sessions(&machine.probe, "iqn.x:run").len()),
+            (None, 1)
+        );
         machine.put(&[(&format!("{session}/device/target6:0:0/6:0:0:0/block/sda/size"), "8\n")]);
         assert_eq!(disk(&machine.probe, "iqn.x:run"), Some("/dev/sda".into()));
         assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
@@ -199,7 +206,8 @@ mod tests {
         let machine = server();
         assert!(!has_daemon(&machine.probe));
         let head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
-        let line = "00000000a6d79cfc: 00000002 00000000 00010000 0001 01 15082 @ISCSIADM_ABSTRACT_NAMESPACE\n";
+        let line =
+            "00000000a6d79cfc: 00000002 00000000 00010000 0001 01 15082 @ISCSIADM_ABSTRACT_NAMESPACE\n";
         machine.put(&[("/proc/net/unix", &format!("{head}{line}"))]);
         assert!(has_daemon(&machine.probe));
     }

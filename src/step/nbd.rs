@@ -70,9 +70,7 @@ fn size(probe: &Probe, device: &Path) -> u64 {
 
 /// One that nobody has: it has no process, and no size.
 fn free(probe: &Probe) -> Option<PathBuf> {
-    let is_free = |device: &PathBuf| {
-        size(probe, device) == 0 && !probe.at(attribute(device, "pid")).exists()
-    };
+    let is_free = |device: &PathBuf| size(probe, device) == 0 && !probe.at(attribute(device, "pid")).exists();
     devices(probe).find(is_free)
 }
 
@@ -136,7 +134,9 @@ mod tests {
     fn a_device_is_known_by_the_process_that_holds_it() {
         let machine = server();
         assert_eq!(free(&machine.probe), None, "the driver is not there");
-        for (name, size) in [("nbd0", "8\n"), ("nbd1", "0\n"), ("nbd2", "0\n"), ("nbd10", "0\n"), ("nbdx", "0\n")] {
+        for (name, size) in
+            [("nbd0", "8\n"), ("nbd1", "0\n"), ("nbd2", "0\n"), ("nbd10", "0\n"), ("nbdx", "0\n")]
+        {
             machine.put(&[(&format!("/sys/block/{name}/size"), size)]);
         }
         machine.put(&[("/sys/block/nbd0/pid", "77\n"), ("/sys/block/nbd1/pid", "78\n")]);

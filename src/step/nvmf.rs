@@ -80,7 +80,8 @@ fn tell(words: &str) -> Result<()> {
 /// The block device of a subsystem's namespace.
 pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
     // The subsystem's own where several ways to it are one device, else the controller's (nvme_core.multipath=N).
-    let folders = of_nqn(probe, "/sys/class/nvme-subsystem", nqn).chain(of_nqn(probe, "/sys/class/nvme", nqn));
+    let folders =
+        of_nqn(probe, "/sys/class/nvme-subsystem", nqn).chain(of_nqn(probe, "/sys/class/nvme", nqn));
     let mut names = folders.flat_map(|folder| probe.names(folder)).filter(|name| is_namespace(name));
     names.next().map(|name| Path::new("/dev").join(name))
 }
@@ -153,13 +154,21 @@ mod tests {
         machine.put(&[("/sys/class/nvme/nvme0/nvme0n1/size", "8\n")]);
         let found = |nqn: &str| device(&machine.probe, nqn);
         assert_eq!(found("nqn.x:run-nvmf0"), None, "it has none yet");
-        machine.put(&[(&format!("{controller}/nvme3c3n1/size"), "8\n"), (&format!("{subsystem}/ng3n1/dev"), "1:1\n")]);
+        machine.put(&[
+            (&format!("{controller}/nvme3c3n1/size"), "8\n"),
+            (&format!("{subsystem}/ng3n1/dev"), "1:1\n"),
+        ]);
         assert_eq!(found("nqn.x:run-nvmf0"), None);
         machine.put(&[(&format!("{subsystem}/nvme3n1/size"), "8\n")]);
         assert_eq!(found("nqn.x:run-nvmf0"), Some("/dev/nvme3n1".into()));
         assert_eq!(found("nqn.2019-08.org.qemu:nvme0"), Some("/dev/nvme0n1".into()), "without multipath");
         assert_eq!(found("nqn.x:run-nvmf"), None);
         assert_eq!(controllers(&machine.probe, "nqn.x:run-nvmf0"), [PathBuf::from(controller)]);
-        assert!(is_namespace("nvme12n34") && !is_namespace("nvme3") && !is_namespace("nvmen1") && !is_namespace("nvme1n1p1"));
+        assert!(
+            is_namespace("nvme12n34")
+                && !is_namespace("nvme3")
+                && !is_namespace("nvmen1")
+                && !is_namespace("nvme1n1p1")
+        );
     }
 }

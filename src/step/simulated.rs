@@ -139,6 +139,8 @@ impl System for SimulatedSystem {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
+        let stands_on = |(below, _): &(Vec<PathBuf>, bool)| below.iter().any(|path| path == device);
+        ensure!(!self.things.values().any(stands_on), "something stands on {}", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),

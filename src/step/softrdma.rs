@@ -66,12 +66,16 @@ pub fn at(names: &Names, address: IpAddr) -> Result<PathBuf> {
 pub fn toward(names: &Names, address: IpAddr) -> Result<PathBuf> {
     let told = run(tool("ip").args(["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
-    let card = card_to(&told).ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
+    let card =
+        card_to(&told).ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
     on(names, card)
 }
 
 fn on(names: &Names, card: &str) -> Result<PathBuf> {
-    ensure!(card != "lo", "the loopback device has no RDMA; hint: leave address out, or name that of a network card");
+    ensure!(
+        card != "lo",
+        "the loopback device has no RDMA; hint: leave address out, or name that of a network card"
+    );
     match device_of(&Probe::of_files(Path::new("/")), card) {
         Some(found) => Ok(found),
         None => load().and_then(|()| add(names, card)),
@@ -115,7 +119,9 @@ fn device_of(probe: &Probe, card: &str) -> Option<PathBuf> {
 fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
     let ports = probe.names(device.join("ports")).into_iter();
     let folders = ports.map(|port| device.join("ports").join(port).join("gid_attrs/ndevs"));
-    let of = |folder: PathBuf| probe.names(&folder).into_iter().filter_map(move |gid| probe.read(folder.join(gid)));
+    let of = |folder: PathBuf| {
+        probe.names(&folder).into_iter().filter_map(move |gid| probe.read(folder.join(gid)))
+    };
     let mut cards: Vec<String> = folders.flat_map(of).collect();
     cards.dedup();
     cards
@@ -140,7 +146,8 @@ pub fn note(probe: &Probe, device: &Path) -> String {
 
 /// Whether a part of it is there.
 pub fn is_there(names: &Names) -> bool {
-    Path::new(DEVICES).join(&names.rdma).exists() || [&names.card, &names.peer].into_iter().any(|card| has(card))
+    Path::new(DEVICES).join(&names.rdma).exists()
+        || [&names.card, &names.peer].into_iter().any(|card| has(card))
 }
 
 fn has(card: &str) -> bool {
@@ -178,7 +185,10 @@ mod tests {
     #[test]
     fn names_fit_the_kernel() {
         let names = names("0123abcd");
-        assert!([&names.rdma, &names.card, &names.peer].into_iter().all(|name| name.len() <= 15), "{names:?}");
+        assert!(
+            [&names.rdma, &names.card, &names.peer].into_iter().all(|name| name.len() <= 15),
+            "{names:?}"
+        );
     }
 
     /// As iproute2 6.1 told it.
@@ -186,9 +196,15 @@ mod tests {
     fn the_card_of_an_address_and_that_toward_one_are_read() {
         let own = "4: ixadeadbeef    inet 169.254.9.1/30 scope global ixadeadbeef\\       valid_lft forever preferred_lft forever\n";
         assert_eq!(card_with(own), Some("ixadeadbeef"));
-        assert_eq!(card_with("7: eth0.5@eth0    inet 10.0.0.1/24 scope global eth0.5\\ valid_lft forever\n"), Some("eth0.5"));
+        assert_eq!(
+            card_with("7: eth0.5@eth0    inet 10.0.0.1/24 scope global eth0.5\\ valid_lft forever\n"),
+            Some("eth0.5")
+        );
         assert_eq!(card_with(""), None);
-        assert_eq!(card_to("169.254.9.2 dev ixadeadbeef src 169.254.9.1 uid 0 \\    cache \n"), Some("ixadeadbeef"));
+        assert_eq!(
+            card_to("169.254.9.2 dev ixadeadbeef src 169.254.9.1 uid 0 \\    cache \n"),
+            Some("ixadeadbeef")
+        );
         assert_eq!(card_to("10.0.0.1 via 10.1.0.254 dev eth0 src 10.1.0.2 uid 0 \\ cache \n"), Some("eth0"));
         assert_eq!(card_to("local 10.0.0.1 dev lo src 10.0.0.1 uid 0 \\ cache <local> \n"), Some("lo"));
         assert_eq!(card_to("unreachable"), None);

@@ -1,6 +1,6 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{ADDRESS, Ends, Wire, only, port, qualified};
+use super::{ADDRESS, Ends, Wire, only, port, qualified, rdma_needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
@@ -39,7 +39,11 @@ const OPTIONS: &[OptionDef] = &[
     },
     attribute("emulate-3pc", &["emulate_3pc"], "LIO copies by itself (EXTENDED COPY)"),
     attribute("emulate-tpu", &["emulate_tpu"], "LIO takes UNMAP, where what is below can discard"),
-    attribute("emulate-tpws", &["emulate_tpws"], "LIO takes WRITE SAME with UNMAP, where what is below can discard"),
+    attribute(
+        "emulate-tpws",
+        &["emulate_tpws"],
+        "LIO takes WRITE SAME with UNMAP, where what is below can discard",
+    ),
     attribute("emulate-caw", &["emulate_caw"], "LIO compares and writes in one command"),
     attribute("is-nonrot", &["is_nonrot"], "LIO says that the disk does not rotate"),
     OptionDef {
@@ -52,11 +56,7 @@ const OPTIONS: &[OptionDef] = &[
 ];
 
 /// An attribute of LIO's; not written: its choice.
-const fn attribute(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    help: &'static str,
-) -> OptionDef {
+const fn attribute(name: &'static str, aliases: &'static [&'static str], help: &'static str) -> OptionDef {
     OptionDef { name, aliases, kind: OptionKind::Flag, default: None, help }
 }
 
@@ -76,13 +76,17 @@ impl Layer for Iscsi {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = if iser(spec) { &["ib_isert", "ip", "rdma", "rdma_rxe"][..] } else { &[] };
-        [&["root", "iscsi_target_mod"], own].concat()
+        match iser(spec) {
+            true => [&["root", "iscsi_target_mod", "ib_isert"], rdma_needs(spec)].concat(),
+            false => vec!["root", "iscsi_target_mod"],
+        }
     }
 
     fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = if iser(spec) { &["ib_iser", "ip", "rdma", "rdma_rxe"][..] } else { &["iscsi_tcp"] };
-        [&["root", "open-iscsi"], own].concat()
+        match iser(spec) {
+            true => [&["root", "open-iscsi", "ib_iser"], rdma_needs(spec)].concat(),
+            false => vec!["root", "open-iscsi", "iscsi_tcp"],
+        }
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {

@@ -56,7 +56,13 @@ impl Ends {
     ///
     /// # Errors
     /// The address is lacking, or none for both.
-    fn plan(spec: &LayerSpec, below: &Exposed, wire: Wire, first: u16, context: &mut PlanContext) -> Result<Ends> {
+    fn plan(
+        spec: &LayerSpec,
+        below: &Exposed,
+        wire: Wire,
+        first: u16,
+        context: &mut PlanContext,
+    ) -> Result<Ends> {
         let near = below.place.clone();
         let far = spec.far.clone().unwrap_or_else(|| near.clone());
         if wire == Wire::Inside {
@@ -187,6 +193,12 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     }
 }
 
+/// What an end by RDMA needs beside its modules. A card of an address that was named may have RDMA: what is lacking where it has
+/// not, the step tells.
+fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
+    if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
+}
+
 /// The only thing to stand on, which an export serves whole.
 fn only<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a PathRef> {
     ensure!(
@@ -230,7 +242,8 @@ fn digest(words: &[&str]) -> u64 {
 #[cfg(not(test))]
 fn secret() -> u64 {
     static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *SECRET.get_or_init(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()))
+    *SECRET
+        .get_or_init(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()))
 }
 
 /// Plans of tests are compared with what they were.

@@ -5,8 +5,8 @@ use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::guest::{self, qemu::Value};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
-use crate::step::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use crate::step::PathRef;
+use crate::step::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
@@ -121,7 +121,8 @@ fn argv(
         [PathRef::Path(path)] => image.set("file.filename", word_of(path)?),
         _ => image.set("file.filename", guest::below(0)),
     };
-    let mut argv: Vec<String> = ["qemu-nbd", "--persistent", "--cache=none", "--aio=native"].map(String::from).into();
+    let mut argv: Vec<String> =
+        ["qemu-nbd", "--persistent", "--cache=none", "--aio=native"].map(String::from).into();
     argv.push(format!("--shared={connections}"));
     argv.push(export_word(name));
     match server {

@@ -1,6 +1,6 @@
 //! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) and its host.
 
-use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, uuid};
+use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, rdma_needs, uuid};
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::scenario::LayerSpec;
@@ -85,18 +85,17 @@ impl Layer for Nvmf {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = match wire(spec) {
-            Wire::Tcp => &["nvmet_tcp"][..],
-            Wire::Rdma => &["nvmet_rdma", "ip", "rdma", "rdma_rxe"],
-            Wire::Inside => &["nvme_loop"],
-        };
-        [&["root", "nvmet"], own].concat()
+        match wire(spec) {
+            Wire::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
+            Wire::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
+            Wire::Inside => vec!["root", "nvmet", "nvme_loop"],
+        }
     }
 
     fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
             Wire::Tcp => vec!["root", "nvme_tcp"],
-            Wire::Rdma => vec!["root", "nvme_rdma", "ip", "rdma", "rdma_rxe"],
+            Wire::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
             Wire::Inside => vec!["root", "nvme_loop"],
         }
     }
@@ -112,11 +111,7 @@ impl Layer for Nvmf {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let device = only(spec, below)?.clone();
-        ensure!(
-            below.block,
-            "{}: nvmf needs a block device below it; hint: put loop between",
-            spec.origin
-        );
+        ensure!(below.block, "{}: nvmf needs a block device below it; hint: put loop between", spec.origin);
         let (wire, options) = (wire(spec), options(spec)?);
         let inline_data_size = inline_data_size(spec, wire)?;
         let ends = Ends::plan(spec, below, wire, PORT, context)?;
@@ -170,7 +165,11 @@ fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     }
     for (name, word) in [("hdr-digest", "hdr_digest"), ("data-digest", "data_digest")] {
         if flag(spec, name) {
-            ensure!(wire(spec) == Wire::Tcp, "{}: {name} is of transport=tcp only; hint: leave it out", spec.origin);
+            ensure!(
+                wire(spec) == Wire::Tcp,
+                "{}: {name} is of transport=tcp only; hint: leave it out",
+                spec.origin
+            );
             options.push(word.to_owned());
         }
     }
@@ -185,6 +184,10 @@ fn inline_data_size(spec: &LayerSpec, wire: Wire) -> Result<Option<u64>> {
         spec.origin
     );
     let bytes = units::parse_bytes(word).ok();
-    ensure!(bytes.is_some_and(|bytes| bytes <= 1 << 30), "{}: inline-data-size = {word} is too much", spec.origin);
+    ensure!(
+        bytes.is_some_and(|bytes| bytes <= 1 << 30),
+        "{}: inline-data-size = {word} is too much",
+        spec.origin
+    );
     Ok(bytes)
 }

@@ -41,12 +41,16 @@ pub fn folder(iqn: &str) -> PathBuf {
 /// When something is in the way, the kernel has no such target, or refuses a part.
 pub fn export(target: &Target) -> Result<Option<PathBuf>> {
     check(target)?;
-    let modules: &[&str] = if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
+    let modules: &[&str] =
+        if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
     ready(modules)?;
     let store = make_store(&target.store)?;
     for (name, value) in target.attributes {
         tell_kernel(&store.join("attrib").join(name), value).with_context(|| {
-            format!("LIO does not take {name}={value} for {}; hint: leave it out", target.store.backing.display())
+            format!(
+                "LIO does not take {name}={value} for {}; hint: leave it out",
+                target.store.backing.display()
+            )
         })?;
     }
     let made = export::make(&fabric())?;

@@ -18,7 +18,8 @@ mod vhost_scsi;
 pub use afar::MakeFileAfar;
 pub use directory::MakeDirectory;
 pub use fabric::{
-    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma, StartIscsid,
+    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
+    StartIscsid,
 };
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};

@@ -152,7 +152,9 @@ impl Operation for ConnectIscsi {
         let transport = if self.iser { "iser" } else { "tcp" };
         let settings: String =
             self.settings.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-        format!("iscsiadm: log in to {iqn} at {portal} by {transport} as {initiator} (iface {iface}){settings}")
+        format!(
+            "iscsiadm: log in to {iqn} at {portal} by {transport} as {initiator} (iface {iface}){settings}"
+        )
     }
 
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {

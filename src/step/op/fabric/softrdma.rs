@@ -44,10 +44,14 @@ impl Operation for SoftRdma {
                 "ip link add {card} type veth peer name {peer}, with {address}/{prefix}; rdma link add {rdma} type rxe netdev {card}"
             ),
             RdmaOn::At(address) => {
-                format!("rdma link add {rdma} type rxe on the card with {address}, unless it has an RDMA device")
+                format!(
+                    "rdma link add {rdma} type rxe on the card with {address}, unless it has an RDMA device"
+                )
             }
             RdmaOn::Toward(address) => {
-                format!("rdma link add {rdma} type rxe on the card toward {address}, unless it has an RDMA device")
+                format!(
+                    "rdma link add {rdma} type rxe on the card toward {address}, unless it has an RDMA device"
+                )
             }
         }
     }
