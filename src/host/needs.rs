@@ -152,6 +152,143 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "mkfs.btrfs",
+        why: "for the layer fs(btrfs)",
+        supply: &[
+            debian("apt-get install btrfs-progs"),
+            fedora("dnf install btrfs-progs"),
+            everywhere("install btrfs-progs"),
+        ],
+        check: |probe| program(probe, "mkfs.btrfs"),
+        reboot: false,
+    },
+    Need {
+        id: "lvm",
+        why: "for the layer lvm",
+        supply: &[
+            debian("apt-get install lvm2"),
+            fedora("dnf install lvm2"),
+            everywhere("install LVM 2.03.12 or newer"),
+        ],
+        check: |probe| program(probe, "lvm"),
+        reboot: false,
+    },
+    Need {
+        id: "sfdisk",
+        why: "for the layer partition",
+        supply: &[
+            debian("apt-get install fdisk"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| ["sfdisk", "partx", "wipefs"].into_iter().find_map(|name| program(probe, name)),
+        reboot: false,
+    },
+    Need {
+        id: "dmsetup",
+        why: "for the layers split and linear",
+        supply: &[
+            debian("apt-get install dmsetup"),
+            fedora("dnf install device-mapper"),
+            everywhere("install dmsetup"),
+        ],
+        check: |probe| program(probe, "dmsetup"),
+        reboot: false,
+    },
+    Need {
+        id: "dm_mod",
+        why: "for the layers split, linear and lvm",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-thin-pool",
+        why: "for the layer lvm(thin)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-thin-pool", "/sys/module/dm_thin_pool"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-cache",
+        why: "for the layer lvm(cache)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-cache-smq", "/sys/module/dm_cache_smq"),
+        reboot: false,
+    },
+    Need {
+        id: "zfs",
+        why: "for the layer zfs",
+        supply: &[
+            debian(
+                "apt-get install zfsutils-linux zfs-dkms (Debian: in contrib; Ubuntu needs the first only)",
+            ),
+            everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
+        ],
+        check: |probe| program(probe, "zpool").or_else(|| module(probe, "zfs", "/sys/module/zfs")),
+        reboot: false,
+    },
+    Need {
+        id: "wipefs",
+        why: "to take partition tables that zpool made off its members again",
+        supply: &[
+            debian("apt-get install util-linux"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| program(probe, "wipefs"),
+        reboot: false,
+    },
+    Need {
+        id: "mdadm",
+        why: "for the layer mdraid",
+        supply: &[debian("apt-get install mdadm"), fedora("dnf install mdadm"), everywhere("install mdadm")],
+        check: |probe| program(probe, "mdadm"),
+        reboot: false,
+    },
+    Need {
+        id: "raid0",
+        why: "for mdraid(level=0)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID0 (grep MD_RAID0 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid0", "/sys/module/raid0"),
+        reboot: false,
+    },
+    Need {
+        id: "raid1",
+        why: "for mdraid(level=1)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID1 (grep MD_RAID1 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid1", "/sys/module/raid1"),
+        reboot: false,
+    },
+    Need {
+        id: "raid10",
+        why: "for mdraid(level=10)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID10 (grep MD_RAID10 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid10", "/sys/module/raid10"),
+        reboot: false,
+    },
+    Need {
+        id: "raid456",
+        why: "for mdraid(level=5) and mdraid(level=6)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID456 (grep MD_RAID456 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid456", "/sys/module/raid456"),
+        reboot: false,
+    },
+    Need {
         id: "qemu",
         why: "to boot a guest",
         supply: &[
@@ -233,6 +370,13 @@ pub const ALL: &[Need] = &[
             everywhere("install OVMF (edk2's firmware for guests)"),
         ],
         check: |probe| (probe.guest.ovmf)().err(),
+        reboot: false,
+    },
+    Need {
+        id: "lab-image",
+        why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
+        supply: &[everywhere("iotax lab build")],
+        check: |probe| (probe.guest.lab)().err(),
         reboot: false,
     },
     Need {
@@ -450,6 +594,7 @@ mod tests {
             daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
             spdk: || Err("no target".into()),
+            lab: || Err("not built".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");
@@ -457,6 +602,7 @@ mod tests {
         assert_eq!(what("qemu-io_uring", &asked), "not built in");
         assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
         assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
+        assert_eq!(what("lab-image", &asked), "not built");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();

@@ -4,6 +4,7 @@
 use super::fabric;
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
+use super::volume::{self, fs, lvm, zfs};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 use std::net::{IpAddr, Ipv4Addr};
@@ -90,6 +91,10 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
+    /// The option that says in how many devices, loaded at once, it makes of one.
+    pub splits: Option<&'static str>,
+    /// What a reader of a report must know of a choice: option, value, a clause.
+    pub notes: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl LayerHelp {
@@ -106,12 +111,29 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
+        splits: None,
+        notes: &[],
     };
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] =
-    &[LOOP, FS, DELAY, VM, NULL, ENGINE, fabric::NVMF_HELP, fabric::ISCSI_HELP, fabric::NBD_HELP];
+pub const ALL: &[LayerHelp] = &[
+    LOOP,
+    volume::PARTITION_HELP,
+    volume::SPLIT_HELP,
+    volume::LINEAR_HELP,
+    volume::MDRAID_HELP,
+    lvm::HELP,
+    zfs::HELP,
+    fs::HELP,
+    DELAY,
+    VM,
+    NULL,
+    ENGINE,
+    fabric::NVMF_HELP,
+    fabric::ISCSI_HELP,
+    fabric::NBD_HELP,
+];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -128,25 +150,6 @@ const LOOP: LayerHelp = LayerHelp {
     one_of: &[],
     below: Face::Any,
     gives: Face::Block,
-    anywhere: false,
-    ..LayerHelp::PLAIN
-};
-
-const FS: LayerHelp = LayerHelp {
-    name: "fs",
-    help: "a new file system and one file in it",
-    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
-    options: &[OptionDef {
-        name: "type",
-        aliases: &[],
-        kind: OptionKind::Word(&["xfs", "ext4"]),
-        default: None,
-        help: "which file system",
-    }],
-    positional: Some("type"),
-    one_of: &["type"],
-    below: Face::Block,
-    gives: Face::File,
     anywhere: false,
     ..LayerHelp::PLAIN
 };
@@ -616,6 +619,14 @@ mod tests {
             assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
             assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
+            for (option, value, note) in layer.notes {
+                assert!(
+                    layer.option(option).is_some_and(|known| known.check(value).is_ok()),
+                    "{option}={value}"
+                );
+                assert!(!note.is_empty(), "{} {option}={value}", layer.name);
+            }
+            assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {
                 assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
                 assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));

@@ -6,14 +6,17 @@ pub mod fabric;
 pub mod guest;
 pub mod known;
 pub mod medium;
+pub mod state;
 pub mod volume;
 
 use crate::host::Missing;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use anyhow::{Context, Result, bail};
+use crate::units;
+use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::Hold;
+use state::State;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -23,7 +26,13 @@ pub const ALL: &[&dyn Layer] = &[
     &known::Delay,
     &known::EngineLayer,
     &volume::Loop,
+    &volume::Lvm,
+    &volume::Zfs,
     &volume::FileSystem,
+    &volume::Partition,
+    &volume::Split,
+    &volume::Linear,
+    &volume::MdRaid,
     &guest::VirtualMachine,
     &fabric::Nvmf,
     &fabric::Iscsi,
@@ -62,8 +71,27 @@ pub struct Exposed {
     pub writable: bool,
     /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
     pub unwritten: Option<FirstWrites>,
+    /// The paths are parts of one thing, which are loaded at once and share the region.
+    pub split: bool,
+    /// The members below are not of one size: `bytes` are those of the smallest.
+    pub uneven: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+    /// The step that made what has states (an array, a pool), with what is below it.
+    pub array: Option<Array>,
+}
+
+/// What can lose members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The step that made it: its state is asked by this.
+    pub step: StepId,
+    /// Its members.
+    pub members: Vec<PathRef>,
+    /// The layer that it is.
+    pub spec: LayerSpec,
+    /// Where it lives.
+    pub place: String,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.
@@ -91,7 +119,8 @@ impl FirstWrites {
 impl Exposed {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
-        1 + self.copies.len() as u64
+        let beside = if self.split { self.paths.len() } else { 1 };
+        (beside + self.copies.len()) as u64
     }
 
     /// Whether it is loaded in that place.
@@ -151,9 +180,39 @@ pub trait Layer: Sync {
         self.writes_below(spec)
     }
 
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
+    /// have made anything of its own on it by then.
+    fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Whether it acknowledges writes that are in this host's page cache only.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
+    }
+
+    /// How many of its members may fail before data are lost.
+    fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
+        0
+    }
+
+    /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
+    ///
+    /// # Errors
+    /// When there is no such way: which, why, and what would do.
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        _made: &PathRef,
+        _members: &[PathRef],
+        _from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        bail!(
+            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid",
+            spec.origin,
+            spec.name
+        )
     }
 
     /// Adds its steps and says what it shows.
@@ -180,6 +239,8 @@ pub struct PlanContext {
     pub seed: u64,
     /// Where steps are performed.
     pub place: String,
+    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    pub set_up_above: bool,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -200,6 +261,7 @@ impl PlanContext {
             writable: false,
             seed,
             place: HOST.to_owned(),
+            set_up_above: false,
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),
@@ -275,4 +337,13 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
     word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+}
+
+/// Bytes, where they are written or the catalog has a default.
+///
+/// # Errors
+/// When it is no size.
+pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }

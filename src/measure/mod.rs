@@ -2,6 +2,7 @@
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 
 pub mod afar;
+mod afield;
 pub mod alone;
 pub mod bench;
 pub mod caches;
@@ -24,6 +25,7 @@ mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;
+mod states;
 mod stopped;
 pub mod survey;
 mod together;

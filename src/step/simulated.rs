@@ -3,11 +3,13 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::{self, Lun};
-use super::op::{ExportSpdk, MakeImage};
+use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
+use super::state::ArrayState;
 use super::system::{LoopRequest, NothingMade, System};
-use super::thing::Thing;
+use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
+use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +36,8 @@ pub struct SimulatedSystem {
     pub luns: BTreeMap<String, PathBuf>,
     /// Disks of an SPDK target: name and what is below.
     pub bdevs: BTreeMap<String, PathBuf>,
+    /// What ZFS's cache may hold.
+    pub arc: ArcLimit,
     /// What tools made: its key, what it stands on, and whether a reboot leaves it.
     pub things: BTreeMap<String, (Vec<PathBuf>, bool)>,
     /// This boot.
@@ -57,6 +61,18 @@ impl SimulatedSystem {
         self.processes.values().any(|tag| tag.starts_with("iotax-"))
     }
 
+    /// What stands on a path.
+    fn above(&self, path: &Path) -> Option<&str> {
+        let stands_on =
+            |(_, (below, _)): &(&String, &(Vec<PathBuf>, bool))| below.iter().any(|at| at == path);
+        self.things.iter().find(stands_on).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether a thing is there that is found at this path.
+    fn stands(&self, path: &Path) -> bool {
+        self.things.keys().any(|key| device_of(key).path.as_deref() == Some(path))
+    }
+
     /// A reboot: what lives in the kernel is gone, files stay.
     pub fn reboot(&mut self) {
         let lost: Vec<PathBuf> = self.mounts.keys().cloned().collect();
@@ -68,6 +84,7 @@ impl SimulatedSystem {
         self.luns.clear();
         self.directories.remove(&lio::fabric());
         self.bdevs.clear();
+        self.arc = ArcLimit::default();
         self.things.retain(|_, (_, survives)| *survives);
         self.boot += 1;
     }
@@ -139,8 +156,7 @@ impl System for SimulatedSystem {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
-        let stands_on = |(below, _): &(Vec<PathBuf>, bool)| below.iter().any(|path| path == device);
-        ensure!(!self.things.values().any(stands_on), "something stands on {}", device.display());
+        ensure!(self.above(device).is_none(), "something stands on {}", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -149,8 +165,15 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn make_filesystem(&mut self, _: &str, device: &Path, _: &str) -> Result<()> {
-        ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+    fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()> {
+        for device in make.devices() {
+            let device = device.path()?;
+            ensure!(
+                !self.mounts.values().any(|mounted| mounted == device),
+                "{} is mounted",
+                device.display()
+            );
+        }
         self.changed()
     }
 
@@ -180,7 +203,8 @@ impl System for SimulatedSystem {
         self.directories.contains(path) || self.files.contains_key(path)
     }
 
-    fn mount(&mut self, device: &Path, directory: &Path, _: &str) -> Result<()> {
+    fn mount(&mut self, mount: &Mount) -> Result<()> {
+        let (device, directory) = (mount.device.path()?, mount.directory.as_path());
         ensure!(self.directories.contains(directory), "{} does not exist", directory.display());
         ensure!(!self.mounts.contains_key(directory), "{} is mounted", directory.display());
         self.mounts.insert(directory.to_owned(), device.to_owned());
@@ -300,6 +324,21 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
+    fn arc(&self) -> ArcLimit {
+        self.arc
+    }
+
+    fn limit_arc(&mut self, bytes: u64) -> Result<()> {
+        self.arc = ArcLimit { parameter: bytes, limit: bytes };
+        self.changed()
+    }
+
+    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
+        ensure!(!self.things.keys().any(|key| key.starts_with("zpool ")), "a pool uses the ARC");
+        self.arc = was;
+        Ok(())
+    }
+
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
         let key = thing.key(tag);
         ensure!(!self.things.contains_key(&key), "{key} is there");
@@ -316,14 +355,22 @@ impl System for SimulatedSystem {
 
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
         let key = thing.key(tag);
-        let above = self
-            .things
-            .iter()
-            .find(|(_, (below, _))| below.iter().any(|path| Some(path) == made.path.as_ref()));
+        let above = made.path.as_deref().and_then(|path| self.above(path));
         ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
         ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
         self.things.remove(&key);
         Ok(())
+    }
+
+    fn state_of_thing(&self, _: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        let there = made.path.as_deref().is_some_and(|path| self.stands(path));
+        Ok(there.then_some(ArrayState::Healthy))
+    }
+
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()> {
+        let of = change.of()?;
+        ensure!(self.stands(of), "{} is not there", of.display());
+        self.changed()
     }
 }
 

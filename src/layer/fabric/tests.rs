@@ -26,6 +26,9 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         writable: context.writable,
         unwritten: None,
         engine: None,
+        split: false,
+        uneven: false,
+        array: None,
     };
     for spec in &stack.layers {
         context.place = exposed.place.clone();
@@ -182,7 +185,7 @@ fn names_are_of_this_run_and_as_long_as_they_may_be() {
 fn needs_are_asked_of_the_place_of_each_end() {
     let needs = |text: &str| needs_of(&scenario(text)).into_iter().collect::<Vec<_>>().join(" ");
     assert_eq!(needs("/dev/x | nvmf"), "nvme_tcp nvmet nvmet_tcp root");
-    assert_eq!(needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"), "nvmet nvmet_tcp root");
+    assert_eq!(needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"), "nvmet nvmet_tcp root ssh");
     assert_eq!(needs("/dev/x | nbd"), "nbd nbd-client qemu-nbd root");
     for layer in ALL.iter().filter(|layer| matches!(layer.name(), "nvmf" | "iscsi" | "nbd")) {
         let spec = &scenario(&format!("/dev/x | {}", layer.name())).stacks[0].layers[0];
