@@ -7,10 +7,11 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitSync, Bounds, BuildSeed, CreateArray, ExportSpdk, ExportVhostScsi, FailMember, FillFile,
-    LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm,
-    MakePartition, MakeZpool, Mount, Op, Operation, PassThrough, Rebuild, RemoteAgent, Spawn, Stretch, Vdev,
-    ZfsContent,
+    AttachLoop, AwaitSync, Bounds, BuildSeed, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray,
+    ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportVhostScsi, FailMember, FillFile, LimitArc,
+    LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition,
+    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
+    StartIscsid, Stretch, Vdev, ZfsContent,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -110,15 +111,81 @@ impl System for Shared {
     }
 }
 
+/// Both ends of every fabric, over the device of step 2.
+fn fabrics() -> Vec<Op> {
+    let address = "169.254.9.1".parse().unwrap();
+    let (nqn, host_nqn) = ("nqn.x:r-nvmf0".to_owned(), "nqn.x:host".to_owned());
+    let (iqn, initiator) = ("iqn.x:r-iscsi0".to_owned(), "iqn.x:r-initiator".to_owned());
+    let (name, socket) = ("iotax-r-nbd0".to_owned(), PathBuf::from("/run/r/nbd0.sock"));
+    let server = NbdServer::Unix(socket.clone());
+    vec![
+        Op::SoftRdma(SoftRdma { short: "0123abcd".into(), on: RdmaOn::Own(address, 30) }),
+        Op::ExportNvmf(ExportNvmf {
+            device: PathRef::Yield(2),
+            nqn: nqn.clone(),
+            host_nqn: host_nqn.clone(),
+            port_id: 10_001,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            inline_data_size: None,
+        }),
+        Op::ConnectNvmf(ConnectNvmf {
+            nqn,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            host_nqn,
+            host_id: "1-2".into(),
+            options: Vec::new(),
+        }),
+        Op::ExportIscsi(ExportIscsi {
+            backing: PathRef::Yield(2),
+            block: true,
+            bytes: 1 << 30,
+            read_only: true,
+            name: "iotax-r-iscsi0".into(),
+            serial: "iotax-r-iscsi0".into(),
+            attributes: Vec::new(),
+            iqn: iqn.clone(),
+            initiator: initiator.clone(),
+            portal: (address, 3260).into(),
+            iser: true,
+        }),
+        Op::StartIscsid(StartIscsid { directory: "/run/r".into(), iser: true }),
+        Op::ConnectIscsi(ConnectIscsi {
+            iqn,
+            portal: (address, 3260).into(),
+            iface: "iotax-r-iscsi0".into(),
+            initiator,
+            iser: true,
+            settings: Vec::new(),
+        }),
+        Op::ExportNbd(ExportNbd {
+            spawn: Spawn {
+                what: "qemu-nbd nbd0".into(),
+                argv: vec!["qemu-nbd".into(), "--export-name=iotax-r-nbd0".into()],
+                belows: vec![PathRef::Yield(2)],
+                tag: "--export-name=iotax-r-nbd0".into(),
+                log: "/run/r/nbd0.log".into(),
+                makes: vec![socket.clone()],
+                ready: Some(socket),
+            },
+            backing: PathRef::Yield(2),
+            name: name.clone(),
+            server: server.clone(),
+        }),
+        Op::ConnectNbd(ConnectNbd { name, server, connections: 1 }),
+    ]
+}
+
 /// The step of [`plan`] that makes a volume group.
 const ON_LVM: StepId = 10;
 /// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
 const ON_PARTS: StepId = ON_LVM + 6;
 
-/// file | loop | fs with its file, lvm | zfs mounted, and a guest with an image beside it.
+/// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
-    let ops = vec![
+    let mut ops = vec![
         Op::MakeFile(MakeFile {
             path: "/srv/x.img".into(),
             bytes: 1 << 30,
@@ -231,6 +298,9 @@ fn plan() -> Vec<Step> {
             ready: None,
         }),
     ];
+    // The guest stays the last: it has what other steps made.
+    let guest = ops.len() - 1;
+    ops.splice(guest..guest, fabrics());
     steps(ops)
 }
 
