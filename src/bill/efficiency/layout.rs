@@ -11,7 +11,7 @@ pub struct Layout {
     pub drives: u64,
     /// How.
     pub spread: Spread,
-    /// Drives that are lost.
+    /// Drives that are lost; none as it is set up.
     pub failed: u64,
     /// `RAID5`, `LVM stripe`; empty of drives that nothing joins.
     pub name: String,
@@ -75,7 +75,7 @@ impl Layout {
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
         let (spread, name) = join(layer, drives)?;
-        Ok(Layout { drives, spread, failed: lost(layer), name })
+        Ok(Layout { drives, spread, failed: 0, name })
     }
 
     /// `RAID5`, `RAID5 with 1 drive lost`.
@@ -106,11 +106,6 @@ fn known_join(stack: &Stack) -> Option<(&LayerSpec, Join)> {
 
 fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
-}
-
-/// Drives that an array was told to do without.
-fn lost(layer: &LayerSpec) -> u64 {
-    number(layer, "failed").unwrap_or(0)
 }
 
 /// Files of several members may lie on one drive; nobody says.
