@@ -312,7 +312,7 @@ fn published(scenario: &Scenario) -> String {
             published.source
         )
     };
-    scenario.published.as_ref().map(said).unwrap_or_default()
+    scenario.published.as_deref().map(said).unwrap_or_default()
 }
 
 /// The points of each sweep in the order of measuring, and how long they take at most.

@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 
 /// Name, records at least, stack over the drives d0 to d2, further words.
 const STACKS: &[(&str, u32, &str, &str)] = &[
-    ("partition", 4, "D0 | partition", ""),
-    ("linear", 4, "[D0,D1] | linear", ""),
-    ("mdraid0", 4, "[D0,D1] | mdraid(level=0,chunk=64KiB)", ""),
+    ("partition", 3, "D0 | partition", ""),
+    ("linear", 3, "[D0,D1] | linear", ""),
+    ("mdraid0", 3, "[D0,D1] | mdraid(level=0,chunk=64KiB)", ""),
     (
         "mdraid5",
         8,
         "[D0,D1,D2] | mdraid(level=5,chunk=64KiB)",
         "--states healthy,failed(1),rebuilding,healthy",
     ),
-    ("lvm-striped", 4, "[D0,D1] | lvm(striped)", ""),
-    ("lvm-thin", 4, "[D0,D1] | lvm(thin)", ""),
-    ("lvm-cache", 4, "[D0,D1] | lvm(cache)", ""),
-    ("zfs", 4, "[D0,D1] | zfs(stripe,compression=lz4,size=64MiB)", ""),
+    ("lvm-striped", 3, "[D0,D1] | lvm(striped)", ""),
+    ("lvm-thin", 3, "[D0,D1] | lvm(thin)", ""),
+    ("lvm-cache", 3, "[D0,D1] | lvm(cache)", ""),
+    ("zfs", 3, "[D0,D1] | zfs(stripe,compression=lz4,size=64MiB)", ""),
     ("zfs-dedup", 6, "[D0,D1] | zfs(mirror,dedup=on,arc-max=128MiB,size=64MiB)", ""),
     ("nvmf-tcp", 6, "D0 | nvmf(tcp)", ""),
     ("nvmf-rdma", 8, "D0 | nvmf(rdma)", ""),
