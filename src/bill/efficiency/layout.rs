@@ -75,11 +75,7 @@ impl Layout {
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
         let (spread, name) = join(layer, drives)?;
-<<<<<<< HEAD
         Ok(Layout { drives, spread, failed: lost(stack)?, name })
-=======
-        Ok(Layout { drives, spread, failed: 0, name })
->>>>>>> h5
     }
 
     /// `RAID5`, `RAID5 with 1 drive lost`.
@@ -112,15 +108,12 @@ fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
 }
 
-<<<<<<< HEAD
 /// Drives that an array does without while it is measured.
 fn lost(stack: &Stack) -> Result<u64, String> {
     let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
     lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
 }
 
-=======
->>>>>>> h5
 /// Files of several members may lie on one drive; nobody says.
 fn drives(medium: &Medium) -> Result<u64, String> {
     let is_file = |member: &Medium| matches!(member, Medium::File { .. });

@@ -246,7 +246,6 @@ fn layouts_are_read_from_the_layers() {
     assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2 }, said("btrfs raid1"))));
     let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
     assert_eq!(of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB")]), Ok((raid6, said("RAID6"))));
-<<<<<<< HEAD
     let in_state = |state: &str| {
         let mut stack = twin::arrays().start.scenario.stacks[1].clone();
         let layer = twin::layer("mdraid", &[("level", "6"), ("chunk", "64KiB")]);
@@ -258,8 +257,6 @@ fn layouts_are_read_from_the_layers() {
     assert_eq!(in_state("failed(1)"), Ok(said("RAID6 with 1 drive lost")));
     assert_eq!(in_state("healthy"), Ok(said("RAID6")));
     assert!(in_state("rebuilding").unwrap_err().contains("rebuild"));
-=======
->>>>>>> h5
     assert!(of(2, "mdraid", &[("level", "6")]).is_err());
     let over = |over| Spread::Striped { over };
     assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));
