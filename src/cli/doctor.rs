@@ -347,7 +347,7 @@ mod tests {
     use crate::host::block::Identity;
     use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
-    use crate::layer::catalog::{self, OptionKind};
+    use crate::layer::catalog::{self, Face, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {
@@ -435,7 +435,9 @@ mod tests {
                 _ => vec!["(1)".into()],
             };
             for word in words {
-                let text = format!("/dev/x | {}{word}", layer.name);
+                // Nothing can be loaded on a bdev.
+                let above = if layer.gives == Face::Bdev { " | vm(attach=vhost-user-blk)" } else { "" };
+                let text = format!("/dev/x | {}{word}{above}", layer.name);
                 let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }

@@ -181,9 +181,9 @@ pub const ALL: &[Need] = &[
     },
     Need {
         id: "spdk",
-        why: "for vm(attach=vhost-user-blk,spdk=SOCKET)",
+        why: "for spdk(...) and vm(attach=vhost-user-blk,spdk=SOCKET)",
         supply: &[everywhere(
-            "start SPDK's target: build/bin/vhost -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 512)",
+            "start SPDK's target: build/bin/spdk_tgt -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 1024)",
         )],
         check: |probe| (probe.guest.spdk)().err(),
         reboot: false,

@@ -3,6 +3,7 @@
 
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
+use super::volume::spdk;
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -55,7 +56,9 @@ pub enum Face {
     Block,
     /// A file.
     File,
-    /// Needs: either. Gives: what it got.
+    /// A bdev of an SPDK target, which no kernel has.
+    Bdev,
+    /// Needs: device or file. Gives: what it got.
     Any,
 }
 
@@ -84,6 +87,8 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
+    /// The option, with its value, by which it can stand on a bdev of an SPDK target, too.
+    pub over_bdev: Option<(&'static str, &'static str)>,
 }
 
 impl LayerHelp {
@@ -100,11 +105,12 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
+        over_bdev: None,
     };
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE];
+pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE, spdk::HELP];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -182,6 +188,7 @@ const VM: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Block,
     anywhere: false,
+    over_bdev: Some(("attach", "vhost-user-blk")),
     ..LayerHelp::PLAIN
 };
 
@@ -198,7 +205,7 @@ const VM_OPTIONS: &[OptionDef] = &[
         aliases: &[],
         kind: OptionKind::Path,
         default: None,
-        help: "JSON-RPC socket of a running SPDK target that serves the disk (attach=vhost-user-blk); not written: a qemu-storage-daemon does",
+        help: "JSON-RPC socket of a running SPDK target that serves the disk (attach=vhost-user-blk); not written: that of the bdev below, else a qemu-storage-daemon does",
     },
     OptionDef {
         name: "cpumask",

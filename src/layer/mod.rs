@@ -23,6 +23,7 @@ pub const ALL: &[&dyn Layer] = &[
     &known::EngineLayer,
     &volume::Loop,
     &volume::FileSystem,
+    &volume::SpdkBdev,
     &guest::VirtualMachine,
 ];
 
@@ -60,6 +61,8 @@ pub struct Exposed {
     pub unwritten: Option<FirstWrites>,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+    /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
+    pub write_unit: Option<u64>,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.

@@ -29,3 +29,4 @@ pub mod survey;
 mod together;
 pub mod told;
 pub mod wire;
+pub mod write_unit;

@@ -276,7 +276,7 @@ impl System for SimulatedSystem {
 
     fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf> {
         ensure!(!self.bdevs.contains_key(&disk.name), "{} is there", disk.name);
-        self.bdevs.insert(disk.name.clone(), disk.backing.path()?.to_owned());
+        self.bdevs.insert(disk.name.clone(), below(disk));
         self.changed()?;
         Ok(Path::new("/var/tmp").join(&disk.name))
     }
@@ -289,9 +289,7 @@ impl System for SimulatedSystem {
     fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
         ensure!(!self.has_guest(), "a guest has {}", disk.name);
         match self.bdevs.get(&disk.name) {
-            Some(below) if below != disk.backing.path()? => {
-                bail!("{} is over {}", disk.name, below.display())
-            }
+            Some(other) if *other != below(disk) => bail!("{} is over {}", disk.name, other.display()),
             _ => drop(self.bdevs.remove(&disk.name)),
         }
         Ok(())
@@ -319,9 +317,19 @@ impl System for SimulatedSystem {
             .find(|(_, (below, _))| below.iter().any(|path| Some(path) == made.path.as_ref()));
         ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
         ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
+        // What has no path goes by its name, which is the last word of the key.
+        let name = key.rsplit(' ').next().unwrap_or_default();
+        let stands_on = |below: &PathBuf| below.to_str().is_some_and(|below| below.starts_with(name));
+        let mut others = self.things.values().flat_map(|(below, _)| below).chain(self.bdevs.values());
+        ensure!(!others.any(stands_on), "something stands on {name}");
         self.things.remove(&key);
         Ok(())
     }
+}
+
+/// What a disk of an SPDK target is over: a file, or a bdev by its name.
+fn below(disk: &ExportSpdk) -> PathBuf {
+    disk.backing.path().map_or_else(|_| disk.bdev().into(), Path::to_owned)
 }
 
 /// Where a thing is found.

@@ -7,8 +7,9 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, MakeDirectory, MakeFile, MakeFilesystem,
-    MakeImage, Mount, Op, Operation, PassThrough, RemoteAgent, Spawn,
+    AttachLoop, BuildSeed, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FillFile, JoinSpdk, MakeDirectory,
+    MakeFile, MakeFilesystem, MakeImage, Membership, Mount, MoveSpdkMember, Op, Operation, PassThrough,
+    RemoteAgent, Spawn, SpdkLvol, SpdkRaid, SplitSpdk,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -99,6 +100,7 @@ impl System for Shared {
 /// file | loop | fs with its file, and a guest with an image beside it.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
+    let bdev = |name: &str| PathRef::Bdev { rpc: "/var/tmp/spdk.sock".into(), name: name.into() };
     let ops = vec![
         Op::MakeFile(MakeFile {
             path: "/srv/x.img".into(),
@@ -149,6 +151,42 @@ fn plan() -> Vec<Step> {
             part: None,
             cpumask: None,
             name: "iotax-r-spdk".into(),
+        }),
+        Op::JoinSpdk(JoinSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            members: vec![PathRef::Yield(2), path("/srv/x.img")],
+            uring: false,
+            read_only: false,
+            mib: None,
+            raid: Some(SpdkRaid { level: "raid1".into(), strip_kib: None }),
+            lvol: Some(SpdkLvol { thin: true, cluster: 1 << 20, mib: 16 }),
+            name: "iotax-r-bdev".into(),
+        }),
+        Op::MoveSpdkMember(MoveSpdkMember {
+            rpc: "/var/tmp/spdk.sock".into(),
+            array: "iotax-r-bdev-raid".into(),
+            member: "iotax-r-bdev-m1".into(),
+            membership: Membership::Leaves,
+        }),
+        Op::SplitSpdk(SplitSpdk { bdev: bdev("iotax-r-bdev-lvs/lvol"), parts: 2, mib: 8 }),
+        Op::ExportSpdk(ExportSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            backing: bdev("iotax-r-bdev-lvs/lvolp0"),
+            uring: false,
+            read_only: false,
+            part: None,
+            cpumask: None,
+            name: "iotax-r-part0".into(),
+        }),
+        Op::ExportSpdkNvmf(ExportSpdkNvmf {
+            bdev: bdev("iotax-r-bdev-lvs/lvolp1"),
+            nqn: "nqn.2026-01.io.iotax:r-nvmf0".into(),
+            serial: "iotax-nvmf0".into(),
+            host: "nqn.2026-01.io.iotax:r-host".into(),
+            transport: "TCP".into(),
+            address: "127.0.0.1".parse().unwrap(),
+            port: 4499,
+            has_transport: Some(false),
         }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
         Op::MakeImage(MakeImage {

@@ -98,6 +98,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         writable,
         unwritten: None,
         engine: None,
+        write_unit: None,
     }
 }
 

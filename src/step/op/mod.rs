@@ -12,6 +12,9 @@ mod passthrough;
 mod process;
 mod scratch;
 mod spdk;
+mod spdk_bdev;
+mod spdk_nvmf;
+mod spdk_raid;
 mod vhost_scsi;
 
 pub use afar::MakeFileAfar;
@@ -23,7 +26,10 @@ pub use loopdev::AttachLoop;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use scratch::{BuildInitramfs, BuildSeed};
-pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
+pub use spdk::{ExportSpdk, Part, SpdkKind, kind as spdk_kind};
+pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
+pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
+pub use spdk_raid::{Membership, MoveSpdkMember};
 pub use vhost_scsi::ExportVhostScsi;
 
 use super::system::System;
@@ -60,6 +66,14 @@ pub enum Op {
     ExportVhostScsi(ExportVhostScsi),
     /// A disk in a running SPDK target.
     ExportSpdk(ExportSpdk),
+    /// A bdev over several files or devices in a running SPDK target.
+    JoinSpdk(JoinSpdk),
+    /// Equal parts of a bdev.
+    SplitSpdk(SplitSpdk),
+    /// A bdev's NVMe-oF subsystem in a running SPDK target.
+    ExportSpdkNvmf(ExportSpdkNvmf),
+    /// A member that leaves an array of a running SPDK target, or comes back.
+    MoveSpdkMember(MoveSpdkMember),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -167,6 +181,10 @@ macro_rules! as_operation {
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
             Op::ExportSpdk(op) => op,
+            Op::JoinSpdk(op) => op,
+            Op::SplitSpdk(op) => op,
+            Op::ExportSpdkNvmf(op) => op,
+            Op::MoveSpdkMember(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
             Op::MakeFileAfar(op) => op,

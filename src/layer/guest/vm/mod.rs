@@ -16,10 +16,10 @@ use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
-use crate::step::op::spdk_bdev;
-use crate::step::{HOST, spdk};
+use crate::step::op::{Op, SplitSpdk, spdk_kind};
+use crate::step::{HOST, PathRef, spdk};
 use crate::units::{MIB, show_bytes};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use options::Wish;
 use std::path::Path;
@@ -38,6 +38,36 @@ fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
         spec.copies
     );
     Ok(part)
+}
+
+/// A part that begins within such a unit could not be written.
+fn whole_units(part: u64, below: &Exposed, spec: &LayerSpec) -> Result<()> {
+    let Some(unit) = below.write_unit.filter(|unit| spec.copies > 1 && part % unit != 0) else {
+        return Ok(());
+    };
+    bail!(
+        "{}: {} guests would have {} each, and what is below takes writes of whole multiples of {} only; hint: one guest",
+        spec.origin,
+        spec.copies,
+        show_bytes(part),
+        show_bytes(unit)
+    )
+}
+
+/// What each guest stands on: all on the same, or each on a part of a bdev, whose target shares it out.
+fn shared_out(
+    below: &PathRef,
+    part: u64,
+    spec: &LayerSpec,
+    context: &mut PlanContext,
+) -> Result<Vec<PathRef>> {
+    if spec.copies == 1 || !matches!(below, PathRef::Bdev { .. }) {
+        return Ok(vec![below.clone(); spec.copies as usize]);
+    }
+    let split = SplitSpdk { bdev: below.clone(), parts: spec.copies, mib: part / MIB };
+    let parts = (0..spec.copies).map(|at| split.part(at)).collect();
+    context.add("share the bdev out among the guests", Op::SplitSpdk(split));
+    parts
 }
 
 /// The layer.
@@ -74,7 +104,7 @@ impl Layer for VirtualMachine {
     fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
         let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
         let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
-        let what = spdk::answers(socket, &[spdk_bdev(uring).create, spdk_bdev(uring).delete]).err();
+        let what = spdk::answers(socket, &[spdk_kind(uring).create, spdk_kind(uring).delete]).err();
         let probe = Probe::of_files(Path::new("/"));
         let lacking = |what| Some(needs::by_id("spdk")?.lacking(&probe, what));
         what.and_then(lacking).into_iter().collect()
@@ -113,8 +143,11 @@ impl Layer for VirtualMachine {
         let wish = options::wish(spec, context.own, &parts)?;
         let images = image::wish(spec)?;
         let unwritten = images.as_ref().and_then(ImageWish::unwritten);
+        let unwritten = unwritten.or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
         let part = part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?;
+        whole_units(part, below, spec)?;
+        let belows = shared_out(below.path(spec)?, part, spec, context)?;
         let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
             let mut disk = DiskSpec { offset: u64::from(copy) * part, bytes: Some(part), ..disk.clone() };
@@ -125,7 +158,7 @@ impl Layer for VirtualMachine {
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
             let wish = Wish { copy, ..wish.clone() };
-            Ok(seats::seat(context, parts.clone(), wish, disk, (below.path(spec)?, &spec.origin)))
+            Ok(seats::seat(context, parts.clone(), wish, disk, (&belows[copy as usize], &spec.origin)))
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;

@@ -296,6 +296,7 @@ mod tests {
                 writable: false,
                 unwritten: None,
                 engine: None,
+                write_unit: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
         };
