@@ -365,7 +365,7 @@ fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;
-    stack.medium.host().is_none().then(|| {
+    (stack.medium.place() == HOST).then(|| {
         let text = format!(
             "its CPU time an I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
             target.said()

@@ -58,6 +58,13 @@ const CAPABILITIES: &[Capability] = &[
     stack("loop", "layer loop", "/dev/x | loop"),
     stack("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
     stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+    stack("partition", "layer partition", "/dev/x | partition"),
+    stack("linear", "layers split and linear", "/dev/x | split(2)"),
+    listed(
+        "mdraid",
+        "layer mdraid, of every level",
+        &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
+    ),
     stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
     Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
     stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
@@ -428,16 +435,23 @@ mod tests {
     fn every_layer_that_needs_something_is_a_capability() {
         let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
         for layer in catalog::ALL {
-            let main = layer.positional.and_then(|name| layer.option(name));
-            let words = match main.map(|option| option.kind) {
-                Some(OptionKind::Word(words)) => words.iter().map(|word| format!("({word})")).collect(),
-                _ if layer.one_of.is_empty() => vec![String::new()],
-                _ => vec!["(1)".into()],
+            // What it needs may hang on the option that it cannot be without.
+            let main = layer.positional.or(layer.one_of.first().copied()).and_then(|name| layer.option(name));
+            let base = if layer.joins { "[/dev/x,/dev/y]" } else { "/dev/x" };
+            let stack = |word: &str| match main {
+                Some(option) if layer.positional.is_none() => {
+                    format!("{base} | {}({}={word})", layer.name, option.name)
+                }
+                _ => format!("{base} | {}({word})", layer.name),
             };
-            for word in words {
-                // Nothing can be loaded on a bdev.
-                let above = if layer.gives == Face::Bdev { " | vm(attach=vhost-user-blk)" } else { "" };
-                let text = format!("/dev/x | {}{word}{above}", layer.name);
+            let stacks = match main.map(|option| option.kind) {
+                Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                // Nothing can be loaded on a bdev, and one device is joined to nothing.
+                _ if layer.gives == Face::Bdev => vec![layer.example.to_owned()],
+                _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
+                _ => vec![stack("1")],
+            };
+            for text in stacks {
                 let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }

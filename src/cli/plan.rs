@@ -15,10 +15,10 @@ use crate::measure::plan::{Ground, SetPlan, filled};
 use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::Layout;
-use crate::scenario::{Agent, DurabilitySpec, MeasureSpec, Published, Regime, Scenario, Workload};
+use crate::scenario::{Agent, DurabilitySpec, LabSpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
 use crate::step::op::{Operation, RemoteAgent};
-use crate::step::{RunTag, Step};
+use crate::step::{HOST, RunTag, Step};
 use crate::units::{counted, show_bytes, show_ns};
 use anyhow::Result;
 use std::io::IsTerminal;
@@ -80,6 +80,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
     text += &marked(view, "note", &scenario.notes);
     text += &hosts(view, scenario);
+    text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
@@ -154,9 +155,23 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
     view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
 }
 
+/// Guests with emulated drives that are up for the whole run.
+fn labs(view: &View, scenario: &Scenario) -> String {
+    let line = |(place, lab): (&String, &LabSpec)| {
+        let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
+        let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
+        let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
+        let text = format!(
+            "{drives} of {size} each, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
+        );
+        view.paragraph(&format!("lab {place}: "), &format!("a guest with {text}"))
+    };
+    scenario.labs.iter().map(line).collect()
+}
+
 /// The files under test that are made.
 fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
-    let remote = scenario.stacks.iter().all(|stack| stack.medium.host().is_some());
+    let remote = scenario.stacks.iter().all(|stack| stack.medium.place() != HOST);
     match steps {
         [] if remote => String::new(),
         [] => "files under test: none is made\n".to_owned(),

@@ -179,6 +179,11 @@ pub(crate) fn complete_server() -> Machine {
         ("losetup", "losetup from util-linux 2.38.1"),
         ("mkfs.xfs", "mkfs.xfs version 6.1.0"),
         ("mkfs.ext4", "mke2fs 1.47.0"),
+        ("sfdisk", "sfdisk from util-linux 2.38.1"),
+        ("partx", "partx from util-linux 2.38.1"),
+        ("wipefs", "wipefs from util-linux 2.38.1"),
+        ("dmsetup", "Library version: 1.02.185"),
+        ("mdadm", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5"),
         ("blkid", "blkid from util-linux 2.38.1"),
     ];
     machine.probe.programs =
@@ -194,6 +199,8 @@ pub(crate) fn complete_server() -> Machine {
         ovmf: || Ok(()),
         spdk: || Ok(()),
     };
+    let modules = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
+    modules.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

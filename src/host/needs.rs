@@ -116,6 +116,80 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "sfdisk",
+        why: "for the layer partition",
+        supply: &[
+            debian("apt-get install fdisk"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| ["sfdisk", "partx", "wipefs"].into_iter().find_map(|name| program(probe, name)),
+        reboot: false,
+    },
+    Need {
+        id: "dmsetup",
+        why: "for the layers split and linear",
+        supply: &[
+            debian("apt-get install dmsetup"),
+            fedora("dnf install device-mapper"),
+            everywhere("install dmsetup"),
+        ],
+        check: |probe| program(probe, "dmsetup"),
+        reboot: false,
+    },
+    Need {
+        id: "dm_mod",
+        why: "for the layers split and linear",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
+        reboot: false,
+    },
+    Need {
+        id: "mdadm",
+        why: "for the layer mdraid",
+        supply: &[debian("apt-get install mdadm"), fedora("dnf install mdadm"), everywhere("install mdadm")],
+        check: |probe| program(probe, "mdadm"),
+        reboot: false,
+    },
+    Need {
+        id: "raid0",
+        why: "for mdraid(level=0)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID0 (grep MD_RAID0 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid0", "/sys/module/raid0"),
+        reboot: false,
+    },
+    Need {
+        id: "raid1",
+        why: "for mdraid(level=1)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID1 (grep MD_RAID1 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid1", "/sys/module/raid1"),
+        reboot: false,
+    },
+    Need {
+        id: "raid10",
+        why: "for mdraid(level=10)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID10 (grep MD_RAID10 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid10", "/sys/module/raid10"),
+        reboot: false,
+    },
+    Need {
+        id: "raid456",
+        why: "for mdraid(level=5) and mdraid(level=6)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID456 (grep MD_RAID456 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid456", "/sys/module/raid456"),
+        reboot: false,
+    },
+    Need {
         id: "qemu",
         why: "to boot a guest",
         supply: &[

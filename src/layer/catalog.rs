@@ -3,7 +3,7 @@
 
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
-use super::volume::spdk;
+use super::volume;
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 
@@ -89,6 +89,10 @@ pub struct LayerHelp {
     pub fabric: bool,
     /// The option, with its value, by which it can stand on a bdev of an SPDK target, too.
     pub over_bdev: Option<(&'static str, &'static str)>,
+    /// The option that says in how many devices, loaded at once, it makes of one.
+    pub splits: Option<&'static str>,
+    /// What a reader of a report must know of a choice: option, value, a clause.
+    pub notes: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl LayerHelp {
@@ -106,11 +110,25 @@ impl LayerHelp {
         joins: false,
         fabric: false,
         over_bdev: None,
+        splits: None,
+        notes: &[],
     };
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, FS, DELAY, VM, NULL, ENGINE, spdk::HELP];
+pub const ALL: &[LayerHelp] = &[
+    LOOP,
+    FS,
+    volume::PARTITION_HELP,
+    volume::SPLIT_HELP,
+    volume::LINEAR_HELP,
+    volume::MDRAID_HELP,
+    volume::SPDK_HELP,
+    DELAY,
+    VM,
+    NULL,
+    ENGINE,
+];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -589,6 +607,14 @@ mod tests {
             assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
             assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
+            for (option, value, note) in layer.notes {
+                assert!(
+                    layer.option(option).is_some_and(|known| known.check(value).is_ok()),
+                    "{option}={value}"
+                );
+                assert!(!note.is_empty(), "{} {option}={value}", layer.name);
+            }
+            assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {
                 assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
                 assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));

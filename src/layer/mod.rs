@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod guest;
 pub mod known;
 pub mod medium;
+pub mod state;
 pub mod volume;
 
 use crate::host::Missing;
@@ -13,6 +14,7 @@ use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use anyhow::{Context, Result, bail};
 use iotax_load::Hold;
+use state::State;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -23,6 +25,10 @@ pub const ALL: &[&dyn Layer] = &[
     &known::EngineLayer,
     &volume::Loop,
     &volume::FileSystem,
+    &volume::Partition,
+    &volume::Split,
+    &volume::Linear,
+    &volume::MdRaid,
     &volume::SpdkBdev,
     &guest::VirtualMachine,
 ];
@@ -59,6 +65,10 @@ pub struct Exposed {
     pub writable: bool,
     /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
     pub unwritten: Option<FirstWrites>,
+    /// The paths are parts of one thing, which are loaded at once and share the region.
+    pub split: bool,
+    /// The members below are not of one size: `bytes` are those of the smallest.
+    pub uneven: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
     /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
@@ -90,7 +100,8 @@ impl FirstWrites {
 impl Exposed {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
-        1 + self.copies.len() as u64
+        let beside = if self.split { self.paths.len() } else { 1 };
+        (beside + self.copies.len()) as u64
     }
 
     /// Whether it is loaded in that place.
@@ -125,6 +136,11 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
+    /// The same of the place of its far end, if it has two.
+    fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// What it lacks of what only its own words name; it may ask the machine, and makes nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
@@ -140,9 +156,39 @@ pub trait Layer: Sync {
         false
     }
 
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
+    /// have made anything of its own on it by then.
+    fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Whether it acknowledges writes that are in this host's page cache only.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
+    }
+
+    /// How many of its members may fail before data are lost.
+    fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
+        0
+    }
+
+    /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
+    ///
+    /// # Errors
+    /// When there is no such way: which, why, and what would do.
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        _made: &PathRef,
+        _members: &[PathRef],
+        _from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        bail!(
+            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid",
+            spec.origin,
+            spec.name
+        )
     }
 
     /// Adds its steps and says what it shows.

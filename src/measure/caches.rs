@@ -5,6 +5,7 @@ use crate::host::caches::{WriteCache, page_cache};
 use crate::host::probe::Probe;
 use crate::layer::by_name;
 use crate::scenario::{Scenario, Stack};
+use crate::step::HOST;
 use crate::units::parse_bytes;
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
@@ -37,7 +38,7 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
 
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
-    let load = buffered(scenario) && stack.medium.host().is_none() && guest_memory(stack).is_none();
+    let load = buffered(scenario) && stack.medium.place() == HOST && guest_memory(stack).is_none();
     load || stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.caches_writes(spec)))
 }
 

@@ -8,6 +8,7 @@ use crate::host::{Missing, needs};
 use crate::layer::guest;
 use crate::step::hand::Hand;
 use crate::step::op::Op;
+use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade, System};
 use crate::step::{RunTag, Yield};
 use anyhow::{Context, Result, anyhow};
@@ -52,6 +53,13 @@ pub enum Asked {
         op: Op,
         /// The run.
         run: Run,
+        /// What it made.
+        made: Yield,
+    },
+    /// In which state what it made is.
+    State {
+        /// It.
+        op: Op,
         /// What it made.
         made: Yield,
     },
@@ -101,6 +109,11 @@ pub enum Told {
     Made {
         /// `None`: nothing was found.
         made: Option<Yield>,
+    },
+    /// The state of what was made.
+    State {
+        /// `None`: it has none beside being there.
+        now: Option<ArrayState>,
     },
     /// Notes since the last time.
     Notes {
@@ -154,6 +167,7 @@ fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
             op.operation().undo(system, &run.tag(), &made)?;
             Told::Made { made: None }
         }
+        Asked::State { op, made } => Told::State { now: op.operation().state(system, &made)? },
         Asked::Notes => Told::Notes { notes: system.notes() },
         Asked::Missing { ids } => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -231,6 +245,13 @@ impl Hand for RemoteHand {
         self.made(&Asked::Undo { op: op.clone(), run: Run::of(tag), made: made.clone() }).map(drop)
     }
 
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+        match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
+            Told::State { now } => Ok(now),
+            other => Err(self.strange(&other)),
+        }
+    }
+
     fn notes(&mut self) -> Vec<String> {
         match self.ask(&Asked::Notes) {
             Ok(Told::Notes { notes }) => notes,
@@ -275,6 +296,7 @@ mod tests {
         assert_eq!(hand.find(&op, &tag, &[]).unwrap(), None);
         let made = hand.perform(&op, &tag).unwrap();
         assert!(path.is_dir());
+        assert_eq!(hand.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
         let again = format!("{:#}", hand.perform(&op, &tag).unwrap_err());
         assert!(again.contains("cannot make directory"), "{again}");
         hand.undo(&op, &tag, &made).unwrap();

@@ -2,6 +2,7 @@
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 
 pub mod afar;
+mod afield;
 pub mod alone;
 pub mod bench;
 pub mod caches;

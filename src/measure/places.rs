@@ -12,6 +12,7 @@ use crate::host::facts::Facts;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::hand::{Hand, Hands};
+use crate::step::process::{runs, started_process};
 use crate::step::system::RealSystem;
 use crate::step::{HOST, PathRef, ssh_host, ssh_place};
 use crate::store::record::ClockReading;
@@ -80,6 +81,20 @@ impl Places {
         let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         place.control = Some(control);
         Ok(place)
+    }
+
+    /// A lab, which is up for the whole run: the place of loads, and the hand that performs steps in it.
+    ///
+    /// # Errors
+    /// As [`Places::reach_guest`].
+    pub fn reach_lab(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<Box<dyn Hand>> {
+        // It is never stopped: what is below a stack in another place may be in it.
+        self.reach_guest(plan, run_id, stop)?.control = None;
+        let mut peer = guest::lab::reach_steps(plan)?;
+        peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
+        let process = started_process(&plan.tag)?
+            .with_context(|| format!("QEMU of the lab {} has ended", plan.place))?;
+        Ok(Box::new(RemoteHand::new(peer, Box::new(move || !runs(&process)))))
     }
 
     /// A guest that was reset in its QEMU, which is `control`.

@@ -8,10 +8,12 @@ use super::sets::{Layout, Set};
 use super::write_unit;
 use crate::exit::Failed;
 use crate::guard::marker;
-use crate::layer::guest::qemu::overlay_folder;
+use crate::layer::guest::lab::{LabDrive, LabWish};
+use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, guest};
-use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
+use crate::scenario::place::drive_name;
+use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::Op;
 use crate::step::{RunTag, Step};
 use anyhow::{Context, Result};
@@ -42,6 +44,15 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
+}
+
+/// The guests with emulated drives that are up for the whole run.
+#[derive(Default)]
+pub struct LabPlan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// What they start.
+    pub guests: Vec<guest::GuestPlan>,
 }
 
 /// What the run may use.
@@ -76,6 +87,25 @@ impl Ground<'_> {
         Ok(context.steps)
     }
 
+    /// Makes the labs with their drives.
+    ///
+    /// # Errors
+    /// Bad input: what QEMU would not take. An unmet need: there is no image of a lab.
+    pub fn labs(&self) -> Result<LabPlan> {
+        let mut context = self.context();
+        let mut plan = LabPlan::default();
+        for (place, spec) in &self.scenario.labs {
+            let parts = self.guest_parts.as_ref().with_context(|| format!("@{place}: no parts for a lab"))?;
+            plan.guests.push(guest::lab::plan(
+                &mut context,
+                parts,
+                &lab_wish(place, spec, parts, &self.tag)?,
+            )?);
+        }
+        plan.steps = context.steps;
+        Ok(plan)
+    }
+
     /// Brings one set up; `visit` swaps equal siblings between the stacks.
     ///
     /// # Errors
@@ -103,6 +133,7 @@ impl Ground<'_> {
         check_fit(self.scenario, region / parts)?;
         let media = self.media()?;
         check_room(&media)?;
+        self.check_labs()?;
         self.check_overlays(&media, region)?;
         self.check_guests()?;
         self.check_names()?;
@@ -135,6 +166,20 @@ impl Ground<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Labs are up beside everything else, and their drives are files of the run's folder, which grow to their full size.
+    fn check_labs(&self) -> Result<()> {
+        let drives = |(place, spec): (&String, &LabSpec)| {
+            let file = self.tag.run_dir.join(place);
+            (0..spec.drives.unwrap_or(0)).map(move |_| (file.clone(), spec.drive_size)).collect::<Vec<_>>()
+        };
+        let files: Vec<(PathBuf, u64)> = self.scenario.labs.iter().flat_map(drives).collect();
+        match self.tag.run_dir.is_dir() {
+            true => marker::check_room_of_all(&files)
+                .context("the drives of a lab do not fit in the run's folder"),
+            false => Ok(()),
+        }
     }
 
     /// All guests of a set are up at once.
@@ -322,6 +367,23 @@ impl Ground<'_> {
     fn context(&self) -> PlanContext {
         PlanContext::new(self.tag.clone(), self.guest_parts.clone(), self.scenario.measure.seed)
     }
+}
+
+fn lab_wish(place: &str, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {
+    let drive = |number| {
+        let name = drive_name(number);
+        LabDrive { file: tag.run_dir.join(format!("{place}-{name}.img")), name, bytes: spec.drive_size }
+    };
+    let root_image = parts.lab_image.clone();
+    Ok(LabWish {
+        place: place.to_owned(),
+        origin: format!("the lab @{place}"),
+        drives: (0..spec.drives.unwrap_or(0)).map(drive).collect(),
+        vcpus: spec.vcpus,
+        memory: Memory::plain(spec.memory),
+        root_image: root_image
+            .ok_or_else(|| Failed::need("there is no image of a lab; hint: iotax lab build"))?,
+    })
 }
 
 /// A job's region must fit the smallest stack: all are measured on the same bytes.

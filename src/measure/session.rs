@@ -153,6 +153,9 @@ impl Session<'_> {
             self.warn("guests", "", text)?;
         }
         self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
+        self.reach_hands()?;
+        self.bring_up_labs(layout, &mut places)?;
+        self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
         let outcome = match &self.scenario.durability {
@@ -468,7 +471,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn fall_back_to_tcg(&mut self, error: &anyhow::Error) -> bool {
+    pub(super) fn fall_back_to_tcg(&mut self, error: &anyhow::Error) -> bool {
         match &mut self.guest_parts {
             Some(parts) if guest::is_dead_kvm(error) => parts.fall_back_to_tcg(),
             _ => false,
@@ -491,6 +494,7 @@ impl Session<'_> {
             Medium::File { path, .. } if place == HOST => path.parent().map(PathBuf::from),
             Medium::Device { path } if place == HOST => Some(path.clone()),
             Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
+            Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),
             _ => None,
         };
         let media = self.scenario.stacks.iter().flat_map(|stack| stack.medium.members());
@@ -513,7 +517,8 @@ impl Session<'_> {
                 let mut targets = Vec::new();
                 for target in &paths {
                     let path = places.get(&place)?.locate(target, &resolve)?;
-                    if !matches!(target, PathRef::Path(_)) {
+                    // The run made it: a step did, or it is a drive of a lab.
+                    if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(&place) {
                         made.entry(place.clone()).or_default().push(path.clone());
                     }
                     targets.push(TargetSpec {
@@ -545,10 +550,12 @@ impl Session<'_> {
     }
 
     fn needs_host(&self) -> bool {
-        self.scenario.stacks.iter().any(|stack| stack.medium.host().is_none())
+        // What a lab takes of this host's processors counts too.
+        !self.scenario.labs.is_empty()
+            || self.scenario.stacks.iter().any(|stack| stack.places().contains(HOST))
     }
 
-    fn perform_all(&mut self, steps: &[Step]) -> Result<()> {
+    pub(super) fn perform_all(&mut self, steps: &[Step]) -> Result<()> {
         self.observer.tell(Event::Filling { total: to_fill(steps) });
         steps.iter().try_for_each(|step| self.perform(step))
     }

@@ -162,6 +162,11 @@ fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
     if splits_a_bdev(&a.layers, shared) || splits_a_bdev(&b.layers, shared) {
         return true;
     }
+    let unwritten = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.gives_unwritten(spec));
+    if a.layers[..shared].iter().any(unwritten) && [first_a, first_b].contains(&Claim::Writes) {
+        // What is written first of the one would go over what the other has made there.
+        return true;
+    }
     let alone = |claim| matches!(claim, Claim::Caches | Claim::Takes);
     alone(first_a) || alone(first_b) || (first_a, first_b) == (Claim::Writes, Claim::Writes)
 }
@@ -265,6 +270,23 @@ mod tests {
 
     const LOOP: (&str, &str, &str) = ("loop", "direct-io", "true");
     const FS: (&str, &str, &str) = ("fs", "type", "xfs");
+
+    #[test]
+    fn nothing_is_made_on_what_is_written_first_beside_it() {
+        const MD: (&str, &str, &str) = ("mdraid", "level", "1");
+        let drives = || each(&[device("vda"), device("vdb")]);
+        let sets = |layers: &[(&str, &str, &str)]| {
+            let stacks = vec![on(drives(), &[MD]), on(drives(), &[&[MD], layers].concat())];
+            layout(&scenario(stacks, Rw::RandRead)).sets.len()
+        };
+        assert_eq!((sets(&[FS]), sets(&[("partition", "", "")])), (2, 2));
+        assert_eq!((sets(&[LOOP]), sets(&[("delay", "us", "50")])), (1, 1));
+        // What was filled before is not written first.
+        assert_eq!(
+            layout(&scenario(vec![stack(&[], false), stack(&[FS], false)], Rw::RandRead)).sets.len(),
+            1
+        );
+    }
 
     #[test]
     fn durability_trials_take_one_stack_after_the_other_on_one_file() {

@@ -4,7 +4,7 @@
 use super::places::Place;
 use super::sets::Layout;
 use super::wire::message::{Request, Response};
-use super::{caches, engine};
+use super::{afield, caches, engine};
 use crate::exit::Failed;
 use crate::guard::admit::admit;
 use crate::guard::fill;
@@ -18,6 +18,7 @@ use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use crate::step::{HOST, is_ssh_place};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -46,22 +47,30 @@ pub struct Survey {
 
 /// What is missing, a line each below what needs it; `None`: nothing.
 pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
-    let line =
-        |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
-    let lines: String = missing.iter().map(line).collect();
     let needs = match scenario.is_of_command_line() {
         true => "these stacks need".to_owned(),
         false => format!("{} needs", scenario.source),
     };
-    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{lines}"))
+    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{}", lines(missing)))
+}
+
+/// The same of another place.
+pub(super) fn listed_in(place: &str, missing: &[Missing]) -> Option<String> {
+    (!missing.is_empty()).then(|| format!("{place} lacks what is to be set up there:{}", lines(missing)))
+}
+
+fn lines(missing: &[Missing]) -> String {
+    let line =
+        |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
+    missing.iter().map(line).collect()
 }
 
 /// What a scenario needs and this machine lacks.
 pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
     let mut missing = needs::missing(&ids, Path::new("/"), guest::FINDINGS);
-    let here = scenario.stacks.iter().filter(|stack| stack.medium.host().is_none());
-    for spec in here.flat_map(|stack| &stack.layers) {
+    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    for (spec, _) in layers.filter(|(_, place)| place == HOST) {
         for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
             if !missing.contains(&one) {
                 missing.push(one);
@@ -73,15 +82,17 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
 
 /// Ids of `host::needs` that a scenario's layers, media and engines ask for.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
-    let mut ids = BTreeSet::new();
+    // What other places lack, their agents tell.
+    let mut ids = afield::needs_of(scenario).remove(HOST).unwrap_or_default();
+    if !scenario.labs.is_empty() {
+        ids.extend(guest::LAB_NEEDS);
+    }
     for stack in &scenario.stacks {
-        if stack.medium.host().is_some() {
-            // What it takes over there, the agent tells.
+        if stack.places().iter().any(|place| is_ssh_place(place)) {
             ids.insert("ssh");
-            continue;
         }
-        for spec in &stack.layers {
-            ids.extend(by_name(&spec.name).map(|layer| layer.needs(spec)).unwrap_or_default());
+        if stack.medium.place() != HOST {
+            continue;
         }
         let engines = scenario.workloads.iter().map(|workload| workload.engine);
         ids.extend(engines.flat_map(|engine| engine::kind_of(engine).needs));

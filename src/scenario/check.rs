@@ -324,6 +324,7 @@ impl Parts {
         let published = published.transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
+        self.note_choices();
         self.note_depth();
         let labs = place::labs_of(&self.stacks, &self.names);
         Ok(Scenario {
@@ -497,6 +498,7 @@ impl Parts {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
             let what = match (stack.loaded_at_once(), stack.guests()) {
+                (Some(parts), _) if stack.is_split() => (parts, "on", "parts"),
                 (Some(members), _) => (members, "on", "members"),
                 (None, 1) => continue,
                 (None, guests) => (guests as usize, "in", "guests"),
@@ -509,6 +511,16 @@ impl Parts {
                 names.join(", ")
             )
         }));
+    }
+
+    /// What holds of the figures of a stack because of how it was set up.
+    fn note_choices(&mut self) {
+        let notes = self
+            .stacks
+            .iter()
+            .flat_map(|stack| stack.notes().map(|note| format!("\"{}\": {note}", stack.name)));
+        let notes: Vec<String> = notes.collect();
+        self.notes.extend(notes);
     }
 
     fn note_twins(&mut self) {

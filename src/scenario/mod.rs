@@ -34,7 +34,7 @@ pub use sweep::{Coordinate, SweepPoint};
 use crate::step::{HOST, ssh_place};
 use iotax_load::{EngineName, Job};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A checked scenario: every name resolves, every unit is known, every layer exists.
@@ -124,6 +124,22 @@ impl Stack {
     /// Whether it is meant by that name or text.
     pub fn is_called(&self, word: &str) -> bool {
         self.name == word || self.text == word
+    }
+
+    /// Its layers with the place of each: where what is below it lives.
+    pub fn layers_in_places(&self) -> impl Iterator<Item = (&LayerSpec, String)> {
+        let mut place = self.medium.place();
+        self.layers.iter().map(move |layer| {
+            let near = place.clone();
+            place = layer.far.clone().unwrap_or_else(|| near.clone());
+            (layer, near)
+        })
+    }
+
+    /// All places that it has a part in.
+    pub fn places(&self) -> BTreeSet<String> {
+        let far = self.layers.iter().filter_map(|layer| layer.far.clone());
+        std::iter::once(self.medium.place()).chain(far).collect()
     }
 
     /// Guests side by side that its load runs in; 1 where it has none.

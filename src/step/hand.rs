@@ -2,6 +2,7 @@
 //! in it along when it ends; a host over SSH keeps it, and is reached again to be cleaned.
 
 use super::op::Op;
+use super::state::ArrayState;
 use super::system::System;
 use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::probe::GuestProbe;
@@ -22,6 +23,8 @@ pub trait Hand: Send {
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
     /// Undoes it.
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
+    /// In which state what it made is, where that is more than being there.
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
@@ -54,6 +57,10 @@ impl Hand for Here {
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
         op.operation().undo(self.0.as_mut(), tag, made)
+    }
+
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+        op.operation().state(self.0.as_ref(), made)
     }
 
     fn notes(&mut self) -> Vec<String> {

@@ -3,18 +3,23 @@
 //! [`system::System`], which has a simulated twin for tests. Nothing here decides what to build.
 
 pub mod clean;
+pub mod dm;
 pub mod executor;
 pub mod hand;
 mod image;
 pub mod journal;
 pub mod lio;
+pub mod md;
 pub mod op;
+pub mod partition;
 pub mod process;
 pub mod queue;
 pub mod simulated;
 pub mod spdk;
+pub mod state;
 pub mod system;
 pub mod thing;
+pub mod tool;
 pub mod vfio;
 
 use serde::{Deserialize, Serialize};
@@ -173,3 +178,6 @@ impl RunTag {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod volume_tests;

@@ -5,8 +5,9 @@
 use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeImage};
 use super::queue::Settings;
+use super::state::ArrayState;
 use super::system::{LoopRequest, NothingMade, System};
-use super::thing::Thing;
+use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::{ProcessId, RunTag, Yield};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -55,6 +56,20 @@ impl SimulatedSystem {
     /// Whether a process of ours runs, by the word that all of them carry.
     fn has_guest(&self) -> bool {
         self.processes.values().any(|tag| tag.starts_with("iotax-"))
+    }
+
+    /// What stands on a path.
+    fn above(&self, path: &Path) -> Option<&str> {
+        let stands_on =
+            |(_, (below, _)): &(&String, &(Vec<PathBuf>, bool))| below.iter().any(|at| at == path);
+        self.things.iter().find(stands_on).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether a thing is there that is found at this path.
+    fn stands(&self, path: &Path) -> bool {
+        let is_there =
+            |key: &String| device_of(key).path.as_deref() == Some(path) || path == Path::new(name_of(key));
+        self.things.keys().any(is_there)
     }
 
     /// A reboot: what lives in the kernel is gone, files stay.
@@ -139,6 +154,7 @@ impl System for SimulatedSystem {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
+        ensure!(self.above(device).is_none(), "something stands on {}", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -311,25 +327,37 @@ impl System for SimulatedSystem {
 
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
         let key = thing.key(tag);
-        let above = self
-            .things
-            .iter()
-            .find(|(_, (below, _))| below.iter().any(|path| Some(path) == made.path.as_ref()));
+        let above = made.path.as_deref().and_then(|path| self.above(path));
         ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
         ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
-        // What has no path goes by its name, which is the last word of the key.
-        let name = key.rsplit(' ').next().unwrap_or_default();
+        let name = name_of(&key);
         let stands_on = |below: &PathBuf| below.to_str().is_some_and(|below| below.starts_with(name));
         let mut others = self.things.values().flat_map(|(below, _)| below).chain(self.bdevs.values());
         ensure!(!others.any(stands_on), "something stands on {name}");
         self.things.remove(&key);
         Ok(())
     }
+
+    fn state_of_thing(&self, _: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        let there = made.path.as_deref().is_some_and(|path| self.stands(path));
+        Ok(there.then_some(ArrayState::Healthy))
+    }
+
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()> {
+        let of = change.of()?;
+        ensure!(self.stands(of), "{} is not there", of.display());
+        self.changed()
+    }
 }
 
 /// What a disk of an SPDK target is over: a file, or a bdev by its name.
 fn below(disk: &ExportSpdk) -> PathBuf {
     disk.backing.path().map_or_else(|_| disk.bdev().into(), Path::to_owned)
+}
+
+/// The last word of a thing's key: what has no path goes by that.
+fn name_of(key: &str) -> &str {
+    key.rsplit(' ').next().unwrap_or_default()
 }
 
 /// Where a thing is found.

@@ -7,7 +7,8 @@ use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeImage};
 use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
-use super::thing::Thing;
+use super::state::ArrayState;
+use super::thing::{Change, Thing};
 use super::vfio::{self, TakenDrive};
 use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
@@ -17,6 +18,7 @@ use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -125,10 +127,23 @@ pub trait System {
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>>;
     /// Takes it away, whole or in parts.
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
+    /// In which state it is.
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>>;
+    /// Changes one that stands.
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()>;
 }
 
-/// Whoever is told how far a fill is, and may stop it.
-type Told<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
+/// How far something long is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Bytes of a file that are filled.
+    Filled(u64),
+    /// Share of a sync that is done, 0 to 1.
+    Synced(f64),
+}
+
+/// Whoever is told how far something is, and may stop it.
+type Watcher = dyn FnMut(Progress) -> ControlFlow<()> + Send;
 
 /// This machine.
 #[derive(Default)]
@@ -136,8 +151,8 @@ pub struct RealSystem {
     children: Vec<Child>,
     /// Files under test, locked against other runs until they are removed or the run ends.
     held: BTreeMap<PathBuf, fs::File>,
-    /// Called while a file is filled, with the bytes done; `Break` stops with an error.
-    on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+    /// Called while a file is filled or a sync waited for; `Break` stops with an error.
+    watcher: Option<Box<Watcher>>,
     /// Not told yet.
     notes: Vec<String>,
 }
@@ -181,9 +196,7 @@ impl System for RealSystem {
         if marker.filled {
             return Ok(());
         }
-        let mut nothing = |_| std::ops::ControlFlow::Continue(());
-        let told = self.on_fill.as_deref_mut().map_or(&mut nothing as Told<'_>, |told| told as Told<'_>);
-        match fill::fill(path, seed, told)? {
+        match fill::fill(path, seed, &mut |bytes| self.tell(Progress::Filled(bytes)))? {
             Filled::Whole => Ok(()),
             Filled::Stopped(bytes) => bail!("interrupted after {}", crate::units::show_bytes(bytes)),
         }
@@ -419,12 +432,24 @@ impl System for RealSystem {
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
         thing.unmake(tag, made)
     }
+
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        thing.state(made)
+    }
+
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()> {
+        change.make(&mut |share| self.tell(Progress::Synced(share)))
+    }
 }
 
 impl RealSystem {
-    /// A machine whose fills tell how far they are and can be stopped.
-    pub fn stopping_fills(told: impl FnMut(u64) -> std::ops::ControlFlow<()> + Send + 'static) -> RealSystem {
-        RealSystem { on_fill: Some(Box::new(told)), ..RealSystem::default() }
+    /// A machine whose fills and syncs tell how far they are and can be stopped.
+    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> RealSystem {
+        RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
+    }
+
+    fn tell(&mut self, progress: Progress) -> ControlFlow<()> {
+        self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
     /// Whether that very process runs; an ended child of ours is reaped on the way.

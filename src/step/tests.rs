@@ -7,14 +7,16 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FillFile, JoinSpdk, MakeDirectory,
-    MakeFile, MakeFilesystem, MakeImage, Membership, Mount, MoveSpdkMember, Op, Operation, PassThrough,
-    RemoteAgent, Spawn, SpdkLvol, SpdkRaid, SplitSpdk,
+    AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, CreateArray, ExportSpdk, ExportSpdkNvmf,
+    ExportVhostScsi, FailMember, FillFile, JoinSpdk, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
+    MakeLinear, MakePartition, Mount, Op, Operation, PassThrough, Rebuild, RemoteAgent, Spawn, SpdkChange,
+    SpdkLvol, SpdkRaid, SplitSpdk, Stretch,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
+use super::state::ArrayState;
 use super::system::{LoopRequest, RealSystem, System};
-use super::thing::Thing;
+use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
@@ -62,6 +64,9 @@ impl System for Shared {
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_thing(thing, tag)
     }
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        self.0.lock().unwrap().state_of_thing(thing, made)
+    }
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
         self.0.lock().unwrap().find_spdk(disk)
     }
@@ -94,6 +99,7 @@ impl System for Shared {
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
+        change_thing(&mut self, change: &dyn Change) -> Result<()>;
     }
 }
 
@@ -152,6 +158,35 @@ fn plan() -> Vec<Step> {
             cpumask: None,
             name: "iotax-r-spdk".into(),
         }),
+        Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
+        // 11 to 16: partition and part of a device, an array of both in which a member fails and comes back.
+        Op::MakePartition(MakePartition {
+            device: PathRef::Yield(2),
+            table: "gpt".into(),
+            id: "7C4E".into(),
+            name: "iotax-r-part0".into(),
+            start: 1 << 20,
+            bytes: 1 << 29,
+        }),
+        Op::MakeLinear(MakeLinear {
+            name: "iotax-r-dm0".into(),
+            stretches: vec![Stretch { device: PathRef::Yield(2), offset: 0, bytes: 1 << 29 }],
+            read_only: false,
+        }),
+        Op::CreateArray(array(&[11, 12])),
+        Op::FailMember(FailMember { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
+        Op::Rebuild(Rebuild { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
+        Op::AwaitSync(AwaitSync { array: PathRef::Yield(13) }),
+        Op::MakeImage(MakeImage {
+            on: path("/srv/x.img"),
+            block: false,
+            offset: 0,
+            room: 1 << 30,
+            bytes: 1 << 29,
+            cluster: 1 << 16,
+            mapped: false,
+            lazy_refcounts: false,
+        }),
         Op::JoinSpdk(JoinSpdk {
             rpc: "/var/tmp/spdk.sock".into(),
             members: vec![PathRef::Yield(2), path("/srv/x.img")],
@@ -162,11 +197,9 @@ fn plan() -> Vec<Step> {
             lvol: Some(SpdkLvol { thin: true, cluster: 1 << 20, mib: 16 }),
             name: "iotax-r-bdev".into(),
         }),
-        Op::MoveSpdkMember(MoveSpdkMember {
-            rpc: "/var/tmp/spdk.sock".into(),
-            array: "iotax-r-bdev-raid".into(),
-            member: "iotax-r-bdev-m1".into(),
-            membership: Membership::Leaves,
+        Op::ChangeSpdkArray(ChangeSpdkArray {
+            made: bdev("iotax-r-bdev-lvs/lvol"),
+            change: SpdkChange::Leaves(1),
         }),
         Op::SplitSpdk(SplitSpdk { bdev: bdev("iotax-r-bdev-lvs/lvol"), parts: 2, mib: 8 }),
         Op::ExportSpdk(ExportSpdk {
@@ -188,17 +221,6 @@ fn plan() -> Vec<Step> {
             port: 4499,
             has_transport: Some(false),
         }),
-        Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
-        Op::MakeImage(MakeImage {
-            on: path("/srv/x.img"),
-            block: false,
-            offset: 0,
-            room: 1 << 30,
-            bytes: 1 << 29,
-            cluster: 1 << 16,
-            mapped: false,
-            lazy_refcounts: false,
-        }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
@@ -210,6 +232,25 @@ fn plan() -> Vec<Step> {
         }),
     ];
     steps(ops)
+}
+
+/// RAID 1 over what these steps give.
+fn array(members: &[StepId]) -> CreateArray {
+    CreateArray {
+        members: members.iter().map(|step| PathRef::Yield(*step)).collect(),
+        name: "iotax-r-md0".into(),
+        level: 1,
+        chunk: None,
+        layout: None,
+        metadata: "1.2".into(),
+        bitmap: false,
+        size: Some(1 << 28),
+        data_offset: Some(1 << 20),
+        uneven: false,
+        assume_clean: false,
+        sync_speed: Bounds::default(),
+        bytes: 1 << 28,
+    }
 }
 
 fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
@@ -446,6 +487,31 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
     assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
+}
+
+/// What stands on another thing is taken away first, and a change needs the thing that it is of.
+#[test]
+fn things_are_taken_away_from_the_top() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let plan = plan();
+    let made = killed_whole(&plan, &mut machine.clone(), folder.path());
+    let tag = tag(folder.path());
+    let undo = |step: usize| {
+        let op = plan[step].op.resolved(&made).unwrap();
+        op.operation().undo(&mut machine.clone(), &tag, &made[&(step as StepId)])
+    };
+    for below in [11, 12] {
+        assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
+    }
+    let array = plan[13].op.resolved(&made).unwrap();
+    let state = || array.operation().state(&machine, &made[&13]).unwrap();
+    assert_eq!(state(), Some(ArrayState::Healthy));
+    undo(13).unwrap();
+    assert_eq!(state(), None);
+    let fail = plan[14].op.resolved(&made).unwrap();
+    assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
+    undo(12).unwrap();
+    undo(11).unwrap();
 }
 
 #[test]

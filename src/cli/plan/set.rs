@@ -7,7 +7,7 @@ use crate::layer::guest::GuestPlan;
 use crate::measure::plan::SetPlan;
 use crate::scenario::Stack;
 use crate::step::op::Op;
-use crate::step::{PathRef, Step};
+use crate::step::{HOST, PathRef, Step};
 use crate::units::show_names;
 
 /// Its steps, numbered from one: a guest's own as one line, unless their commands are asked for.
@@ -40,14 +40,15 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
 
 /// One step as it is carried out.
 pub fn line(view: &View, step: &Step) -> String {
-    let number = step.id + 1;
+    let place = if step.place == HOST { String::new() } else { format!("@{}: ", step.place) };
+    let number = format!("  {}. {place}", step.id + 1);
     let operation = step.op.operation();
     match (&step.op, operation.irreversible()) {
-        (Op::Spawn(spawn), _) => command(view, &format!("  {number}. "), &spawn.shown()),
-        (_, None) => view.paragraph(&format!("  {number}. "), &operation.describe()),
+        (Op::Spawn(spawn), _) => command(view, &number, &spawn.shown()),
+        (_, None) => view.paragraph(&number, &operation.describe()),
         (_, Some(lost)) => {
             let text = format!("irreversible: {} ({lost})", operation.describe());
-            view.red(&view.paragraph(&format!("  {number}. "), &text))
+            view.red(&view.paragraph(&number, &text))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! In somebody else's guest ([`supervise`]) the same is done by a process that its seed starts.
 
 use super::initramfs::MODULES_LIST;
+use super::root;
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{MountFlags, mount};
@@ -18,13 +19,20 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Name of the virtio-serial port between host and agent.
 pub const PORT_NAME: &str = "iotax.0";
 
+/// The same of the agent that performs steps, which only a lab has: so a long step is in no load's way.
+pub const STEPS_PORT_NAME: &str = "iotax.1";
+
 /// Every line on the console begins so.
 const PREFIX: &str = "iotax-init: ";
+
+/// Where programs are in a guest.
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Set for the child that serves the port, which it has as standard input: a socket to PID 1.
 const SERVE_VARIABLE: &str = "IOTAX_INIT_SERVES";
@@ -79,7 +87,7 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
 /// Where there is no such port: this is no guest of ours, and is left alone.
 pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     // A module that the system loads only when it finds the port is there by then.
-    find_port(PORT_LIMIT)?;
+    find_port(PORT_NAME, PORT_LIMIT)?;
     // What started this process must not take it along.
     let _ = rustix::process::setsid();
     say("started by the seed");
@@ -123,7 +131,7 @@ fn ends_within(program: &mut Command, limit: Duration) -> Option<bool> {
 }
 
 fn serve_in_system() -> Result<()> {
-    serve_host(find_port(PORT_LIMIT)?, |socket| {
+    serve_host(find_port(PORT_NAME, PORT_LIMIT)?, &Agents::default(), |socket| {
         let output = socket.try_clone().context("cannot share the agent's socket")?;
         let mut agent = Command::new("/proc/self/exe");
         agent.args(["agent", "--stdio"]).stdout(Stdio::from(OwnedFd::from(output)));
@@ -135,27 +143,102 @@ fn be_first_process() -> Result<()> {
     say("started");
     mount_all()?;
     let modules = load_modules()?;
-    let port_path = find_port(PORT_LIMIT)?;
+    let port_path = find_port(PORT_NAME, PORT_LIMIT)?;
     say(&format!("{modules} modules loaded, port {PORT_NAME} is {}", port_path.display()));
-    serve_host(port_path, |socket| {
-        // The same program again; standard output stays the console.
-        let mut agent = Command::new("/proc/self/exe");
-        agent.arg0("/init").args(std::env::args_os().skip(1)).env(SERVE_VARIABLE, "1");
-        spawn_agent(agent, socket)
-    })
+    let agents = Arc::new(Agents::default());
+    if let Some(serial) = root::wanted(&read_command_line()?) {
+        root::enter(&serial)?;
+        let steps = find_port(STEPS_PORT_NAME, PORT_LIMIT)?;
+        say(&format!("root is the disk {serial}, port {STEPS_PORT_NAME} is {}", steps.display()));
+        serve_steps(steps, Arc::clone(&agents))?;
+    }
+    serve_host(port_path, &agents, own_agent)
 }
 
-/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it has ended.
-fn serve_host(port_path: PathBuf, start: impl FnOnce(UnixStream) -> Result<Pid>) -> Result<()> {
-    let port = File::options().read(true).write(true).open(&port_path);
-    let port = port.with_context(|| format!("cannot open {}", port_path.display()))?;
+fn read_command_line() -> Result<String> {
+    std::fs::read_to_string("/proc/cmdline").context("cannot read the kernel's command line")
+}
+
+/// The same program again; standard output stays the console.
+fn own_agent(socket: UnixStream) -> Result<Pid> {
+    let mut agent = Command::new("/proc/self/exe");
+    agent.arg0("/init").args(std::env::args_os().skip(1)).env(SERVE_VARIABLE, "1");
+    spawn_agent(agent, socket)
+}
+
+/// Agents that PID 1 watches. The lock is held while one is started, so that its end is never taken for another's.
+#[derive(Default)]
+struct Agents(Mutex<Vec<Agent>>);
+
+struct Agent {
+    pid: Pid,
+    /// `agent`.
+    name: &'static str,
+    drained: Drained,
+}
+
+impl Agents {
+    fn start(
+        &self,
+        name: &'static str,
+        port: File,
+        start: impl FnOnce(UnixStream) -> Result<Pid>,
+    ) -> Result<()> {
+        let mut agents = self.locked();
+        let (socket, drained) = relay(port)?;
+        agents.push(Agent { pid: start(socket)?, name, drained });
+        say(&format!("{name} started"));
+        Ok(())
+    }
+
+    fn take(&self, pid: Pid) -> Option<Agent> {
+        let mut agents = self.locked();
+        let at = agents.iter().position(|agent| agent.pid == pid)?;
+        Some(agents.swap_remove(at))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<Agent>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Its agent starts when the host comes, which may be late: a host that never does is missed at the first port. A guest that
+/// could perform no step is of no use.
+fn serve_steps(path: PathBuf, agents: Arc<Agents>) -> Result<()> {
+    let serve = move || {
+        let port = open_port(&path)?;
+        while hung_up(&port)? {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        agents.start("agent of steps", port, own_agent)
+    };
+    let watched = move || {
+        if let Err(error) = serve() {
+            say(&format!("failed: port {STEPS_PORT_NAME}: {error:#}"));
+            power_off();
+        }
+    };
+    std::thread::Builder::new().name("steps".into()).spawn(watched).context("cannot start a thread")?;
+    Ok(())
+}
+
+fn open_port(path: &Path) -> Result<File> {
+    let port = File::options().read(true).write(true).open(path);
+    port.with_context(|| format!("cannot open {}", path.display()))
+}
+
+/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it (or another) has ended.
+fn serve_host(
+    port_path: PathBuf,
+    agents: &Agents,
+    start: impl FnOnce(UnixStream) -> Result<Pid>,
+) -> Result<()> {
+    let port = open_port(&port_path)?;
     await_host(&port)?;
-    let (socket, drained) = relay(port)?;
-    let agent = start(socket)?;
-    say("agent started");
-    say(&reap_until(agent)?);
+    agents.start("agent", port, start)?;
+    let ended = reap_until_end_of_one(agents)?;
     // A program that the agent left behind may hold its end open.
-    let _ = drained.recv_timeout(DRAIN_LIMIT);
+    let _ = ended.drained.recv_timeout(DRAIN_LIMIT);
     rustix::fs::sync();
     Ok(())
 }
@@ -223,14 +306,14 @@ fn load(path: &str) -> Result<()> {
     }
 }
 
-fn find_port(limit: Duration) -> Result<PathBuf> {
+fn find_port(name: &str, limit: Duration) -> Result<PathBuf> {
     let begin = Instant::now();
     loop {
-        if let Some(path) = port_named(Path::new("/sys/class/virtio-ports"), PORT_NAME) {
+        if let Some(path) = port_named(Path::new("/sys/class/virtio-ports"), name) {
             return Ok(Path::new("/dev").join(path));
         }
         if begin.elapsed() > limit {
-            bail!("no virtio-serial port named {PORT_NAME} appeared within {limit:?}");
+            bail!("no virtio-serial port named {name} appeared within {limit:?}");
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -313,24 +396,29 @@ fn pass_on_from_host(mut port: File, mut agent: UnixStream) {
 /// With its end of the relay as standard input.
 fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
     let child = agent
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("PATH", PATH)
         .stdin(Stdio::from(OwnedFd::from(socket)))
         .spawn()
         .context("cannot start the agent")?;
     Pid::from_raw(i32::try_from(child.id())?).context("the agent has no process id")
 }
 
-/// Reaps whatever was orphaned until the agent itself ends; says how.
-fn reap_until(agent: Pid) -> Result<String> {
+/// Reaps whatever was orphaned until an agent itself ends; says how.
+fn reap_until_end_of_one(agents: &Agents) -> Result<Agent> {
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == agent => {
-                let signal =
-                    status.terminating_signal().map(|signal| format!("agent killed by signal {signal}"));
-                let code = status.exit_status().unwrap_or_default();
-                return Ok(signal.unwrap_or_else(|| format!("agent ended with exit code {code}")));
+            Ok(Some((pid, status))) => {
+                let Some(agent) = agents.take(pid) else { continue };
+                match status.terminating_signal() {
+                    Some(signal) => say(&format!("{} killed by signal {signal}", agent.name)),
+                    None => {
+                        let code = status.exit_status().unwrap_or_default();
+                        say(&format!("{} ended with exit code {code}", agent.name));
+                    }
+                }
+                return Ok(agent);
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot wait for the agent"),
         }
     }

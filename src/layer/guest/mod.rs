@@ -8,6 +8,7 @@ mod elf;
 pub mod init;
 pub mod initramfs;
 pub mod kernel;
+pub mod lab;
 pub mod modules;
 mod outline;
 pub mod ovmf;
@@ -16,6 +17,7 @@ pub mod pin;
 pub mod qemu;
 pub mod qmp;
 pub mod room;
+pub mod root;
 mod seed;
 pub mod settings;
 pub mod signs;
@@ -24,10 +26,8 @@ pub mod system_image;
 mod tests;
 pub mod vm;
 
-/// Where a drive of a lab is found in it: udev's name for the serial number of an emulated NVMe drive.
-pub fn lab_drive(name: &str) -> std::path::PathBuf {
-    format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{name}").into()
-}
+/// Ids of what a lab takes.
+pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use boot::Requested;
 pub use disk::DiskKey;

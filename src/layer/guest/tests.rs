@@ -90,7 +90,7 @@ impl Lab {
             accel: Accel::Tcg,
             tsc_khz: iotax_sys::tsc::khz(),
             disks: vec![],
-            start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd },
+            start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd, root: None },
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })

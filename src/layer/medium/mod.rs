@@ -1,7 +1,7 @@
 //! What lies at the bottom of a stack: a file of ours, a block device, something on another
 //! host, or several of these. Whether it may be written is the guard's question, asked before any plan is performed.
 
-use super::{Exposed, FirstWrites, PlanContext, guest};
+use super::{Exposed, PlanContext, guest};
 use crate::scenario::{Agent, Engine, Medium};
 use crate::step::op::{FillFile, MakeFile, MakeFileAfar, Op};
 use crate::step::{HOST, PathRef, ssh_place};
@@ -62,8 +62,7 @@ pub fn plan_member(
             Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })
         }
         Medium::Drive { place, name } => {
-            let drive = exposed(guest::lab_drive(name), found, place, context.writable);
-            Ok(Exposed { unwritten: Some(FirstWrites::InOrder), ..drive })
+            Ok(exposed(guest::lab::link_of(name), found, place, context.writable))
         }
         Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }
@@ -71,6 +70,7 @@ pub fn plan_member(
 
 fn beside(mut all: Exposed, one: Exposed) -> Exposed {
     all.paths.extend(one.paths);
+    all.uneven |= all.bytes != one.bytes || one.uneven;
     all.bytes = all.bytes.min(one.bytes);
     all.block &= one.block;
     all
@@ -97,6 +97,8 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         hold: Hold::default(),
         writable,
         unwritten: None,
+        split: false,
+        uneven: false,
         engine: None,
         write_unit: None,
     }

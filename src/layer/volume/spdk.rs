@@ -5,9 +5,10 @@
 use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::layer::state::{self, Move, State};
 use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
-use crate::step::op::{JoinSpdk, Op, SpdkLvol, SpdkRaid};
+use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
 use crate::step::{HOST, PathRef, spdk};
 use crate::units::{self, KIB, MIB, show_bytes};
 use anyhow::{Result, anyhow, bail, ensure};
@@ -72,6 +73,19 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Bdev,
     joins: true,
+    notes: &[
+        (
+            "raid",
+            "raid1",
+            "SPDK has no first sync, so copies of what was never written through the array are as unequal as the members were",
+        ),
+        (
+            "raid",
+            "raid5f",
+            "SPDK has no first sync, so parity of what was never written through the array was never computed: after a failure it \
+             would give back other data than was read before",
+        ),
+    ],
     ..LayerHelp::PLAIN
 };
 
@@ -100,6 +114,42 @@ impl Layer for SpdkBdev {
 
     fn writes_below(&self, spec: &LayerSpec) -> bool {
         has_volume(spec)
+    }
+
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        spec.option("lvol") == Some("thin")
+    }
+
+    fn redundancy(&self, spec: &LayerSpec, members: usize) -> u32 {
+        match spec.option("raid") {
+            Some("raid1") => (members as u32).saturating_sub(1),
+            Some("raid5f") => 1,
+            _ => 0,
+        }
+    }
+
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        made: &PathRef,
+        members: &[PathRef],
+        from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        let (least, count) = (self.redundancy(spec, members.len()), members.len());
+        let what = format!("{} of {count} members", spec.text());
+        let way = state::way(*from, *to, least, &what).map_err(|why| anyhow!("{}: {why}", spec.origin))?;
+        let step = |step: Move| {
+            let (why, change) = match step {
+                Move::Fail(at) => (format!("fail member {} of {count}", at + 1), SpdkChange::Leaves(at)),
+                Move::Return(at) => {
+                    (format!("rebuild member {} of {count}", at + 1), SpdkChange::Returns(at))
+                }
+                Move::Await => ("wait for the rebuild".to_owned(), SpdkChange::AwaitWhole),
+            };
+            (why, Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change }))
+        };
+        Ok(way.into_iter().map(step).collect())
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -142,6 +192,8 @@ impl Layer for SpdkBdev {
             writable,
             unwritten,
             write_unit,
+            split: false,
+            uneven: false,
             ..below.clone()
         })
     }

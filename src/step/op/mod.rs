@@ -3,13 +3,19 @@
 //! undoes it.
 
 mod afar;
+mod array;
+mod await_sync;
 mod directory;
+mod fail_member;
 mod file;
 mod filesystem;
 mod image;
+mod linear;
 mod loopdev;
+mod partition;
 mod passthrough;
 mod process;
+mod rebuild;
 mod scratch;
 mod spdk;
 mod spdk_bdev;
@@ -18,20 +24,27 @@ mod spdk_raid;
 mod vhost_scsi;
 
 pub use afar::MakeFileAfar;
+pub use array::{Bounds, CreateArray};
+pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
+pub use fail_member::FailMember;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
+pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
+pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
+pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
 pub use spdk::{ExportSpdk, Part, SpdkKind, kind as spdk_kind};
-pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
+pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member as spdk_member};
 pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
-pub use spdk_raid::{Membership, MoveSpdkMember};
+pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use vhost_scsi::ExportVhostScsi;
 
+use super::state::ArrayState;
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
 use anyhow::{Context, Result};
@@ -54,6 +67,18 @@ pub enum Op {
     MakeFilesystem(MakeFilesystem),
     /// A mount.
     Mount(Mount),
+    /// A partition table with one partition.
+    MakePartition(MakePartition),
+    /// A part of a device, or several put together.
+    MakeLinear(MakeLinear),
+    /// An array of the kernel's RAID.
+    CreateArray(CreateArray),
+    /// A member of it that fails.
+    FailMember(FailMember),
+    /// A member that comes back.
+    Rebuild(Rebuild),
+    /// Until its members are whole.
+    AwaitSync(AwaitSync),
     /// An image within a file or device.
     MakeImage(MakeImage),
     /// The initramfs of a guest.
@@ -72,8 +97,8 @@ pub enum Op {
     SplitSpdk(SplitSpdk),
     /// A bdev's NVMe-oF subsystem in a running SPDK target.
     ExportSpdkNvmf(ExportSpdkNvmf),
-    /// A member that leaves an array of a running SPDK target, or comes back.
-    MoveSpdkMember(MoveSpdkMember),
+    /// A member that leaves an array of a running SPDK target, comes back or is waited for.
+    ChangeSpdkArray(ChangeSpdkArray),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -161,6 +186,14 @@ pub trait Operation {
         None
     }
 
+    /// In which state what it made is, where that is more than being there.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
+        Ok(None)
+    }
+
     /// Whether it is still there after a reboot (a file is, a mount is not).
     fn survives_reboot(&self) -> bool;
 }
@@ -175,6 +208,12 @@ macro_rules! as_operation {
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
+            Op::MakePartition(op) => op,
+            Op::MakeLinear(op) => op,
+            Op::CreateArray(op) => op,
+            Op::FailMember(op) => op,
+            Op::Rebuild(op) => op,
+            Op::AwaitSync(op) => op,
             Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::BuildSeed(op) => op,
@@ -184,7 +223,7 @@ macro_rules! as_operation {
             Op::JoinSpdk(op) => op,
             Op::SplitSpdk(op) => op,
             Op::ExportSpdkNvmf(op) => op,
-            Op::MoveSpdkMember(op) => op,
+            Op::ChangeSpdkArray(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
             Op::MakeFileAfar(op) => op,

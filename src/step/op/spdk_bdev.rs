@@ -4,6 +4,7 @@
 use super::spdk::{SpdkKind, kind, rpc_py};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::spdk;
+use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,7 @@ impl JoinSpdk {
 
     /// The bdev over a member itself.
     pub fn member(&self, at: usize) -> String {
-        format!("{}-m{at}", self.name)
+        member_name(&self.name, at)
     }
 
     /// What is joined of a member.
@@ -77,20 +78,20 @@ impl JoinSpdk {
     pub fn joined(&self) -> String {
         match (&self.raid, &self.lvol) {
             (None, _) => self.base(0),
-            (Some(_), Some(_)) => format!("{}-raid", self.name),
+            (Some(_), Some(_)) => format!("{}{ARRAY}", self.name),
             (Some(_), None) => self.name.clone(),
         }
     }
 
     /// The store of logical volumes.
     pub fn store(&self) -> String {
-        format!("{}-lvs", self.name)
+        format!("{}{STORE}", self.name)
     }
 
     /// The bdev that a layer above is given.
     pub fn bdev(&self) -> String {
         match &self.lvol {
-            Some(_) => format!("{}/lvol", self.store()),
+            Some(_) => format!("{}{VOLUME}", self.store()),
             None => self.joined(),
         }
     }
@@ -112,6 +113,34 @@ impl JoinSpdk {
         methods.extend(self.lvol.iter().flat_map(|_| LVOL));
         methods
     }
+}
+
+/// What of an array, a store and its volume stands behind the name that all have in common.
+const ARRAY: &str = "-raid";
+const STORE: &str = "-lvs";
+const VOLUME: &str = "/lvol";
+
+/// What the name of a bdev that a layer was given begins with, and whether a volume is on top.
+fn common(bdev: &str) -> (&str, bool) {
+    let store = bdev.strip_suffix(VOLUME).and_then(|store| store.strip_suffix(STORE));
+    (store.unwrap_or(bdev), store.is_some())
+}
+
+fn member_name(common: &str, at: usize) -> String {
+    format!("{common}-m{at}")
+}
+
+/// The array that such a bdev is or stands on.
+pub fn array_below(bdev: &str) -> String {
+    match common(bdev) {
+        (name, true) => format!("{name}{ARRAY}"),
+        (name, false) => name.to_owned(),
+    }
+}
+
+/// The bdev over a member of that array itself.
+pub fn member(bdev: &str, at: usize) -> String {
+    member_name(common(bdev).0, at)
 }
 
 const SPLIT: [&str; 2] = ["bdev_split_create", "bdev_split_delete"];
@@ -199,6 +228,10 @@ impl Operation for JoinSpdk {
         Some(calls.join("; "))
     }
 
+    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
+        system.state_of_thing(self, made)
+    }
+
     fn survives_reboot(&self) -> bool {
         Thing::survives(self)
     }
@@ -229,6 +262,10 @@ impl Thing for JoinSpdk {
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
         spdk::join::unmake(self)
+    }
+
+    fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
+        self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
     }
 }
 

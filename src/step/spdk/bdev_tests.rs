@@ -6,11 +6,14 @@ use super::look::Bdevs;
 use super::tests::{folder, play};
 use super::{LIMIT, Rpc, export, join, nvmf, raid, read_back, unexport};
 use crate::step::op::{
-    ExportSpdk, ExportSpdkNvmf, JoinSpdk, Membership, MoveSpdkMember, Operation, SpdkLvol, SpdkRaid,
+    ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol, SpdkRaid,
     SplitSpdk,
 };
+use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade};
-use crate::step::{PathRef, RunTag};
+use crate::step::thing::Thing;
+use crate::step::{PathRef, RunTag, Yield};
+use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -245,27 +248,41 @@ fn parts_of_a_bdev_are_shared_out() {
     assert!(rig.is_empty());
 }
 
-fn moved(asked: &JoinSpdk, membership: Membership) -> MoveSpdkMember {
-    MoveSpdkMember { rpc: asked.rpc.clone(), array: asked.joined(), member: asked.base(1), membership }
+fn change(asked: &JoinSpdk, change: SpdkChange) -> anyhow::Result<()> {
+    raid::change(&ChangeSpdkArray { made: bdev(asked), change }, &mut |_| ControlFlow::Continue(()))
+}
+
+fn state(asked: &JoinSpdk) -> ArrayState {
+    Thing::state(asked, &Yield::default()).unwrap().unwrap()
 }
 
 #[test]
 fn a_member_leaves_and_returns() {
     let rig = rig();
-    join::make(&rig.asked, &tag()).unwrap();
-    let state = || raid::array(&rig.asked.rpc, &rig.asked.joined()).unwrap();
-    assert!(state().is_whole());
-    raid::move_member(&moved(&rig.asked, Membership::Leaves)).unwrap();
-    assert_eq!((state().there, state().is_whole()), (1, false));
-    let error = raid::move_member(&moved(&rig.asked, Membership::Leaves)).unwrap_err().to_string();
-    assert_eq!(error, "iotax-r-spdk0-m1p0 is not in the array iotax-r-spdk0-raid");
-    raid::move_member(&moved(&rig.asked, Membership::Returns)).unwrap();
-    assert_eq!((state().there, state().rebuilt, state().is_whole()), (2, Some(0), false));
-    let error = raid::move_member(&moved(&rig.asked, Membership::Returns)).unwrap_err().to_string();
-    assert_eq!(error, "iotax-r-spdk0-m1p0 is in the array iotax-r-spdk0-raid already");
-    raid::move_member(&moved(&rig.asked, Membership::Leaves)).unwrap();
-    join::unmake(&rig.asked).unwrap();
+    let asked = &rig.asked;
+    join::make(asked, &tag()).unwrap();
+    assert_eq!(state(asked), ArrayState::Healthy);
+    change(asked, SpdkChange::AwaitWhole).unwrap();
+    change(asked, SpdkChange::Leaves(1)).unwrap();
+    assert_eq!(state(asked), ArrayState::Degraded { missing: 1 });
+    let said = |done: SpdkChange| change(asked, done).unwrap_err().to_string();
+    assert_eq!(said(SpdkChange::Leaves(1)), "iotax-r-spdk0-m1p0 is not in the array iotax-r-spdk0-raid");
+    assert!(said(SpdkChange::AwaitWhole).contains("is degraded, 1 missing, and nothing is rebuilt"));
+    assert!(said(SpdkChange::Leaves(2)).contains("has no member 3 of iotax-r-spdk0-lvs/lvol"));
+    change(asked, SpdkChange::Returns(1)).unwrap();
+    assert_eq!(state(asked), ArrayState::Rebuilding { missing: 1, done: 0.0 });
+    assert_eq!(said(SpdkChange::Returns(1)), "iotax-r-spdk0-m1p0 is in the array iotax-r-spdk0-raid already");
+    let wait = ChangeSpdkArray { made: bdev(asked), change: SpdkChange::AwaitWhole };
+    let stopped = raid::change(&wait, &mut |_| ControlFlow::Break(())).unwrap_err().to_string();
+    assert_eq!(stopped, "interrupted at 0 % of the rebuild of iotax-r-spdk0-raid");
+    change(asked, SpdkChange::Leaves(1)).unwrap();
+    join::unmake(asked).unwrap();
     assert!(rig.is_empty(), "an array is taken away degraded");
+    let plain = JoinSpdk { lvol: None, ..asked.clone() };
+    join::make(&plain, &tag()).unwrap();
+    change(&plain, SpdkChange::Leaves(0)).unwrap();
+    assert_eq!(state(&plain), ArrayState::Degraded { missing: 1 });
+    assert_eq!(Thing::state(&JoinSpdk { raid: None, ..plain }, &Yield::default()).unwrap(), None);
 }
 
 #[test]
@@ -326,11 +343,11 @@ fn conversation(asked: &JoinSpdk) {
     let methods = [&asked.methods()[..], &["bdev_raid_add_base_bdev", "nvmf_create_subsystem"]].concat();
     super::has(&asked.rpc, &methods).unwrap();
     join::make(asked, &tag()).unwrap();
-    assert!(raid::array(&asked.rpc, &asked.joined()).unwrap().is_whole());
-    raid::move_member(&moved(asked, Membership::Leaves)).unwrap();
-    assert_eq!(raid::array(&asked.rpc, &asked.joined()).unwrap().there, 1);
-    raid::move_member(&moved(asked, Membership::Returns)).unwrap();
-    assert_eq!(raid::array(&asked.rpc, &asked.joined()).unwrap().there, 2);
+    assert_eq!(state(asked), ArrayState::Healthy);
+    change(asked, SpdkChange::Leaves(1)).unwrap();
+    assert_eq!(state(asked), ArrayState::Degraded { missing: 1 });
+    change(asked, SpdkChange::Returns(1)).unwrap();
+    assert!(matches!(state(asked), ArrayState::Rebuilding { missing: 1, .. }));
     let split = SplitSpdk { bdev: bdev(asked), parts: 2, mib: 8 };
     join::split(&split).unwrap();
     let part = disk(asked, split.part(1).unwrap(), "iotax-r-vm1-0");

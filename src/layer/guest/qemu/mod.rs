@@ -13,6 +13,7 @@ pub use line::{Line, Value, on_off, socket};
 pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
 
 use super::system_image::SystemImage;
+use super::{init, root};
 use crate::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -110,6 +111,8 @@ pub enum Start {
         kernel: PathBuf,
         /// Initramfs, see [`super::initramfs::build`].
         initrd: PathBuf,
+        /// The root image of a lab, which is only read; `None`: the guest stays in its initramfs.
+        root: Option<PathBuf>,
     },
     /// Somebody else's system.
     Image {
@@ -154,6 +157,8 @@ pub struct GuestFiles {
     pub qmp: PathBuf,
     /// The socket of the agent's port.
     pub port: PathBuf,
+    /// The socket of the port of the agent that performs steps; only a lab has one.
+    pub steps: Option<PathBuf>,
     /// What the guest wrote on its console.
     pub console: PathBuf,
     /// What QEMU itself wrote.
@@ -173,11 +178,27 @@ impl GuestFiles {
         let files = GuestFiles {
             qmp: file("qmp"),
             port: file("port"),
+            steps: None,
             console: file("console.log"),
             stderr: file("qemu.log"),
         };
         can_be_sockets([&files.qmp, &files.port])?;
         Ok(files)
+    }
+
+    /// Those of a lab, with a port more.
+    ///
+    /// # Errors
+    /// As [`GuestFiles::new`].
+    pub fn of_lab(directory: &Path, guest: &str) -> Result<GuestFiles, Failed> {
+        let steps = directory.join(format!("{guest}.steps"));
+        can_be_sockets([&steps])?;
+        Ok(GuestFiles { steps: Some(steps), ..GuestFiles::new(directory, guest)? })
+    }
+
+    /// All sockets that QEMU makes.
+    pub fn sockets(&self) -> Vec<PathBuf> {
+        [&self.qmp, &self.port].into_iter().chain(&self.steps).cloned().collect()
     }
 }
 
@@ -203,8 +224,33 @@ pub const PORT_CHARDEV: &str = "agent";
 /// The id of the agent's port, as QMP's VSERPORT_CHANGE event shows it.
 pub const PORT_DEVICE: &str = "agent-port";
 
+/// The same of the second port, of a lab.
+const STEPS_CHARDEV: &str = "steps";
+const STEPS_DEVICE: &str = "steps-port";
+
 /// The id of the disk with somebody else's system, as QMP's query-blockstats shows it.
 pub const SYSTEM_DRIVE: &str = "system";
+
+impl GuestSpec {
+    /// The root image, where it is a lab.
+    fn root(&self) -> Option<&Path> {
+        match &self.start {
+            Start::Kernel { root, .. } => root.as_deref(),
+            Start::Image { .. } => None,
+        }
+    }
+
+    /// Its files.
+    ///
+    /// # Errors
+    /// As [`GuestFiles::new`].
+    pub fn files(&self) -> Result<GuestFiles, Failed> {
+        match self.root() {
+            Some(_) => GuestFiles::of_lab(&self.directory, &self.name),
+            None => GuestFiles::new(&self.directory, &self.name),
+        }
+    }
+}
 
 /// What follows [`PROGRAM`] on the command line.
 ///
@@ -212,7 +258,7 @@ pub const SYSTEM_DRIVE: &str = "system";
 /// Bad input: the guest or the disk, and what is wrong with it.
 pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     check(spec)?;
-    let files = GuestFiles::new(&spec.directory, &spec.name)?;
+    let files = spec.files()?;
     let mut line = Line::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
     // Threads are named too, so that a vCPU's time is told from an iothread's.
@@ -224,7 +270,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     }
     line.words("-display none");
     machine(&mut line, spec);
-    if let Start::Kernel { kernel, initrd } = &spec.start {
+    if let Start::Kernel { kernel, initrd, .. } = &spec.start {
         line.word("-kernel").word(kernel).word("-initrd").word(initrd);
         line.word("-append").word(kernel_command_line(spec));
     }
@@ -232,10 +278,10 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     line.words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
     line.words("-mon chardev=control,mode=control");
-    line.option("-chardev", socket(PORT_CHARDEV, &files.port));
-    line.words("-device virtio-serial-pci,id=serial,max_ports=2");
-    let port = Value::of("virtserialport").set("id", PORT_DEVICE).set("bus", "serial.0");
-    line.option("-device", port.set("chardev", PORT_CHARDEV).set("name", super::init::PORT_NAME));
+    ports(&mut line, &files);
+    if let Some(root) = spec.root() {
+        root_disk(&mut line, root);
+    }
     if let Start::Image { image, seed } = &spec.start {
         system_disks(&mut line, image, seed);
     }
@@ -243,6 +289,30 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
         disk.way.add(&mut line, index, disk);
     }
     Ok(line.into_words())
+}
+
+/// Port 0 is the console's, which there is none of.
+fn ports(line: &mut Line, files: &GuestFiles) {
+    let first = (PORT_CHARDEV, PORT_DEVICE, init::PORT_NAME, &files.port);
+    let second = files.steps.as_ref().map(|path| (STEPS_CHARDEV, STEPS_DEVICE, init::STEPS_PORT_NAME, path));
+    let ports: Vec<_> = std::iter::once(first).chain(second).collect();
+    for (chardev, _, _, path) in &ports {
+        line.option("-chardev", socket(chardev, path));
+    }
+    line.word("-device").word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
+    for (chardev, device, name, _) in ports {
+        let port = Value::of("virtserialport").set("id", device).set("bus", "serial.0");
+        line.option("-device", port.set("chardev", chardev).set("name", name));
+    }
+}
+
+/// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks, under a temporary overlay. So
+/// several labs stand on one image, and each finds it as it was built.
+fn root_disk(line: &mut Line, root: &Path) {
+    let drive = Value::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
+    line.option("-drive", drive.set("file.driver", "file").set("file.filename", root));
+    let device = Value::of("virtio-blk-pci").set("id", "root-device").set("drive", "root");
+    line.option("-device", device.set("serial", root::SERIAL));
 }
 
 /// The image, which is opened for reading only and with QEMU's locks: several guests can stand on it, and none while somebody
@@ -317,7 +387,8 @@ fn kernel_command_line(spec: &GuestSpec) -> String {
         words.extend(["tsc=nowatchdog", "no_timer_check", "mitigations=off", "cryptomgr.notests"]);
     }
     let tsc = spec.tsc_khz.map(|khz| format!("tsc_early_khz={khz}"));
-    words.into_iter().map(str::to_owned).chain(tsc).collect::<Vec<_>>().join(" ")
+    let root = spec.root().map(|_| format!("{}={}", root::WORD, root::SERIAL));
+    words.into_iter().map(str::to_owned).chain(tsc).chain(root).collect::<Vec<_>>().join(" ")
 }
 
 fn check(spec: &GuestSpec) -> Result<(), Failed> {
@@ -351,6 +422,9 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
         }
         if spec.disks[..index].iter().any(|other| other.serial == disk.serial) {
             return refuse(format!("two disks have the serial \"{}\"", disk.serial));
+        }
+        if spec.root().is_some() && disk.serial == root::SERIAL {
+            return refuse(format!("no disk can have the serial \"{}\", which its root has", disk.serial));
         }
     }
     Ok(())
@@ -389,7 +463,11 @@ mod tests {
             accel: Accel::Kvm,
             tsc_khz: None,
             disks,
-            start: Start::Kernel { kernel: "/boot/vmlinuz".into(), initrd: "/run/iotax/initrd".into() },
+            start: Start::Kernel {
+                kernel: "/boot/vmlinuz".into(),
+                initrd: "/run/iotax/initrd".into(),
+                root: None,
+            },
             directory: "/run/iotax".into(),
         }
     }

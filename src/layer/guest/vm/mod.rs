@@ -8,6 +8,7 @@ mod seats;
 
 pub use options::gives_drive_to_stranger;
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
+pub(super) use seats::spawn;
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
@@ -68,6 +69,17 @@ fn shared_out(
     let parts = (0..spec.copies).map(|at| split.part(at)).collect();
     context.add("share the bdev out among the guests", Op::SplitSpdk(split));
     parts
+}
+
+/// Whether every guest has a part of its own below it, made by a layer that splits.
+fn own_parts(spec: &LayerSpec, below: &Exposed) -> Result<bool> {
+    let (parts, guests) = (below.paths.len(), spec.copies as usize);
+    ensure!(
+        !below.split || parts == guests,
+        "{}: there are {parts} parts below and {guests} of \"vm\"; hint: vm x{parts}",
+        spec.origin
+    );
+    Ok(below.split)
 }
 
 /// The layer.
@@ -142,28 +154,37 @@ impl Layer for VirtualMachine {
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
         let wish = options::wish(spec, context.own, &parts)?;
         let images = image::wish(spec)?;
-        let unwritten = images.as_ref().and_then(ImageWish::unwritten);
-        let unwritten = unwritten.or(below.unwritten);
+        let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
-        let part = part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?;
+        let apart = own_parts(spec, below)?;
+        let part = match apart {
+            true => below.bytes,
+            false => part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?,
+        };
         whole_units(part, below, spec)?;
-        let belows = shared_out(below.path(spec)?, part, spec, context)?;
+        let belows = match apart {
+            true => below.paths.clone(),
+            false => shared_out(below.path(spec)?, part, spec, context)?,
+        };
         let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
-            let mut disk = DiskSpec { offset: u64::from(copy) * part, bytes: Some(part), ..disk.clone() };
+            let offset = if apart { 0 } else { u64::from(copy) * part };
+            let path = &belows[copy as usize];
+            let shared_out = disk.shared_out && !apart;
+            let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, ..disk.clone() };
             if let Some(images) = &images {
-                let made = images.plan(&disk, below.path(spec)?, spec, context)?;
+                let made = images.plan(&disk, path, spec, context)?;
                 bytes = made.bytes;
                 disk.qcow2 = Some(made);
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
             let wish = Wish { copy, ..wish.clone() };
-            Ok(seats::seat(context, parts.clone(), wish, disk, (&belows[copy as usize], &spec.origin)))
+            Ok(seats::seat(context, parts.clone(), wish, disk, (path, &spec.origin)))
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;
         let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
-        Ok(Exposed { writable: context.writable, unwritten, ..shown })
+        Ok(Exposed { writable: context.writable, unwritten, split: false, ..shown })
     }
 }
 

@@ -295,6 +295,8 @@ mod tests {
                 hold: Default::default(),
                 writable: false,
                 unwritten: None,
+                split: false,
+                uneven: false,
                 engine: None,
                 write_unit: None,
             };

@@ -46,6 +46,8 @@ pub struct Parts {
     pub drives: Vec<Drive>,
     /// Images with a system of their own.
     pub images: Images,
+    /// The root image of a lab, where it was built.
+    pub lab_image: Option<PathBuf>,
 }
 
 impl Parts {
@@ -78,6 +80,7 @@ impl Parts {
             room: Room::default(),
             drives: Vec::new(),
             images: Images::new(),
+            lab_image: Some("/LAB/root.ext4".into()),
         }
     }
 
@@ -112,7 +115,21 @@ impl Parts {
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
-        Parts { kernel, image, accel, tsc_khz, emulated, demanded, qemu, firmware, room, drives, images }
+        let lab_image = std::env::var_os("IOTAX_LAB_IMAGE").map(PathBuf::from);
+        Parts {
+            kernel,
+            image,
+            accel,
+            tsc_khz,
+            emulated,
+            demanded,
+            qemu,
+            firmware,
+            room,
+            drives,
+            images,
+            lab_image,
+        }
     }
 
     /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
@@ -178,7 +195,10 @@ fn to_be_fetched(package: &str) -> Kernel {
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
 pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
     let mut guests = guests_of(scenario);
-    let Some(first) = guests.next() else { return Ok(None) };
+    // A lab is executed as the guests are, where there are any.
+    let Some(first) = guests.next() else {
+        return Ok((!scenario.labs.is_empty()).then_some(Requested::Auto));
+    };
     if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
         return Err(Failed::input(format!(
             "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
@@ -196,7 +216,7 @@ fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
 
 /// Whether a guest has no kernel of its own.
 fn wants_kernel(scenario: &Scenario) -> bool {
-    guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
+    !scenario.labs.is_empty() || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
 }
 
 fn wanted_accel(spec: &LayerSpec) -> Requested {

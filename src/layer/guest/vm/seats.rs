@@ -243,8 +243,8 @@ impl Draft {
         let guest = self.spec(disks, context);
         let (why, op) = self.scratch(&guest);
         steps.push(context.add(why, op));
-        let files = GuestFiles::new(&directory, &self.name)?;
-        let spawn = spawn(&guest, &files, belows)?;
+        let files = guest.files()?;
+        let spawn = spawn(&guest, &files, belows.0)?;
         let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
         steps.push(context.add("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
@@ -351,20 +351,24 @@ impl Draft {
             Some(_) => self.parts.kernel.image.clone(),
             None => self.parts.image.clone(),
         };
-        Start::Kernel { kernel, initrd: file("initramfs") }
+        Start::Kernel { kernel, initrd: file("initramfs"), root: None }
     }
 }
 
-fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Belows) -> Result<Spawn> {
+/// The start of QEMU, with what stands in its command line in place of `@below0@` and so on.
+///
+/// # Errors
+/// Bad input: what QEMU would not take.
+pub fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Vec<PathRef>) -> Result<Spawn> {
     let mut argv = vec![qemu::PROGRAM.to_owned()];
     argv.extend(texts(qemu::command_line(guest)?)?);
     Ok(Spawn {
         what: format!("guest {}", guest.name),
         tag: guest_word(&argv)?,
         argv,
-        belows: belows.0,
+        belows,
         log: files.stderr.clone(),
-        makes: vec![files.qmp.clone(), files.port.clone()],
+        makes: files.sockets(),
         ready: None,
     })
 }

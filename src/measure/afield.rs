@@ -1,0 +1,111 @@
+//! What layers in other places take: labs, which are guests that are up for the whole run, hands on hosts over SSH, and what is
+//! lacking there.
+
+use super::observer::Event;
+use super::places::{self, Places};
+use super::session::Session;
+use super::sets::Layout;
+use super::survey;
+use crate::exit::Failed;
+use crate::layer::by_name;
+use crate::scenario::{Scenario, Stack};
+use crate::step::op::{Op, RemoteAgent};
+use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
+use crate::units::counted;
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ids of needs by the place that must meet them.
+pub type NeedsByPlace = BTreeMap<String, BTreeSet<&'static str>>;
+
+/// What the layers of a scenario need, place by place.
+pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
+    let mut needs = NeedsByPlace::new();
+    for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
+        let Some(layer) = by_name(&spec.name) else { continue };
+        let far = spec.far.clone().unwrap_or_else(|| near.clone());
+        needs.entry(near).or_default().extend(layer.needs(spec));
+        needs.entry(far).or_default().extend(layer.needs_far(spec));
+    }
+    needs
+}
+
+/// Hosts over SSH that something is set up on.
+fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
+    let is_made = |name: &str| !crate::layer::catalog::find(name).is_some_and(|help| help.anywhere);
+    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    let places = layers
+        .filter(|(spec, _)| is_made(&spec.name))
+        .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
+    places.filter(|place| is_ssh_place(place)).collect()
+}
+
+impl Session<'_> {
+    /// Hosts over SSH get a second agent, which performs steps.
+    pub(super) fn reach_hands(&mut self) -> Result<()> {
+        for (number, place) in hosts_with_steps(self.scenario).into_iter().enumerate() {
+            let host = ssh_host(&place).unwrap_or_default().to_owned();
+            let agent = RemoteAgent { host: host.clone(), for_steps: true };
+            let id = agent.id(self.executor.tag());
+            // Numbers of plans begin at 0, those of the agents for load go down from the end.
+            let id_of_step = StepId::MAX / 2 - number as StepId;
+            let why = format!("reach {host} to set up there");
+            self.perform(&Step { id: id_of_step, place: HOST.into(), why, op: Op::RemoteAgent(agent) })?;
+            self.executor.add_hand(&place, places::hand_over_ssh(&place, &id)?);
+        }
+        Ok(())
+    }
+
+    /// Labs are brought up once, and stay.
+    pub(super) fn bring_up_labs(&mut self, layout: &Layout, places: &mut Places) -> Result<()> {
+        while !self.scenario.labs.is_empty() {
+            let mark = self.executor.mark();
+            let plan = self.ground(layout).labs()?;
+            self.perform_all(&plan.steps)?;
+            match self.reach_labs(places, &plan) {
+                Ok(()) => break,
+                Err(error) if self.fall_back_to_tcg(&error) => {
+                    let text = format!("KVM shows no sign of life, TCG is used instead: {error:#}");
+                    self.warn("accelerator", "", text)?;
+                    plan.guests.iter().for_each(|guest| places.leave(&guest.place));
+                    self.executor.undo_to(mark)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// All that other places lack, at once, before anything is made in them.
+    ///
+    /// # Errors
+    /// Exit code 3 naming it, with the command that supplies it.
+    pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
+        let mut lacking = Vec::new();
+        for (place, ids) in needs_of(self.scenario).into_iter().filter(|(place, _)| place != HOST) {
+            let ids: Vec<&str> = ids.into_iter().collect();
+            if ids.is_empty() {
+                continue;
+            }
+            let missing = self.executor.hand(&place)?.missing(&ids)?;
+            lacking.extend(survey::listed_in(&place, &missing));
+        }
+        match lacking.is_empty() {
+            true => Ok(()),
+            false => Err(Failed::need(lacking.join("\n")).into()),
+        }
+    }
+
+    fn reach_labs(&mut self, places: &mut Places, plan: &super::plan::LabPlan) -> Result<()> {
+        let run_id = self.run_id();
+        for guest in &plan.guests {
+            let drives =
+                counted(u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)), "drive", "drives");
+            self.observer.tell(Event::Reaching { place: format!("the lab {} with {drives}", guest.place) });
+            let hand = places.reach_lab(guest, &run_id, self.stop)?;
+            self.executor.add_hand(&guest.place, hand);
+            self.record_place(places, &guest.place)?;
+        }
+        Ok(())
+    }
+}
