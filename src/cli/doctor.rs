@@ -71,6 +71,12 @@ const CAPABILITIES: &[Capability] = &[
     stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
     listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
     stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
+    stack("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
+    stack("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
+    stack("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
+    stack("iscsi(tcp)", "layer iscsi(tcp)", "/dev/x | iscsi(tcp)"),
+    stack("iscsi(iser)", "layer iscsi(iser)", "/dev/x | iscsi(iser)"),
+    stack("nbd", "layer nbd", "/dev/x | nbd"),
     stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 

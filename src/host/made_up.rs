@@ -185,6 +185,11 @@ pub(crate) fn complete_server() -> Machine {
         ("dmsetup", "Library version: 1.02.185"),
         ("mdadm", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5"),
         ("blkid", "blkid from util-linux 2.38.1"),
+        ("iscsid", "iscsid version 2.1.8"),
+        ("ip", "ip utility, iproute2-6.1.0"),
+        ("rdma", "rdma utility, iproute2-6.1.0"),
+        ("nbd-client", "nbd-client version 3.24"),
+        ("qemu-nbd", "qemu-nbd 7.2.9"),
     ];
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
@@ -199,8 +204,13 @@ pub(crate) fn complete_server() -> Machine {
         ovmf: || Ok(()),
         spdk: || Ok(()),
     };
-    let modules = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
-    modules.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
+    let modules =
+        ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
+    let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
+    machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
+    let loaded = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
+    loaded.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

@@ -43,6 +43,42 @@ const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
+/// A module of the kernel, by its name in /sys/module and that of its file.
+macro_rules! kernel_module {
+    ($id:literal, $file:literal, $config:literal, $why:literal) => {
+        Need {
+            id: $id,
+            why: $why,
+            supply: &[everywhere(concat!(
+                "boot a kernel with CONFIG_",
+                $config,
+                " (grep ",
+                $config,
+                " /boot/config-* tells which has it), or install its package of further modules"
+            ))],
+            check: |probe| module(probe, $file, concat!("/sys/module/", $id)),
+            reboot: false,
+        }
+    };
+}
+
+/// A program, by its need's name, with the packages that have it.
+macro_rules! program {
+    ($id:literal, $name:literal, $debian:literal, $fedora:literal, $why:literal) => {
+        Need {
+            id: $id,
+            why: $why,
+            supply: &[
+                debian(concat!("apt-get install ", $debian)),
+                fedora(concat!("dnf install ", $fedora)),
+                everywhere(concat!("install ", $debian)),
+            ],
+            check: |probe| program(probe, $name),
+            reboot: false,
+        }
+    };
+}
+
 /// All needs.
 pub const ALL: &[Need] = &[
     Need {
@@ -306,6 +342,23 @@ pub const ALL: &[Need] = &[
         check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
         reboot: false,
     },
+    kernel_module!("nvmet", "nvmet", "NVME_TARGET", "for the target of nvmf"),
+    kernel_module!("nvmet_tcp", "nvmet-tcp", "NVME_TARGET_TCP", "for the target of nvmf(tcp)"),
+    kernel_module!("nvmet_rdma", "nvmet-rdma", "NVME_TARGET_RDMA", "for the target of nvmf(rdma)"),
+    kernel_module!("nvme_loop", "nvme-loop", "NVME_TARGET_LOOP", "for nvmf(loop)"),
+    kernel_module!("nvme_tcp", "nvme-tcp", "NVME_TCP", "for the host of nvmf(tcp)"),
+    kernel_module!("nvme_rdma", "nvme-rdma", "NVME_RDMA", "for the host of nvmf(rdma)"),
+    kernel_module!("iscsi_target_mod", "iscsi_target_mod", "ISCSI_TARGET", "for the target of iscsi"),
+    kernel_module!("ib_isert", "ib_isert", "INFINIBAND_ISERT", "for the target of iscsi(iser)"),
+    kernel_module!("iscsi_tcp", "iscsi_tcp", "ISCSI_TCP", "for the initiator of iscsi(tcp)"),
+    kernel_module!("ib_iser", "ib_iser", "INFINIBAND_ISER", "for the initiator of iscsi(iser)"),
+    kernel_module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it"),
+    kernel_module!("nbd", "nbd", "BLK_DEV_NBD", "for the client of nbd"),
+    program!("open-iscsi", "iscsid", "open-iscsi", "iscsi-initiator-utils", "for the initiator of iscsi"),
+    program!("ip", "ip", "iproute2", "iproute", "for RDMA, to find or make its network card"),
+    program!("rdma", "rdma", "iproute2", "iproute", "for RDMA where no card has it"),
+    program!("nbd-client", "nbd-client", "nbd-client", "nbd", "for the client of nbd"),
+    program!("qemu-nbd", "qemu-nbd", "qemu-utils", "qemu-img", "for the server of nbd"),
     Need {
         id: "ssh",
         why: "to measure on another machine",
@@ -344,6 +397,11 @@ pub const ALL: &[Need] = &[
 /// The need of this name.
 pub fn by_id(id: &str) -> Option<&'static Need> {
     ALL.iter().find(|need| need.id == id)
+}
+
+/// That need, where somebody else found out what is lacking on this machine.
+pub fn lacking(id: &str, what: String) -> Option<Missing> {
+    Some(by_id(id)?.lacking(&Probe::of_files(Path::new("/")), what))
 }
 
 /// What of these needs is unmet on this machine; files would go to `dir`.

@@ -1,11 +1,13 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
+use super::fabric;
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
 use super::volume;
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// One option of a layer.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ pub enum OptionKind {
     Percent,
     /// A file of this host, named from the root.
     Path,
+    /// An IP address that one machine has; no wildcard.
+    Address,
+    /// A port of TCP or RDMA, from 1 to 65535.
+    Port,
     /// `true` or `false`; the lone word means `true`.
     Flag,
     /// One of these.
@@ -128,6 +134,9 @@ pub const ALL: &[LayerHelp] = &[
     VM,
     NULL,
     ENGINE,
+    fabric::NVMF_HELP,
+    fabric::ISCSI_HELP,
+    fabric::NBD_HELP,
 ];
 
 const LOOP: LayerHelp = LayerHelp {
@@ -472,6 +481,8 @@ impl OptionDef {
             OptionKind::Cpus => check_cpus(value),
             OptionKind::CpuMask => check_cpu_mask(value),
             OptionKind::Path => check_path(value),
+            OptionKind::Address => check_address(value),
+            OptionKind::Port => check_port(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
@@ -542,6 +553,31 @@ fn check_path(value: &str) -> Result<String, Fault> {
         return Ok(value.to_owned());
     }
     Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
+}
+
+/// What listens everywhere would be seen by whoever reaches the machine.
+fn check_address(value: &str) -> Result<String, Fault> {
+    match value.parse::<IpAddr>() {
+        Ok(address) if address.is_unspecified() => Err(Fault::hint(
+            format!("{value} is every address of a machine, and an export listens at one that is named"),
+            "write an address of the target's place by which the initiator reaches it",
+        )),
+        Ok(address) if address.is_multicast() || address == Ipv4Addr::BROADCAST => {
+            Err(Fault::new(format!("{value} is no address of one machine")))
+        }
+        Ok(address) => Ok(address.to_string()),
+        Err(_) => Err(Fault::hint(
+            format!("\"{value}\" is no IP address"),
+            "write one such as 192.168.1.10; names are not looked up",
+        )),
+    }
+}
+
+fn check_port(value: &str) -> Result<String, Fault> {
+    match value.parse::<u16>() {
+        Ok(port @ 1..) => Ok(port.to_string()),
+        _ => Err(Fault::new(format!("\"{value}\" is no port, a whole number from 1 to 65535"))),
+    }
 }
 
 fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
@@ -629,6 +665,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_export_listens_at_an_address_that_one_machine_has() {
+        for (good, plain) in [("10.0.0.1", "10.0.0.1"), ("FD00::1", "fd00::1"), ("127.0.0.1", "127.0.0.1")] {
+            assert_eq!(check_address(good), Ok(plain.to_owned()));
+        }
+        for (bad, why) in [
+            ("0.0.0.0", "every address"),
+            ("::", "every address"),
+            ("224.0.0.1", "no address of one machine"),
+            ("255.255.255.255", "no address of one machine"),
+            ("host1", "no IP address"),
+        ] {
+            let fault = check_address(bad).unwrap_err();
+            assert!(fault.why.contains(why), "{bad}: {fault:?}");
+        }
+        assert_eq!(check_port("4420"), Ok("4420".into()));
+        assert!(["0", "65536", "-1", "x"].into_iter().all(|bad| check_port(bad).is_err()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! what it needs, how it uses what is below, and which steps would make it.
 
 pub mod catalog;
+pub mod fabric;
 pub mod guest;
 pub mod known;
 pub mod medium;
@@ -31,6 +32,9 @@ pub const ALL: &[&dyn Layer] = &[
     &volume::MdRaid,
     &volume::SpdkBdev,
     &guest::VirtualMachine,
+    &fabric::Nvmf,
+    &fabric::Iscsi,
+    &fabric::Nbd,
 ];
 
 /// How a layer uses what is below it while it is measured.
@@ -136,7 +140,7 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// The same of the place of its far end, if it has two.
+    /// The same of its far end, asked of the place where that is.
     fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
@@ -160,6 +164,11 @@ pub trait Layer: Sync {
     /// have made anything of its own on it by then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
+    }
+
+    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
+    fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
+        self.writes_below(spec)
     }
 
     /// Whether it acknowledges writes that are in this host's page cache only.
@@ -258,13 +267,19 @@ impl PlanContext {
 
     /// The run's folder where the layer below lives; elsewhere than here it is made when it is first asked for.
     pub fn directory(&mut self) -> PathBuf {
-        let directory = self.tag.directory_in(&self.place);
+        let place = self.place.clone();
+        self.directory_in(&place)
+    }
+
+    /// The same in another place.
+    pub fn directory_in(&mut self, place: &str) -> PathBuf {
+        let directory = self.tag.directory_in(place);
         let made = |step: &Step| {
-            step.place == self.place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+            step.place == place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
         };
-        if self.place != HOST && !self.steps.iter().any(made) {
+        if place != HOST && !self.steps.iter().any(made) {
             let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
-            self.add("make the run's folder there", op);
+            self.add_in(place, "make the run's folder there", op);
         }
         directory
     }

@@ -357,11 +357,11 @@ impl Ground<'_> {
         })
     }
 
-    /// Whether the load, or a layer above the first `depth`, writes.
+    /// Whether the load, or a layer above the first `depth`, writes, or opens what is below as if it would.
     fn must_write(&self, index: usize, depth: usize) -> bool {
         let above = &self.scenario.stacks[index].layers[depth..];
         self.scenario.writes()
-            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)))
+            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec)))
     }
 
     fn context(&self) -> PlanContext {

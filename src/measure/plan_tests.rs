@@ -211,6 +211,28 @@ fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
 }
 
 #[test]
+fn the_target_that_has_a_bdev_serves_it_over_nvme() {
+    let below = "[/dev/sda,/dev/sdb] | spdk(raid=raid1,rpc=/run/spdk.sock)";
+    let served = |words: &str| format!("{below} | nvmf({words}target=spdk)");
+    let planned = |stack: &str| {
+        with_ground(&scenario(&[stack], "randread"), |ground| match ground.bounds() {
+            Ok(_) => show(ground),
+            Err(error) => error.to_string() + "\n",
+        })
+    };
+    let all = [
+        planned(&served("")),
+        planned(&(served("rdma,queues=2,") + " | fs(xfs)")),
+        planned(&served("loop,")),
+        planned(&served("inline-data-size=8KiB,")),
+        planned("/dev/sda | nvmf(target=spdk)"),
+        planned("/dev/sda | nvmf(spdk=/run/spdk.sock)"),
+        planned("[/dev/sda,/dev/sdb,/dev/sdc] | spdk(raid=raid5f) | nvmf(target=spdk) | fs(xfs)"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
 fn what_cannot_be_made_of_members_is_refused() {
     let refused_as = |stack: &str, words: &[(&str, &str)]| {
         let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

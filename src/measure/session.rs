@@ -288,10 +288,14 @@ impl Session<'_> {
     /// Undoes what is up above a mark, and says what is worth a word of it.
     fn take_down(&mut self, mark: usize) -> Result<()> {
         let taken_down = self.executor.undo_to(mark);
-        for note in self.executor.notes() {
-            self.warn("target", "", note)?;
-        }
+        self.tell_notes()?;
         taken_down
+    }
+
+    /// What steps found that a reader must know.
+    fn tell_notes(&mut self) -> Result<()> {
+        let notes = self.executor.notes();
+        notes.into_iter().try_for_each(|note| self.warn("target", "", note))
     }
 
     fn measure(
@@ -436,6 +440,7 @@ impl Session<'_> {
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
             self.look_again(&layout.sets[planned.set])?;
             self.perform_all(&plan.steps)?;
+            self.tell_notes()?;
             match self.reach_guests(places, &plan) {
                 Ok(()) => return Ok(plan),
                 Err(error) if self.fall_back_to_tcg(&error) => {

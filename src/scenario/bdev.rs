@@ -7,7 +7,8 @@ use crate::layer::catalog::{self, Face};
 
 /// The option of a layer that names the target, where it can do without one.
 const SOCKET: &str = "spdk";
-const HINT: &str = "put a layer on it that brings it to a kernel, as vm(attach=vhost-user-blk)";
+const HINT: &str =
+    "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)";
 
 /// The layer whose bdev the last of these layers shows; `None`: it shows something else.
 fn shown(layers: &[LayerSpec]) -> Option<&LayerSpec> {

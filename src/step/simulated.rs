@@ -270,8 +270,9 @@ impl System for SimulatedSystem {
     }
 
     fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
-        ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
-        self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
+        let store = &lun.store;
+        ensure!(!self.luns.contains_key(store.name), "{} is exported", store.name);
+        self.luns.insert(store.name.to_owned(), store.backing.to_owned());
         let made = self.directories.insert(lio::fabric());
         self.changed()?;
         Ok(made.then(lio::fabric))

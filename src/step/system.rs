@@ -14,7 +14,7 @@ use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
-use crate::host::probe::Probe;
+use crate::host::probe::{Probe, program_path};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,7 +105,7 @@ pub trait System {
     fn queue_settings(&self, disk: &Path) -> Settings;
     /// Writes them back to the disks at that address of a PCI function; what cannot be is a note.
     fn restore_queue(&mut self, address: &str, was: &Settings);
-    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    /// What making and undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -422,7 +422,9 @@ impl System for RealSystem {
     }
 
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
-        thing.make(tag)
+        let made = thing.make(tag)?;
+        self.notes.extend(thing.notes(&made));
+        Ok(made)
     }
 
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
@@ -542,6 +544,14 @@ fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
     };
     command.arg(device);
     Ok(command)
+}
+
+/// A program of the system, wherever it lies, that speaks English and asks nothing.
+pub(super) fn tool(program: &str) -> Command {
+    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
+    let mut command = Command::new(found);
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
 }
 
 /// Runs a command to its end and gives its standard output.

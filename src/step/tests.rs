@@ -7,10 +7,11 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, CreateArray, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, JoinSpdk, MakeDirectory, MakeFile, MakeFilesystem, MakeImage,
-    MakeLinear, MakePartition, Mount, Op, Operation, PassThrough, Rebuild, RemoteAgent, Spawn, SpdkChange,
-    SpdkLvol, SpdkRaid, SplitSpdk, Stretch,
+    AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf,
+    CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember,
+    FillFile, JoinSpdk, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakePartition, Mount,
+    NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange,
+    SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -103,11 +104,77 @@ impl System for Shared {
     }
 }
 
-/// file | loop | fs with its file, and a guest with an image beside it.
+/// Both ends of every fabric, over the device of step 2.
+fn fabrics() -> Vec<Op> {
+    let address = "169.254.9.1".parse().unwrap();
+    let (nqn, host_nqn) = ("nqn.x:r-nvmf0".to_owned(), "nqn.x:host".to_owned());
+    let (iqn, initiator) = ("iqn.x:r-iscsi0".to_owned(), "iqn.x:r-initiator".to_owned());
+    let (name, socket) = ("iotax-r-nbd0".to_owned(), PathBuf::from("/run/r/nbd0.sock"));
+    let server = NbdServer::Unix(socket.clone());
+    vec![
+        Op::SoftRdma(SoftRdma { short: "0123abcd".into(), on: RdmaOn::Own(address, 30) }),
+        Op::ExportNvmf(ExportNvmf {
+            device: PathRef::Yield(2),
+            nqn: nqn.clone(),
+            host_nqn: host_nqn.clone(),
+            port_id: 10_001,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            inline_data_size: None,
+        }),
+        Op::ConnectNvmf(ConnectNvmf {
+            nqn,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            host_nqn,
+            host_id: "1-2".into(),
+            options: Vec::new(),
+        }),
+        Op::ExportIscsi(ExportIscsi {
+            backing: PathRef::Yield(2),
+            block: true,
+            bytes: 1 << 30,
+            read_only: true,
+            name: "iotax-r-iscsi0".into(),
+            serial: "iotax-r-iscsi0".into(),
+            attributes: Vec::new(),
+            iqn: iqn.clone(),
+            initiator: initiator.clone(),
+            portal: (address, 3260).into(),
+            iser: true,
+        }),
+        Op::StartIscsid(StartIscsid { directory: "/run/r".into(), iser: true }),
+        Op::ConnectIscsi(ConnectIscsi {
+            iqn,
+            portal: (address, 3260).into(),
+            iface: "iotax-r-iscsi0".into(),
+            initiator,
+            iser: true,
+            settings: Vec::new(),
+        }),
+        Op::ExportNbd(ExportNbd {
+            spawn: Spawn {
+                what: "qemu-nbd nbd0".into(),
+                argv: vec!["qemu-nbd".into(), "--export-name=iotax-r-nbd0".into()],
+                belows: vec![PathRef::Yield(2)],
+                tag: "--export-name=iotax-r-nbd0".into(),
+                log: "/run/r/nbd0.log".into(),
+                makes: vec![socket.clone()],
+                ready: Some(socket),
+            },
+            backing: PathRef::Yield(2),
+            name: name.clone(),
+            server: server.clone(),
+        }),
+        Op::ConnectNbd(ConnectNbd { name, server, connections: 1 }),
+    ]
+}
+
+/// file | loop | fs with its file, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
     let bdev = |name: &str| PathRef::Bdev { rpc: "/var/tmp/spdk.sock".into(), name: name.into() };
-    let ops = vec![
+    let mut ops = vec![
         Op::MakeFile(MakeFile {
             path: "/srv/x.img".into(),
             bytes: 1 << 30,
@@ -217,8 +284,7 @@ fn plan() -> Vec<Step> {
             serial: "iotax-nvmf0".into(),
             host: "nqn.2026-01.io.iotax:r-host".into(),
             transport: "TCP".into(),
-            address: "127.0.0.1".parse().unwrap(),
-            port: 4499,
+            at: ("127.0.0.1".parse().unwrap(), 4499),
             has_transport: Some(false),
         }),
         Op::Spawn(Spawn {
@@ -231,6 +297,9 @@ fn plan() -> Vec<Step> {
             ready: None,
         }),
     ];
+    // The guest stays the last: it has what other steps made.
+    let guest = ops.len() - 1;
+    ops.splice(guest..guest, fabrics());
     steps(ops)
 }
 

@@ -29,6 +29,11 @@ pub trait Thing {
     /// ([`super::system::NotOurs`]).
     fn unmake(&self, tag: &RunTag, made: &Yield) -> Result<()>;
 
+    /// What a reader of the figures must know of it.
+    fn notes(&self, _made: &Yield) -> Vec<String> {
+        Vec::new()
+    }
+
     /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
     fn state(&self, _made: &Yield) -> Result<Option<ArrayState>> {
         Ok(None)

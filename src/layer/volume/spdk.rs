@@ -2,7 +2,6 @@
 //! on top if that is asked for. Only layers that bring a bdev to a kernel stand on it. Refuses levels that the members are too
 //! few for, and words without effect.
 
-use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::state::{self, Move, State};
@@ -103,9 +102,7 @@ impl Layer for SpdkBdev {
     fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
         let (Ok(rpc), Ok(op)) = (word(spec, "rpc"), of_words(spec)) else { return Vec::new() };
         let what = spdk::has(Path::new(rpc), &op.methods()).err();
-        let probe = Probe::of_files(Path::new("/"));
-        let lacking = |what| Some(needs::by_id("spdk")?.lacking(&probe, what));
-        what.and_then(lacking).into_iter().collect()
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -192,6 +189,8 @@ impl Layer for SpdkBdev {
             writable,
             unwritten,
             write_unit,
+            split: false,
+            uneven: false,
             split: false,
             uneven: false,
             ..below.clone()

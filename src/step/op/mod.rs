@@ -6,6 +6,7 @@ mod afar;
 mod array;
 mod await_sync;
 mod directory;
+mod fabric;
 mod fail_member;
 mod file;
 mod filesystem;
@@ -27,6 +28,10 @@ pub use afar::MakeFileAfar;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
+pub use fabric::{
+    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
+    StartIscsid,
+};
 pub use fail_member::FailMember;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
@@ -99,6 +104,22 @@ pub enum Op {
     ExportSpdkNvmf(ExportSpdkNvmf),
     /// A member that leaves an array of a running SPDK target, comes back or is waited for.
     ChangeSpdkArray(ChangeSpdkArray),
+    /// A subsystem of the kernel's NVMe target.
+    ExportNvmf(ExportNvmf),
+    /// A controller of one.
+    ConnectNvmf(ConnectNvmf),
+    /// A target of the kernel's iSCSI.
+    ExportIscsi(ExportIscsi),
+    /// open-iscsi's daemon.
+    StartIscsid(StartIscsid),
+    /// A session with a target.
+    ConnectIscsi(ConnectIscsi),
+    /// An export of a qemu-nbd.
+    ExportNbd(ExportNbd),
+    /// The device over one.
+    ConnectNbd(ConnectNbd),
+    /// An RDMA device.
+    SoftRdma(SoftRdma),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -224,6 +245,14 @@ macro_rules! as_operation {
             Op::SplitSpdk(op) => op,
             Op::ExportSpdkNvmf(op) => op,
             Op::ChangeSpdkArray(op) => op,
+            Op::ExportNvmf(op) => op,
+            Op::ConnectNvmf(op) => op,
+            Op::ExportIscsi(op) => op,
+            Op::StartIscsid(op) => op,
+            Op::ConnectIscsi(op) => op,
+            Op::ExportNbd(op) => op,
+            Op::ConnectNbd(op) => op,
+            Op::SoftRdma(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
             Op::MakeFileAfar(op) => op,

@@ -24,9 +24,7 @@ pub struct ExportSpdkNvmf {
     /// SPDK's word: `TCP`, `RDMA`.
     pub transport: String,
     /// Where it listens.
-    pub address: IpAddr,
-    /// And on which port.
-    pub port: u16,
+    pub at: (IpAddr, u16),
     /// Whether the target had the transport before; `None`: nobody has looked yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_transport: Option<bool>,
@@ -66,7 +64,7 @@ impl Operation for ExportSpdkNvmf {
         };
         format!(
             "{transport}nvmf_create_subsystem {} (serial {}) with {} for host {}, on {} {} port {}",
-            self.nqn, self.serial, self.bdev, self.host, self.transport, self.address, self.port
+            self.nqn, self.serial, self.bdev, self.host, self.transport, self.at.0, self.at.1
         )
     }
 
@@ -138,5 +136,13 @@ impl Thing for ExportSpdkNvmf {
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
         spdk::nvmf::unexport(self)
+    }
+
+    fn notes(&self, _: &Yield) -> Vec<String> {
+        let left = format!(
+            "the SPDK target had no {} transport and keeps the one that was made until it ends: no call removes one",
+            self.transport
+        );
+        (self.has_transport == Some(false)).then_some(left).into_iter().collect()
     }
 }

@@ -77,8 +77,7 @@ fn subsystem(asked: &JoinSpdk) -> ExportSpdkNvmf {
         serial: "iotax-nvmf0".into(),
         host: "nqn.2026-01.io.iotax:r-host".into(),
         transport: "TCP".into(),
-        address: "127.0.0.1".parse().unwrap(),
-        port: 4499,
+        at: ("127.0.0.1".parse().unwrap(), 4499),
         has_transport: None,
     }
 }
@@ -313,7 +312,7 @@ fn a_subsystem_is_made_found_and_taken_away() {
 fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
     let rig = rig();
     join::make(&rig.asked, &tag()).unwrap();
-    let elsewhere = ExportSpdkNvmf { address: "192.0.2.1".parse().unwrap(), ..subsystem(&rig.asked) };
+    let elsewhere = ExportSpdkNvmf { at: ("192.0.2.1".parse().unwrap(), 4499), ..subsystem(&rig.asked) };
     let error = nvmf::export(&elsewhere).unwrap_err().to_string();
     assert!(error.contains("hint: the address is one of the target's own host"), "{error}");
     assert!(nvmf::is_there(&elsewhere).unwrap());

@@ -53,9 +53,10 @@ pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
 }
 
 fn listener(asked: &ExportSpdkNvmf) -> Value {
-    let family = if asked.address.is_ipv4() { "IPv4" } else { "IPv6" };
+    let (address, port) = asked.at;
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
     json!({
-        "trtype": asked.transport, "adrfam": family, "traddr": asked.address.to_string(), "trsvcid": asked.port.to_string(),
+        "trtype": asked.transport, "adrfam": family, "traddr": address.to_string(), "trsvcid": port.to_string(),
     })
 }
 

@@ -13,7 +13,6 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
-use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
@@ -23,7 +22,6 @@ use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use options::Wish;
-use std::path::Path;
 
 /// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
 fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
@@ -117,9 +115,7 @@ impl Layer for VirtualMachine {
         let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
         let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
         let what = spdk::answers(socket, &[spdk_kind(uring).create, spdk_kind(uring).delete]).err();
-        let probe = Probe::of_files(Path::new("/"));
-        let lacking = |what| Some(needs::by_id("spdk")?.lacking(&probe, what));
-        what.and_then(lacking).into_iter().collect()
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
