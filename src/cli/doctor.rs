@@ -366,7 +366,7 @@ mod tests {
     use crate::host::block::Identity;
     use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
-    use crate::layer::catalog::{self, OptionKind};
+    use crate::layer::catalog::{self, Face, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {
@@ -459,6 +459,8 @@ mod tests {
             };
             let stacks = match main.map(|option| option.kind) {
                 Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                // Nothing can be loaded on a bdev, and one device is joined to nothing.
+                _ if layer.gives == Face::Bdev => vec![layer.example.to_owned()],
                 _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
                 _ => vec![stack("1")],
             };

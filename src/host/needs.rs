@@ -354,9 +354,9 @@ pub const ALL: &[Need] = &[
     },
     Need {
         id: "spdk",
-        why: "for vm(attach=vhost-user-blk,spdk=SOCKET)",
+        why: "for spdk(...) and vm(attach=vhost-user-blk,spdk=SOCKET)",
         supply: &[everywhere(
-            "start SPDK's target: build/bin/vhost -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 512)",
+            "start SPDK's target: build/bin/spdk_tgt -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 1024)",
         )],
         check: |probe| (probe.guest.spdk)().err(),
         reboot: false,
@@ -467,6 +467,11 @@ pub const ALL: &[Need] = &[
 /// The need of this name.
 pub fn by_id(id: &str) -> Option<&'static Need> {
     ALL.iter().find(|need| need.id == id)
+}
+
+/// That need, where somebody else found out what is lacking on this machine.
+pub fn lacking(id: &str, what: String) -> Option<Missing> {
+    Some(by_id(id)?.lacking(&Probe::of_files(Path::new("/")), what))
 }
 
 /// What of these needs is unmet on this machine; files would go to `dir`.

@@ -62,7 +62,9 @@ pub enum Face {
     Block,
     /// A file.
     File,
-    /// Needs: either. Gives: what it got.
+    /// A bdev of an SPDK target, which no kernel has.
+    Bdev,
+    /// Needs: device or file. Gives: what it got.
     Any,
 }
 
@@ -91,6 +93,8 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
+    /// The option, with its value, by which it can stand on a bdev of an SPDK target, too.
+    pub over_bdev: Option<(&'static str, &'static str)>,
     /// The option that says in how many devices, loaded at once, it makes of one.
     pub splits: Option<&'static str>,
     /// What a reader of a report must know of a choice: option, value, a clause.
@@ -111,6 +115,7 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
+        over_bdev: None,
         splits: None,
         notes: &[],
     };
@@ -126,6 +131,7 @@ pub const ALL: &[LayerHelp] = &[
     lvm::HELP,
     zfs::HELP,
     fs::HELP,
+    volume::SPDK_HELP,
     DELAY,
     VM,
     NULL,
@@ -192,6 +198,7 @@ const VM: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Block,
     anywhere: false,
+    over_bdev: Some(("attach", "vhost-user-blk")),
     ..LayerHelp::PLAIN
 };
 
@@ -208,7 +215,7 @@ const VM_OPTIONS: &[OptionDef] = &[
         aliases: &[],
         kind: OptionKind::Path,
         default: None,
-        help: "JSON-RPC socket of a running SPDK target that serves the disk (attach=vhost-user-blk); not written: a qemu-storage-daemon does",
+        help: "JSON-RPC socket of a running SPDK target that serves the disk (attach=vhost-user-blk); not written: that of the bdev below, else a qemu-storage-daemon does",
     },
     OptionDef {
         name: "cpumask",

@@ -33,6 +33,7 @@ pub const ALL: &[&dyn Layer] = &[
     &volume::Split,
     &volume::Linear,
     &volume::MdRaid,
+    &volume::SpdkBdev,
     &guest::VirtualMachine,
     &fabric::Nvmf,
     &fabric::Iscsi,
@@ -77,6 +78,8 @@ pub struct Exposed {
     pub uneven: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+    /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
+    pub write_unit: Option<u64>,
     /// The step that made what has states (an array, a pool), with what is below it.
     pub array: Option<Array>,
 }
@@ -86,6 +89,8 @@ pub struct Exposed {
 pub struct Array {
     /// The step that made it: its state is asked by this.
     pub step: StepId,
+    /// What that step made.
+    pub made: PathRef,
     /// Its members.
     pub members: Vec<PathRef>,
     /// The layer that it is.

@@ -30,6 +30,40 @@ impl State {
     }
 }
 
+/// One step on the way from one state to the next, of members counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A member fails.
+    Fail(usize),
+    /// One that failed is back, and is rebuilt.
+    Return(usize),
+    /// The rebuild is waited for.
+    Await,
+}
+
+/// The way from one state to the next, of an array that keeps its data when up to `least` members fail.
+///
+/// # Errors
+/// When there is none, in words.
+pub fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Move>, String> {
+    let back = |failed: u32| (0..failed as usize).map(Move::Return);
+    match (from, to) {
+        (_, State::Failed(failed)) if failed > least => {
+            Err(format!("{to}: {what} loses data when more than {least} fail"))
+        }
+        (State::Healthy, State::Failed(failed)) => Ok((0..failed as usize).map(Move::Fail).collect()),
+        (State::Failed(already), State::Failed(failed)) if already < failed => {
+            Ok((already as usize..failed as usize).map(Move::Fail).collect())
+        }
+        (State::Failed(failed), State::Rebuilding) => Ok(back(failed).collect()),
+        (State::Failed(failed), State::Healthy) => Ok(back(failed).chain([Move::Await]).collect()),
+        (State::Rebuilding, State::Healthy) => Ok(vec![Move::Await]),
+        _ => Err(format!(
+            "an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy"
+        )),
+    }
+}
+
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

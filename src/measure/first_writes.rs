@@ -18,7 +18,7 @@ use iotax_load::{Bound, Job, Rw, SliceSpec, TargetSpec};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is written at once where the order is that of the bytes.
-const BLOCK: u64 = MIB;
+pub const BLOCK: u64 = MIB;
 /// Between two looks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
 /// I/Os in flight where the order is left to chance; in order it is one, or they would overtake each other.

@@ -31,3 +31,4 @@ pub mod survey;
 mod together;
 pub mod told;
 pub mod wire;
+pub mod write_unit;

@@ -5,6 +5,7 @@
 use super::durability;
 use super::first_writes;
 use super::sets::{Layout, Set};
+use super::write_unit;
 use crate::exit::Failed;
 use crate::guard::marker;
 use crate::layer::guest::lab::{LabDrive, LabWish};
@@ -295,7 +296,8 @@ impl Ground<'_> {
     fn region(&self) -> Result<(u64, u64)> {
         let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {
-            for (_, exposed) in self.set(set, 0)?.targets {
+            for (index, exposed) in self.set(set, 0)?.targets {
+                write_unit::check(self.scenario, &self.scenario.stacks[index], &exposed)?;
                 // What several guests side by side have is shared out among them.
                 least = least.min(exposed.bytes * exposed.parts());
                 parts = parts.max(exposed.parts());
@@ -362,7 +364,9 @@ impl Ground<'_> {
                 .any(|spec| !catalog::find(&spec.name).is_some_and(|help| help.anywhere))
         });
         context.writable = self.must_write_any(index, depth + 1);
-        layer.plan(spec, below, context).map_err(|error| Failed::input(format!("{error:#}")).into())
+        write_unit::check_above(spec, layer.writes_below(spec), below)
+            .and_then(|()| layer.plan(spec, below, context))
+            .map_err(|error| Failed::input(format!("{error:#}")).into())
     }
 
     /// Whether writes must pass the first `depth` layers of a stack, for it or for any stack that

@@ -187,6 +187,89 @@ fn a_running_target_serves_a_part_to_each_guest() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
+#[test]
+fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
+    let files = "[file:/srv/a.img,size=1GiB,file:/srv/b.img,size=1025MiB]";
+    let vm = "vm(attach=vhost-user-blk,vcpus=1)";
+    let both =
+        |layer: &str| vec![format!("{files} | {layer} | {vm}"), format!("{files} | {layer} | {vm} x2")];
+    let planned = |stacks: Vec<String>, rw: &str| {
+        let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
+        let shown = with_guests(&scenario(&stacks, rw), Some(guest::Parts::made_up()), show);
+        let ours = |line: &&str| ["SPDK", "bdev", "vhost-user-blk"].iter().any(|word| line.contains(word));
+        shown.lines().filter(ours).map(only_disks).collect::<Vec<_>>().join("\n")
+    };
+    let alone = format!("/dev/nvme0n1 | spdk(rpc=/run/spdk.sock,aio=io_uring) | {vm}");
+    let three = format!("[/dev/sda,/dev/sdb,/dev/sdc] | spdk(raid=raid5f,strip-size=32KiB) | {vm}");
+    let all = [
+        planned(both("spdk(raid=raid1)"), "randread"),
+        planned(both("spdk(raid=raid0,lvol=thin)"), "randread"),
+        planned(vec![alone], "randwrite"),
+        planned(vec![three], "randread"),
+    ];
+    insta::assert_snapshot!(all.join("\n\n"));
+}
+
+#[test]
+fn the_target_that_has_a_bdev_serves_it_over_nvme() {
+    let below = "[/dev/sda,/dev/sdb] | spdk(raid=raid1,rpc=/run/spdk.sock)";
+    let served = |words: &str| format!("{below} | nvmf({words}target=spdk)");
+    let planned = |stack: &str| {
+        with_ground(&scenario(&[stack], "randread"), |ground| match ground.bounds() {
+            Ok(_) => show(ground),
+            Err(error) => error.to_string() + "\n",
+        })
+    };
+    let all = [
+        planned(&served("")),
+        planned(&(served("rdma,queues=2,") + " | fs(xfs)")),
+        planned(&served("loop,")),
+        planned(&served("inline-data-size=8KiB,")),
+        planned("/dev/sda | nvmf(target=spdk)"),
+        planned("/dev/sda | nvmf(spdk=/run/spdk.sock)"),
+        planned("[/dev/sda,/dev/sdb,/dev/sdc] | spdk(raid=raid5f) | nvmf(target=spdk) | fs(xfs)"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn what_cannot_be_made_of_members_is_refused() {
+    let refused_as = |stack: &str, words: &[(&str, &str)]| {
+        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let request = Request { words, ..Request::default() };
+        let scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
+        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| match ground.bounds() {
+            Ok(bounds) => format!("{} bytes", bounds.region),
+            Err(error) => error.to_string(),
+        })
+    };
+    let with =
+        |words: &str| format!("[/dev/sda,/dev/sdb,/dev/sdc] | spdk({words}) | vm(attach=vhost-user-blk)");
+    let refused = |words: &str| refused_as(&with(words), &[("rw", "randread")]);
+    let writing = |words: &str, bs: &str| refused_as(&with(words), &[("rw", "randwrite"), ("bs", bs)]);
+    let one = |words: &str| format!("file:/srv/x.img,size=1GiB | spdk({words}) | vm(attach=vhost-user-blk)");
+    let all = [
+        refused("raid=none"),
+        refused_as(&one("raid=raid1"), &[("rw", "randread")]),
+        refused_as(
+            "[/dev/sda,/dev/sdb] | spdk(raid=raid5f) | vm(attach=vhost-user-blk)",
+            &[("rw", "randread")],
+        ),
+        refused("raid=raid1,strip-size=64KiB"),
+        refused("raid=raid0,strip-size=96KiB"),
+        refused("raid=raid0,size=1GiB"),
+        refused("raid=raid5f,lvol=thin"),
+        refused("raid=raid0,aio=io_uring"),
+        refused_as(&one("lvol=thin,size=2GiB"), &[("rw", "randread")]),
+        refused_as(&one("lvol=thick,size=512MiB"), &[("rw", "randread")]),
+        refused_as(&one("lvol=thick,cluster-size=64KiB"), &[("rw", "randread")]),
+        writing("raid=raid5f", "4k"),
+        writing("raid=raid5f", "128k"),
+        refused_as(&(with("raid=raid5f,strip-size=1MiB") + " x3"), &[("rw", "randwrite"), ("bs", "2M")]),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
 /// Of a long command line what belongs to disks.
 fn only_disks(line: &str) -> String {
     let words = line.split(" -").filter(|word| word.contains("memory-backend") || word.contains("disk"));

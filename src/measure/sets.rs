@@ -4,6 +4,7 @@
 //! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
 
 use crate::layer::{Claim, by_name, catalog};
+use crate::scenario::bdev;
 use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack};
 
 /// Stacks that are up at the same time.
@@ -193,6 +194,9 @@ fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
         return true;
     }
     let (first_a, first_b) = (strongest(&above_a), strongest(&above_b));
+    if splits_a_bdev(&a.layers, shared) || splits_a_bdev(&b.layers, shared) {
+        return true;
+    }
     let unwritten = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.gives_unwritten(spec));
     if a.layers[..shared].iter().any(unwritten) && [first_a, first_b].contains(&Claim::Writes) {
         // What is written first of the one would go over what the other has made there.
@@ -210,6 +214,12 @@ fn shared_prefix(a: &[LayerSpec], b: &[LayerSpec]) -> usize {
 fn real(layers: &[LayerSpec]) -> Vec<&LayerSpec> {
     let is_workers = |layer: &&LayerSpec| catalog::find(&layer.name).is_some_and(|known| known.anywhere);
     layers.iter().filter(|layer| !is_workers(layer)).collect()
+}
+
+/// Whether one of the layers from there on shares a bdev of SPDK out among guests: a bdev that is split nobody else can use.
+fn splits_a_bdev(layers: &[LayerSpec], from: usize) -> bool {
+    let splits = |at: usize| layers[at].copies > 1 && bdev::ends_in_one(&layers[..at]);
+    (from..layers.len()).any(splits)
 }
 
 fn strongest(layers: &[&LayerSpec]) -> Claim {

@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::state::ArrayState;
-use crate::step::{PathRef, Step, StepId};
+use crate::step::{Step, StepId};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 
@@ -141,8 +141,8 @@ pub fn steps_into(scenario: &Scenario, up: &SetPlan, index: usize) -> Result<Vec
 
 fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
     let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
-    let made = PathRef::Yield(array.step);
-    let changes: Vec<(String, Op)> = layer.transition(&array.spec, &made, &array.members, &from, &to)?;
+    let changes: Vec<(String, Op)> =
+        layer.transition(&array.spec, &array.made, &array.members, &from, &to)?;
     // Numbers of a plan end before these.
     let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
     let step = |(at, (why, op)): (usize, (String, Op))| Step {

@@ -1,6 +1,7 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
+use super::bdev;
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
@@ -322,6 +323,7 @@ impl Parts {
         self.take_apart()?;
         self.stacks = states::expand(std::mem::take(&mut self.stacks), &self.states)
             .map_err(|fault| self.error(fault).key("states"))?;
+        self.stacks.iter().try_for_each(bdev::loadable)?;
         remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
         let mut workloads = match &self.durability {
@@ -417,7 +419,11 @@ impl Parts {
             [stack] if stack.layers.is_empty() => Err(self
                 .error(Fault::hint("a bill of a bare medium has no lines", "put layers on it with \"|\""))),
             [stack] => {
-                self.stacks = expand_bill(stack);
+                let prefixes = expand_bill(stack).into_iter();
+                let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes
+                    .partition(|prefix| prefix.text != stack.text && bdev::ends_in_one(&prefix.layers));
+                self.notes.extend(bdev::note(&left_out));
+                self.stacks = loaded;
                 Ok(())
             }
             several => {

@@ -2,7 +2,7 @@
 
 use super::super::LayerSpec;
 use super::*;
-use crate::layer::catalog;
+use crate::layer::catalog::{self, Face};
 use crate::scenario::{Metric, Published, PublishedFigure, Regime};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -149,6 +149,40 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
     let loaded: Vec<_> = prefixes.iter().map(Stack::loaded_at_once).collect();
     assert_eq!(loaded, [Some(3), None, None]);
     assert_eq!(prefixes[0].name, "each of 3");
+}
+
+#[test]
+fn a_bdev_is_for_layers_that_bring_it_to_a_kernel() {
+    let refused = |above: &str| stacks(&[&format!("/dev/sda | spdk{above}")]).unwrap_err().to_string();
+    let all = [
+        refused(""),
+        refused(" | delay(50)"),
+        refused(" | loop"),
+        refused(" | fs(xfs)"),
+        refused(" | vm"),
+        refused(" | vm(attach=vhost-user-blk,spdk=/run/other.sock)"),
+        refused(" | vm(attach=vhost-user-blk,aio=io_uring)"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    let text = "/dev/sda | spdk(rpc=/run/s.sock) | vm(attach=vhost-user-blk)";
+    let vm = stacks(&[text]).unwrap().stacks.remove(0).layers.remove(1);
+    assert_eq!(vm.option("spdk"), Some("/run/s.sock"), "who serves it is the target below");
+}
+
+#[test]
+fn a_bill_has_no_line_of_what_cannot_be_loaded() {
+    let whole = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk)";
+    let scenario = with(&[whole], &Request { bill: true, ..Request::default() }).unwrap();
+    let texts: Vec<&str> = scenario.stacks.iter().map(|stack| stack.text.as_str()).collect();
+    let last = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk,spdk=/var/tmp/spdk.sock)";
+    assert_eq!(texts, ["each([/dev/sda,/dev/sdb])", last]);
+    assert_eq!(
+        scenario.notes[..1],
+        [
+            "no line of the bill of its own: [/dev/sda,/dev/sdb] | spdk(raid=raid1), as a bdev of SPDK cannot be loaded; the line \
+          of the layer above has both"
+        ]
+    );
 }
 
 #[test]
@@ -523,7 +557,9 @@ fn the_docs_name_every_layer_option_and_word() {
 fn every_example_of_the_catalog_is_taken() {
     for layer in catalog::ALL {
         let scenario = stacks(&[layer.example]).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(scenario.stacks[0].layers.last().unwrap().name, layer.name);
+        // One that gives a bdev is loaded through another.
+        let from_top = scenario.stacks[0].layers.iter().rev().position(|spec| spec.name == layer.name);
+        assert_eq!(from_top, Some(usize::from(layer.gives == Face::Bdev)), "{}", layer.name);
     }
 }
 

@@ -2,6 +2,7 @@
 //! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
 
 pub mod ast;
+pub mod bdev;
 pub mod check;
 mod draft;
 pub mod durability;

@@ -2,6 +2,7 @@
 //! this version can do, and says where that is written. Nothing here looks at the machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
+use super::bdev;
 use super::error::{Fault, TextFault, nearest};
 use super::grammar::quote;
 use super::jobfile::usual_endings;
@@ -67,14 +68,17 @@ pub fn stacked(
         for options in &choices {
             let mut cell = cell.clone();
             let (name, options) = (help.name.to_owned(), options.clone());
-            cell.layers.push(LayerSpec {
+            let mut spec = LayerSpec {
                 name,
                 options,
                 place: place.clone(),
                 far: far.clone(),
                 copies: layer.fanout.unwrap_or(1),
                 origin: origin(layer.span.start),
-            });
+            };
+            bdev::settle(&cell.layers, &mut spec)
+                .map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
+            cell.layers.push(spec);
             grown.push(cell);
         }
     }

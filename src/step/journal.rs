@@ -14,6 +14,7 @@ pub const FILE: &str = "journal.jsonl";
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "they are read and written one at a time")]
 pub enum Entry {
     /// About to be done.
     Intent {

@@ -66,13 +66,20 @@ pub enum PathRef {
     Serial(String),
     /// The disk behind this PCI address (`0000:00:10.0`) of the place where the load runs.
     Pci(String),
+    /// A bdev of a running SPDK target, which is no file or device of any kernel.
+    Bdev {
+        /// The target's JSON-RPC socket.
+        rpc: PathBuf,
+        /// Its name there, or an alias of it.
+        name: String,
+    },
 }
 
 impl PathRef {
     /// The path itself, once resolved.
     ///
     /// # Errors
-    /// When an earlier step has not yielded it yet, or only a guest can know it.
+    /// When an earlier step has not yielded it yet, only a guest can know it, or it has none.
     pub fn path(&self) -> anyhow::Result<&Path> {
         match self {
             PathRef::Path(path) => Ok(path),
@@ -82,6 +89,9 @@ impl PathRef {
             }
             PathRef::Serial(serial) => {
                 anyhow::bail!("the disk with serial {serial} is only known in its guest")
+            }
+            PathRef::Bdev { name, .. } => {
+                anyhow::bail!("the bdev {name} of SPDK is no device of the kernel, so it has no path")
             }
         }
     }
@@ -95,6 +105,7 @@ impl std::fmt::Display for PathRef {
             PathRef::Yield(step) => write!(f, "<what step {} gives>", step + 1),
             PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
             PathRef::Pci(address) => write!(f, "<disk at PCI {address}>"),
+            PathRef::Bdev { name, .. } => write!(f, "bdev {name}"),
         }
     }
 }

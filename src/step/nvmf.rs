@@ -4,7 +4,7 @@
 use super::system::{tell_kernel, wait_until};
 use super::tool::{load_modules, settle};
 use crate::host::probe::Probe;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -74,7 +74,8 @@ fn tell(words: &str) -> Result<()> {
     let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
     fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
     // The number of the new controller, of which the NQN tells as much; whoever does not read it has not connected.
-    fabrics.read(&mut [0; 256])?;
+    let told = fabrics.read(&mut [0; 256])?;
+    ensure!(told > 0, "the kernel tells no controller");
     Ok(())
 }
 

@@ -70,7 +70,9 @@ impl SimulatedSystem {
 
     /// Whether a thing is there that is found at this path.
     fn stands(&self, path: &Path) -> bool {
-        self.things.keys().any(|key| device_of(key).path.as_deref() == Some(path))
+        let is_there =
+            |key: &String| device_of(key).path.as_deref() == Some(path) || path == Path::new(name_of(key));
+        self.things.keys().any(is_there)
     }
 
     /// A reboot: what lives in the kernel is gone, files stay.
@@ -303,7 +305,7 @@ impl System for SimulatedSystem {
 
     fn export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf> {
         ensure!(!self.bdevs.contains_key(&disk.name), "{} is there", disk.name);
-        self.bdevs.insert(disk.name.clone(), disk.backing.path()?.to_owned());
+        self.bdevs.insert(disk.name.clone(), below(disk));
         self.changed()?;
         Ok(Path::new("/var/tmp").join(&disk.name))
     }
@@ -316,9 +318,7 @@ impl System for SimulatedSystem {
     fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()> {
         ensure!(!self.has_guest(), "a guest has {}", disk.name);
         match self.bdevs.get(&disk.name) {
-            Some(below) if below != disk.backing.path()? => {
-                bail!("{} is over {}", disk.name, below.display())
-            }
+            Some(other) if *other != below(disk) => bail!("{} is over {}", disk.name, other.display()),
             _ => drop(self.bdevs.remove(&disk.name)),
         }
         Ok(())
@@ -358,6 +358,10 @@ impl System for SimulatedSystem {
         let above = made.path.as_deref().and_then(|path| self.above(path));
         ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
         ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
+        let name = name_of(&key);
+        let stands_on = |below: &PathBuf| below.to_str().is_some_and(|below| below.starts_with(name));
+        let mut others = self.things.values().flat_map(|(below, _)| below).chain(self.bdevs.values());
+        ensure!(!others.any(stands_on), "something stands on {name}");
         self.things.remove(&key);
         Ok(())
     }
@@ -372,6 +376,16 @@ impl System for SimulatedSystem {
         ensure!(self.stands(of), "{} is not there", of.display());
         self.changed()
     }
+}
+
+/// What a disk of an SPDK target is over: a file, or a bdev by its name.
+fn below(disk: &ExportSpdk) -> PathBuf {
+    disk.backing.path().map_or_else(|_| disk.bdev().into(), Path::to_owned)
+}
+
+/// The last word of a thing's key: what has no path goes by that.
+fn name_of(key: &str) -> &str {
+    key.rsplit(' ').next().unwrap_or_default()
 }
 
 /// Where a thing is found.

@@ -7,11 +7,12 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitSync, Bounds, BuildSeed, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray,
-    ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportVhostScsi, FailMember, FillFile, LimitArc,
-    LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition,
-    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
-    StartIscsid, Stretch, Vdev, ZfsContent,
+    AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf,
+    CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember,
+    FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear,
+    MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
+    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev,
+    ZfsContent,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -185,6 +186,7 @@ const ON_PARTS: StepId = ON_LVM + 6;
 /// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
+    let bdev = |name: &str| PathRef::Bdev { rpc: "/var/tmp/spdk.sock".into(), name: name.into() };
     let mut ops = vec![
         Op::MakeFile(MakeFile {
             path: "/srv/x.img".into(),
@@ -287,6 +289,39 @@ fn plan() -> Vec<Step> {
             cluster: 1 << 16,
             mapped: false,
             lazy_refcounts: false,
+        }),
+        Op::JoinSpdk(JoinSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            members: vec![PathRef::Yield(2), path("/srv/x.img")],
+            uring: false,
+            read_only: false,
+            mib: None,
+            raid: Some(SpdkRaid { level: "raid1".into(), strip_kib: None }),
+            lvol: Some(SpdkLvol { thin: true, cluster: 1 << 20, mib: 16 }),
+            name: "iotax-r-bdev".into(),
+        }),
+        Op::ChangeSpdkArray(ChangeSpdkArray {
+            made: bdev("iotax-r-bdev-lvs/lvol"),
+            change: SpdkChange::Leaves(1),
+        }),
+        Op::SplitSpdk(SplitSpdk { bdev: bdev("iotax-r-bdev-lvs/lvol"), parts: 2, mib: 8 }),
+        Op::ExportSpdk(ExportSpdk {
+            rpc: "/var/tmp/spdk.sock".into(),
+            backing: bdev("iotax-r-bdev-lvs/lvolp0"),
+            uring: false,
+            read_only: false,
+            part: None,
+            cpumask: None,
+            name: "iotax-r-part0".into(),
+        }),
+        Op::ExportSpdkNvmf(ExportSpdkNvmf {
+            bdev: bdev("iotax-r-bdev-lvs/lvolp1"),
+            nqn: "nqn.2026-01.io.iotax:r-nvmf0".into(),
+            serial: "iotax-nvmf0".into(),
+            host: "nqn.2026-01.io.iotax:r-host".into(),
+            transport: "TCP".into(),
+            at: ("127.0.0.1".parse().unwrap(), 4499),
+            has_transport: Some(false),
         }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),

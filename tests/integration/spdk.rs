@@ -36,7 +36,19 @@ fn contents(socket: &Path) -> Vec<Value> {
         let list = rpc.call(method, Value::Null).unwrap();
         list.as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>()
     };
-    [all("bdev_get_bdevs", "name"), all("vhost_get_controllers", "ctrlr")].concat()
+    [
+        all("bdev_get_bdevs", "name"),
+        all("vhost_get_controllers", "ctrlr"),
+        all("bdev_lvol_get_lvstores", "name"),
+    ]
+    .concat()
+}
+
+/// Two files as one bdev of the target, and a guest's way to it.
+fn joined(rig: &Rig, socket: &Path, words: &str, guests: &str) -> String {
+    let members = [rig.file("a.img", 64), rig.file("b.img", 64)].join(",");
+    let vm = "vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)";
+    format!("[{members}] | spdk(rpc={},{words}) | {vm}{guests}", socket.display())
 }
 
 fn vm(socket: &Path, more: &str) -> String {
@@ -79,6 +91,55 @@ fn a_real_target_serves_disks_and_keeps_nothing_of_them() {
         assert_eq!(contents(&socket), before);
     }
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
+#[test]
+fn a_real_target_joins_files_and_keeps_nothing_of_them() {
+    let Some(socket) = target() else { return };
+    let _alone = crate::rig::alone();
+    let (rig, before) = (Rig::new(), contents(&socket));
+    let quick = ["--slice", "100ms", "--min-time", "1s", "--budget", "4s", "--matched-rate", "off"];
+    let stacks = [
+        joined(&rig, &socket, "raid=raid0", ""),
+        joined(&rig, &socket, "raid=raid1", " x2"),
+        joined(&rig, &socket, "raid=raid1,lvol=thin,cluster-size=1MiB", ""),
+        joined(&rig, &socket, "raid=concat,lvol=thick,cluster-size=1MiB", " x2"),
+    ];
+    for load in ["randread", "randwrite"] {
+        let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
+        let args = [&["run"], &stacks[..], &["--rw", load, "--format", "json"], &quick[..]].concat();
+        let report: Value = serde_json::from_str(&rig.expect(0, &args)).unwrap();
+        for row in report["workloads"][0]["rows"].as_array().unwrap() {
+            assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
+        }
+        let places = report["places"].as_array().unwrap();
+        let disks: Vec<&Value> =
+            places.iter().filter_map(|place| place["disks"].as_array()).flatten().collect();
+        assert!(disks.len() >= 4, "{disks:?}");
+        for disk in disks {
+            assert_eq!(
+                (&disk["qemu"]["cache.direct"], &disk["differs"]),
+                (&"on".into(), &Value::Array(Vec::new()))
+            );
+            assert!(disk["qemu"]["raid"].as_str().unwrap().ends_with(" of 2, online"), "{disk}");
+        }
+        assert_eq!(contents(&socket), before);
+    }
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "boots a guest at many records of its journal: ./check --lab runs it by name"]
+fn a_real_target_is_as_before_after_a_kill_at_every_record_of_a_bdev() {
+    let Some(socket) = target() else { return };
+    let _alone = crate::rig::alone();
+    let (rig, before) = (Rig::new(), contents(&socket));
+    let stack = joined(&rig, &socket, "raid=raid1,lvol=thick,cluster-size=1MiB", " x2");
+    let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
+    // Intent and done of two files, their fills, the bdev, its parts, and of a disk, an initramfs and QEMU twice; and undoing.
+    killed_everywhere(&rig, &[&["run", &stack, "--rw", "randwrite"], &quick[..]].concat(), 24, &|at| {
+        assert_eq!(contents(&socket), before, "killed {at}");
+    });
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub use nvmf::{HELP as NVMF_HELP, Nvmf};
 use super::catalog::{OptionDef, OptionKind};
 use super::{Exposed, PlanContext};
 use crate::scenario::LayerSpec;
-use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, NbdServer, Op, RdmaOn, SoftRdma};
+use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
 use crate::step::tool::guid;
 use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, bail, ensure};
@@ -188,6 +188,7 @@ fn port_at(spec: &LayerSpec, address: IpAddr, first: u16, near: &str, context: &
 fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     match op {
         Op::ExportNvmf(ExportNvmf { at, .. }) => *at,
+        Op::ExportSpdkNvmf(ExportSpdkNvmf { at, .. }) => Some(*at),
         Op::ExportIscsi(ExportIscsi { portal, .. }) => Some((portal.ip(), portal.port())),
         Op::ExportNbd(ExportNbd { server: NbdServer::Tcp(at), .. }) => Some((at.ip(), at.port())),
         _ => None,

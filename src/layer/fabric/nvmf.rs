@@ -1,21 +1,26 @@
-//! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) and its host.
+//! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running SPDK target, and the kernel's
+//! host.
 
 use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, rdma_needs, uuid};
+use crate::host::{Missing, needs};
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::scenario::LayerSpec;
-use crate::step::op::{ConnectNvmf, ExportNvmf, Op};
+use crate::step::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
+use crate::step::{PathRef, spdk};
 use crate::units;
 use anyhow::{Result, ensure};
+use std::path::Path;
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "nvmf",
-    help: "NVMe over a fabric: the kernel's target and host",
+    help: "NVMe over a fabric: the kernel's target or SPDK's, the kernel's host",
     example: "/dev/nvme1n1 | nvmf(tcp)",
     options: OPTIONS,
     positional: Some("transport"),
     fabric: true,
+    over_bdev: Some(("target", "spdk")),
     ..LayerHelp::PLAIN
 };
 
@@ -32,9 +37,16 @@ const OPTIONS: &[OptionDef] = &[
     OptionDef {
         name: "target",
         aliases: &[],
-        kind: OptionKind::Word(&["kernel"]),
+        kind: OptionKind::Word(&["kernel", "spdk"]),
         default: Some("kernel"),
-        help: "who serves it: nvmet",
+        help: "who serves it: nvmet, or the SPDK target that has the bdev below",
+    },
+    OptionDef {
+        name: "spdk",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: None,
+        help: "JSON-RPC socket of the SPDK target (target=spdk); not written: that of the bdev below",
     },
     OptionDef {
         name: "nr-io-queues",
@@ -86,6 +98,9 @@ impl Layer for Nvmf {
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
+            // An SPDK target says itself what it can (`missing`).
+            Wire::Tcp | Wire::Inside if is_spdks(spec) => Vec::new(),
+            Wire::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
             Wire::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
             Wire::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
             Wire::Inside => vec!["root", "nvmet", "nvme_loop"],
@@ -98,6 +113,12 @@ impl Layer for Nvmf {
             Wire::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
             Wire::Inside => vec!["root", "nvme_loop"],
         }
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let socket = spec.option("spdk").filter(|_| is_spdks(spec));
+        let what = socket.and_then(|socket| spdk::has(Path::new(socket), &SPDK_NVMF_METHODS).err());
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -113,26 +134,67 @@ impl Layer for Nvmf {
         let device = only(spec, below)?.clone();
         ensure!(below.block, "{}: nvmf needs a block device below it; hint: put loop between", spec.origin);
         let (wire, options) = (wire(spec), options(spec)?);
+        check_target(spec, &device, wire)?;
         let inline_data_size = inline_data_size(spec, wire)?;
         let ends = Ends::plan(spec, below, wire, PORT, context)?;
         let name = context.instance("nvmf");
         let (nqn, host_id) = (qualified("nqn", &name, context), uuid(context, &name));
         let host_nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{host_id}");
         let transport = word(spec, "transport")?.to_owned();
-        let export = ExportNvmf {
-            device,
-            nqn: nqn.clone(),
-            host_nqn: host_nqn.clone(),
-            port_id: port_id(&nqn),
-            transport: transport.clone(),
-            at: ends.at,
-            inline_data_size,
+        let export = match is_spdks(spec) {
+            true => Op::ExportSpdkNvmf(ExportSpdkNvmf {
+                bdev: device,
+                nqn: nqn.clone(),
+                serial: format!("iotax-{name}"),
+                host: host_nqn.clone(),
+                transport: transport.to_ascii_uppercase(),
+                at: ends.at(spec)?,
+                has_transport: None,
+            }),
+            false => Op::ExportNvmf(ExportNvmf {
+                device,
+                nqn: nqn.clone(),
+                host_nqn: host_nqn.clone(),
+                port_id: port_id(&nqn),
+                transport: transport.clone(),
+                at: ends.at,
+                inline_data_size,
+            }),
         };
-        context.add_in(&ends.near, "serve it over NVMe", Op::ExportNvmf(export));
+        context.add_in(&ends.near, "serve it over NVMe", export);
         let connect = ConnectNvmf { nqn, transport, at: ends.at, host_nqn, host_id, options };
         let step = context.add_in(&ends.far, "connect to it over NVMe", Op::ConnectNvmf(connect));
         Ok(ends.exposed(step, below, context))
     }
+}
+
+fn is_spdks(spec: &LayerSpec) -> bool {
+    spec.option("target") == Some("spdk")
+}
+
+/// What its target cannot serve, or is not told in this way.
+fn check_target(spec: &LayerSpec, device: &PathRef, wire: Wire) -> Result<()> {
+    let origin = &spec.origin;
+    if !is_spdks(spec) {
+        let written = spec.options.contains_key("spdk");
+        ensure!(
+            !written,
+            "{origin}: spdk without effect, as nvmet serves it; hint: target=spdk, or leave it out"
+        );
+        return Ok(());
+    }
+    let is_bdev = matches!(device, PathRef::Bdev { .. });
+    ensure!(
+        is_bdev,
+        "{origin}: target=spdk serves a bdev, and below is {device}; hint: put spdk(...) between"
+    );
+    ensure!(wire != Wire::Inside, "{origin}: an SPDK target has no transport=loop; hint: transport=tcp");
+    let inline = spec.options.contains_key("inline-data-size");
+    ensure!(
+        !inline,
+        "{origin}: inline-data-size is nvmet's, and an SPDK target has its own; hint: leave it out"
+    );
+    Ok(())
 }
 
 fn wire(spec: &LayerSpec) -> Wire {

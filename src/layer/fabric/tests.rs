@@ -29,6 +29,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         split: false,
         uneven: false,
         array: None,
+        write_unit: None,
     };
     for spec in &stack.layers {
         context.place = exposed.place.clone();

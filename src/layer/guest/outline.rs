@@ -48,8 +48,14 @@ impl DiskSpec {
             Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
             _ => self.way.name().to_owned(),
         };
-        let words: Vec<String> =
-            self.settings().into_iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        // Its own layer says how a bdev's files are opened.
+        let is_known = |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. });
+        let words: Vec<String> = self
+            .settings()
+            .into_iter()
+            .filter(|(name, _)| is_known(name))
+            .map(|(name, value)| format!(", {name}={value}"))
+            .collect();
         format!("{what} by {by}{}", words.concat())
     }
 

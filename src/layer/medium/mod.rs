@@ -101,6 +101,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         uneven: false,
         engine: None,
         array: None,
+        write_unit: None,
     }
 }
 

@@ -2,14 +2,14 @@
 //! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
 
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
-use crate::layer::state::State;
+use crate::layer::state::{self, Move, State};
 use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::md::UNEVEN_HINT;
 use crate::step::op::{AwaitSync, Bounds, CreateArray, FailMember, Op, Rebuild};
 use crate::units::{KIB, MIB, parse_bytes, show_bytes};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
@@ -194,6 +194,7 @@ impl Layer for MdRaid {
             uneven: false,
             array: (level > 0).then(|| Array {
                 step,
+                made: PathRef::Yield(step),
                 members: below.paths.clone(),
                 spec: spec.clone(),
                 place: below.place.clone(),
@@ -240,27 +241,14 @@ impl Layer for MdRaid {
             (format!("rebuild member {} of {}", member + 1, members.len()), Op::Rebuild(op))
         };
         let whole = || ("wait for the rebuild".to_owned(), Op::AwaitSync(AwaitSync { array: array() }));
-        match (from, to) {
-            (_, State::Failed(failed)) if *failed > least => bail!(
-                "{}: {to}: {} of {} members loses data when more than {least} fail",
-                spec.origin,
-                spec.text(),
-                members.len()
-            ),
-            (State::Healthy, State::Failed(failed)) => Ok((0..*failed as usize).map(fail).collect()),
-            (State::Failed(already), State::Failed(failed)) if already < failed => {
-                Ok((*already as usize..*failed as usize).map(fail).collect())
-            }
-            (State::Failed(failed), State::Rebuilding) => Ok((0..*failed as usize).map(back).collect()),
-            (State::Failed(failed), State::Healthy) => {
-                Ok((0..*failed as usize).map(back).chain([whole()]).collect())
-            }
-            (State::Rebuilding, State::Healthy) => Ok(vec![whole()]),
-            _ => bail!(
-                "{}: an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy",
-                spec.origin
-            ),
-        }
+        let what = format!("{} of {} members", spec.text(), members.len());
+        let way = state::way(*from, *to, least, &what).map_err(|why| anyhow!("{}: {why}", spec.origin))?;
+        let step = |step: Move| match step {
+            Move::Fail(member) => fail(member),
+            Move::Return(member) => back(member),
+            Move::Await => whole(),
+        };
+        Ok(way.into_iter().map(step).collect())
     }
 }
 

@@ -31,6 +31,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         uneven: false,
         engine: None,
         array: None,
+        write_unit: None,
     }
 }
 

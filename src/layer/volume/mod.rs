@@ -1,4 +1,5 @@
-//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs.
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
+//! SPDK target makes of them.
 
 pub mod fs;
 mod linear;
@@ -6,6 +7,7 @@ mod loopdev;
 pub mod lvm;
 mod mdraid;
 mod partition;
+mod spdk;
 pub mod zfs;
 
 pub use fs::FileSystem;
@@ -14,6 +16,7 @@ pub use loopdev::Loop;
 pub use lvm::Lvm;
 pub use mdraid::{HELP as MDRAID_HELP, MdRaid};
 pub use partition::{HELP as PARTITION_HELP, Partition};
+pub use spdk::{HELP as SPDK_HELP, SpdkBdev};
 pub use zfs::Zfs;
 
 use super::{PlanContext, word};

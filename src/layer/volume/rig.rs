@@ -22,6 +22,7 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         unwritten: None,
         engine: None,
         array: None,
+        write_unit: None,
         split: false,
         uneven: false,
     }

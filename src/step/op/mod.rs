@@ -21,6 +21,9 @@ mod process;
 mod rebuild;
 mod scratch;
 mod spdk;
+mod spdk_bdev;
+mod spdk_nvmf;
+mod spdk_raid;
 mod vhost_scsi;
 mod zpool;
 
@@ -45,7 +48,10 @@ pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
-pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
+pub use spdk::{ExportSpdk, Part, SpdkKind, kind as spdk_kind};
+pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member as spdk_member};
+pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
+pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use vhost_scsi::ExportVhostScsi;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 
@@ -104,6 +110,14 @@ pub enum Op {
     ExportVhostScsi(ExportVhostScsi),
     /// A disk in a running SPDK target.
     ExportSpdk(ExportSpdk),
+    /// A bdev over several files or devices in a running SPDK target.
+    JoinSpdk(JoinSpdk),
+    /// Equal parts of a bdev.
+    SplitSpdk(SplitSpdk),
+    /// A bdev's NVMe-oF subsystem in a running SPDK target.
+    ExportSpdkNvmf(ExportSpdkNvmf),
+    /// A member that leaves an array of a running SPDK target, comes back or is waited for.
+    ChangeSpdkArray(ChangeSpdkArray),
     /// A subsystem of the kernel's NVMe target.
     ExportNvmf(ExportNvmf),
     /// A controller of one.
@@ -244,6 +258,10 @@ macro_rules! as_operation {
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
             Op::ExportSpdk(op) => op,
+            Op::JoinSpdk(op) => op,
+            Op::SplitSpdk(op) => op,
+            Op::ExportSpdkNvmf(op) => op,
+            Op::ChangeSpdkArray(op) => op,
             Op::ExportNvmf(op) => op,
             Op::ConnectNvmf(op) => op,
             Op::ExportIscsi(op) => op,
@@ -296,7 +314,8 @@ impl Op {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
             let path = match input {
-                PathRef::Path(_) => continue,
+                // A bdev is named, and no path.
+                PathRef::Path(_) | PathRef::Bdev { .. } => continue,
                 PathRef::Yield(step) => {
                     let path = yields.get(step).and_then(|made| made.path.clone());
                     path.with_context(|| format!("step {step} has yielded no path"))?

@@ -1,17 +1,18 @@
 //! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it that is shown, and a
-//! vhost-user-blk controller. All are the target's, under a name that carries the run's id.
+//! vhost-user-blk controller; where what is below is a bdev already, the controller alone. All are the target's, under a name
+//! that carries the run's id.
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdk {
     /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
-    /// File or device below.
+    /// File, device or bdev below.
     pub backing: PathRef,
     /// By io_uring; else by libaio.
     pub uring: bool,
@@ -23,7 +24,7 @@ pub struct ExportSpdk {
     /// On which reactors the controller is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpumask: Option<String>,
-    /// Of the controller and of the bdev.
+    /// Of the controller, and of the bdev if it makes one.
     pub name: String,
 }
 
@@ -37,33 +38,44 @@ pub struct Part {
 }
 
 /// How the target issues its I/O.
-pub struct Kind {
+pub struct SpdkKind {
     /// Method that makes such a bdev.
     pub create: &'static str,
     /// Method that removes it.
     pub delete: &'static str,
 }
 
-const AIO: Kind = Kind { create: "bdev_aio_create", delete: "bdev_aio_delete" };
-const URING: Kind = Kind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
+const AIO: SpdkKind = SpdkKind { create: "bdev_aio_create", delete: "bdev_aio_delete" };
+const URING: SpdkKind = SpdkKind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
 
 impl ExportSpdk {
     /// The methods of its bdev.
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static SpdkKind {
         kind(self.uring)
     }
 
     /// The bdev that the controller serves.
     pub fn bdev(&self) -> String {
-        match self.part {
-            Some(part) => format!("{}p{}", self.name, part.at),
-            None => self.name.clone(),
+        match (&self.backing, self.part) {
+            (PathRef::Bdev { name, .. }, _) => name.clone(),
+            (_, Some(part)) => format!("{}p{}", self.name, part.at),
+            (_, None) => self.name.clone(),
         }
+    }
+
+    /// Whether it stands on a bdev that is not its own.
+    pub fn is_over_a_bdev(&self) -> bool {
+        matches!(self.backing, PathRef::Bdev { .. })
     }
 }
 
+/// The command of SPDK's own client for one call.
+pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &str) -> String {
+    format!("rpc.py -s {} {method} {rest}", rpc.display())
+}
+
 /// The methods of a bdev over a file.
-pub fn kind(uring: bool) -> &'static Kind {
+pub fn kind(uring: bool) -> &'static SpdkKind {
     if uring { &URING } else { &AIO }
 }
 
@@ -71,6 +83,14 @@ impl Operation for ExportSpdk {
     fn describe(&self) -> String {
         let part = self.part.map(|part| format!(", part {} of {} MiB each", part.at, part.mib));
         let mode = if self.read_only { ", read-only" } else { "" };
+        if self.is_over_a_bdev() {
+            return format!(
+                "vhost_create_blk_controller {} over {}{mode} in the SPDK target behind {}",
+                self.name,
+                self.backing,
+                self.rpc.display()
+            );
+        }
         format!(
             "{} {} over {}{mode}{}, vhost_create_blk_controller {} in the SPDK target behind {}",
             self.kind().create,
@@ -108,9 +128,10 @@ impl Operation for ExportSpdk {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let call = |method: &str| format!("rpc.py -s {} {method} {}", self.rpc.display(), self.name);
+        let call = |method: &str| rpc_py(&self.rpc, method, &self.name);
         let split = self.part.map(|_| call("bdev_split_delete"));
-        let calls = [Some(call("vhost_delete_controller")), split, Some(call(self.kind().delete))];
+        let bdev = (!self.is_over_a_bdev()).then(|| call(self.kind().delete));
+        let calls = [Some(call("vhost_delete_controller")), split, bdev];
         Some(calls.into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
 

@@ -77,6 +77,16 @@ pub struct State {
     pub bdevs: BTreeMap<String, (Value, Option<OwnedFd>)>,
     /// Name and description.
     pub controllers: BTreeMap<String, Value>,
+    /// Arrays, as `bdev_raid_get_bdevs` tells them.
+    pub arrays: BTreeMap<String, Value>,
+    /// Stores of logical volumes, likewise.
+    pub stores: BTreeMap<String, Value>,
+    /// Transports and subsystems of NVMe-oF, likewise.
+    pub transports: Vec<Value>,
+    /// By NQN.
+    pub subsystems: BTreeMap<String, Value>,
+    /// It finds a superblock on the first bdev over this file.
+    pub finds_on: Option<PathBuf>,
     /// Methods that it is without.
     pub without: Vec<&'static str>,
     /// It opens this in the place of what it is told, as in another mount namespace.
@@ -91,9 +101,28 @@ const METHODS: &[&str] = &[
     "bdev_aio_create",
     "bdev_aio_delete",
     "bdev_get_bdevs",
+    "bdev_lvol_create",
+    "bdev_lvol_create_lvstore",
+    "bdev_lvol_delete",
+    "bdev_lvol_delete_lvstore",
+    "bdev_lvol_get_lvstores",
+    "bdev_raid_add_base_bdev",
+    "bdev_raid_create",
+    "bdev_raid_delete",
+    "bdev_raid_get_bdevs",
+    "bdev_raid_remove_base_bdev",
     "bdev_split_create",
     "bdev_split_delete",
+    "bdev_wait_for_examine",
     "framework_get_reactors",
+    "nvmf_create_subsystem",
+    "nvmf_create_transport",
+    "nvmf_delete_subsystem",
+    "nvmf_get_subsystems",
+    "nvmf_get_transports",
+    "nvmf_subsystem_add_host",
+    "nvmf_subsystem_add_listener",
+    "nvmf_subsystem_add_ns",
     "rpc_get_methods",
     "spdk_get_version",
     "vhost_create_blk_controller",
@@ -148,7 +177,10 @@ impl State {
             },
             "vhost_create_blk_controller" => self.control(&text("ctrlr"), &text("dev_name"), params),
             "vhost_delete_controller" => self.uncontrol(&text("ctrlr")),
-            other => unreachable!("{other}"),
+            "bdev_wait_for_examine" => Ok(self.examine()),
+            method if method.contains("_raid_") => self.raid(method, params),
+            method if method.contains("_lvol_") => self.lvol(method, params),
+            other => self.nvmf(other, params),
         }
     }
 
@@ -186,7 +218,10 @@ impl State {
         let parts: Vec<String> =
             (0..params["split_count"].as_u64().unwrap()).map(|at| format!("{base}p{at}")).collect();
         for part in &parts {
-            self.bdevs.insert(part.clone(), (json!({"name": part, "product_name": "Split Disk"}), None));
+            let of = json!({"split": {"base_bdev": base}});
+            let bdev =
+                json!({"name": part, "product_name": "Split Disk", "claimed": false, "driver_specific": of});
+            self.bdevs.insert(part.clone(), (bdev, None));
         }
         Ok(parts.into())
     }
@@ -194,13 +229,12 @@ impl State {
     fn unsplit(&mut self, base: &str) -> Answer {
         let part = format!("{base}p");
         self.bdevs.retain(|name, _| !name.starts_with(&part));
+        self.claim(base, false)?;
         Ok(true.into())
     }
 
     fn control(&mut self, name: &str, bdev: &str, params: &Value) -> Answer {
-        if !self.bdevs.contains_key(bdev) {
-            return Err((-32602, "No such device"));
-        }
+        let Some(bdev) = self.name_of(bdev) else { return Err((-32602, "No such device")) };
         let socket = self.folder.join(name);
         std::fs::write(&socket, "").unwrap();
         let disk =
@@ -218,5 +252,191 @@ impl State {
         }
         std::fs::remove_file(self.folder.join(name)).unwrap();
         Ok(true.into())
+    }
+
+    /// The name of what has that name or alias.
+    fn name_of(&self, word: &str) -> Option<String> {
+        let is = |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.contains(&word.into()));
+        self.bdevs.iter().find(|(name, (bdev, _))| *name == word || is(bdev)).map(|(name, _)| name.clone())
+    }
+
+    /// Takes or frees a bdev for one user.
+    fn claim(&mut self, name: &str, taken: bool) -> Result<(), (i64, &'static str)> {
+        let Some((bdev, _)) = self.bdevs.get_mut(name) else { return Err((-19, "No such device")) };
+        if taken && bdev["claimed"] == true {
+            return Err((-1, "Operation not permitted"));
+        }
+        bdev["claimed"] = taken.into();
+        Ok(())
+    }
+
+    fn examine(&mut self) -> Value {
+        let finds_on = self.finds_on.clone();
+        let found = |bdev: &&mut Value| {
+            finds_on
+                .as_ref()
+                .is_some_and(|path| bdev["driver_specific"]["aio"]["filename"] == path.to_str().unwrap())
+        };
+        let mut bdevs = self.bdevs.values_mut().map(|(bdev, _)| bdev);
+        bdevs.find(found).into_iter().for_each(|bdev| bdev["claimed"] = true.into());
+        true.into()
+    }
+
+    fn raid(&mut self, method: &str, params: &Value) -> Answer {
+        let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
+        let name = text("name");
+        match method {
+            "bdev_raid_get_bdevs" => Ok(self.arrays.values().cloned().collect()),
+            "bdev_raid_create" if params["raid_level"] == "raid5f" => {
+                Err((-32700, "spdk_json_decode_object failed"))
+            }
+            "bdev_raid_create" => {
+                let bases: Vec<&str> =
+                    params["base_bdevs"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+                let there = bases.iter().filter(|base| self.bdevs.contains_key(**base)).count();
+                bases
+                    .iter()
+                    .filter(|base| self.bdevs.contains_key(**base))
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .try_for_each(|base| self.claim(base, true))?;
+                let list: Vec<Value> = bases.iter().map(|base| json!({"name": base})).collect();
+                let array = json!({
+                    "name": name, "raid_level": params["raid_level"], "superblock": params["superblock"],
+                    "state": if there == bases.len() { "online" } else { "configuring" },
+                    "num_base_bdevs": bases.len(), "num_base_bdevs_discovered": there, "base_bdevs_list": list,
+                });
+                self.set_array(&name, array);
+                Ok(true.into())
+            }
+            "bdev_raid_delete" => match self.arrays.remove(&name) {
+                None => Err((-19, "raid bdev not found")),
+                Some(array) => {
+                    self.bdevs.remove(&name);
+                    let bases = array["base_bdevs_list"].as_array().unwrap();
+                    bases
+                        .iter()
+                        .filter_map(|base| base["name"].as_str())
+                        .for_each(|base| self.claim(base, false).unwrap_or_default());
+                    Ok(true.into())
+                }
+            },
+            "bdev_raid_remove_base_bdev" => self.change_array(&name, "", None),
+            _ => self.change_array("", &text("raid_bdev"), Some(&text("base_bdev"))),
+        }
+    }
+
+    /// Takes the member out of its array, or puts one in its empty place, which is rebuilt.
+    fn change_array(&mut self, leaves: &str, of: &str, comes: Option<&str>) -> Answer {
+        let has = |array: &Value| array["base_bdevs_list"].to_string().contains(&format!("\"{leaves}\""));
+        let found = self.arrays.iter().find(|(name, array)| *name == of || (comes.is_none() && has(array)));
+        let Some((name, mut array)) = found.map(|(name, array)| (name.clone(), array.clone())) else {
+            return Err((-19, "No such device"));
+        };
+        let list = array["base_bdevs_list"].as_array_mut().unwrap();
+        let place = list.iter_mut().find(|place| match comes {
+            Some(_) => place["name"].is_null(),
+            None => place["name"] == leaves,
+        });
+        let Some(place) = place else { return Err((-22, "Invalid argument")) };
+        place["name"] = comes.map_or(Value::Null, Into::into);
+        let there = list.iter().filter(|place| !place["name"].is_null()).count();
+        array["num_base_bdevs_discovered"] = there.into();
+        if comes.is_some() {
+            array["process"] =
+                json!({"type": "rebuild", "target": comes, "progress": {"blocks": 0, "percent": 0}});
+        }
+        self.claim(comes.unwrap_or(leaves), comes.is_some())?;
+        self.set_array(&name, array);
+        Ok(true.into())
+    }
+
+    fn set_array(&mut self, name: &str, array: Value) {
+        if array["state"] == "online" {
+            let of = json!({"raid": array});
+            let bdev = json!({"name": name, "product_name": "Raid Volume", "block_size": 512, "claimed": false, "driver_specific": of});
+            self.bdevs.insert(name.to_owned(), (bdev, None));
+        }
+        self.arrays.insert(name.to_owned(), array);
+    }
+
+    fn lvol(&mut self, method: &str, params: &Value) -> Answer {
+        let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
+        let store = text("lvs_name");
+        match method {
+            "bdev_lvol_get_lvstores" => Ok(self.stores.values().cloned().collect()),
+            "bdev_lvol_create_lvstore" => {
+                self.claim(&text("bdev_name"), true)?;
+                self.stores.insert(store.clone(), json!({"name": store, "base_bdev": text("bdev_name")}));
+                Ok("uuid-of-store".into())
+            }
+            "bdev_lvol_create" => {
+                let Some(base) = self.stores.get(&store).map(|store| store["base_bdev"].clone()) else {
+                    return Err((-19, "No such device"));
+                };
+                let of = json!({"lvol": {"base_bdev": base, "thin_provision": params["thin_provision"]}});
+                let alias = format!("{store}/{}", text("lvol_name"));
+                let bdev = json!({
+                    "name": "uuid-of-volume", "aliases": [alias], "product_name": "Logical Volume", "block_size": 512,
+                    "claimed": false, "driver_specific": of,
+                });
+                self.bdevs.insert("uuid-of-volume".into(), (bdev, None));
+                Ok("uuid-of-volume".into())
+            }
+            "bdev_lvol_delete" => {
+                let name = self.name_of(&text("name"));
+                name.and_then(|name| self.bdevs.remove(&name))
+                    .map(|_| true.into())
+                    .ok_or((-19, "No such device"))
+            }
+            _ => match self.stores.remove(&store) {
+                Some(store) => {
+                    self.claim(store["base_bdev"].as_str().unwrap(), false)?;
+                    Ok(true.into())
+                }
+                None => Err((-19, "No such device")),
+            },
+        }
+    }
+
+    fn nvmf(&mut self, method: &str, params: &Value) -> Answer {
+        let nqn = params["nqn"].as_str().unwrap_or_default().to_owned();
+        match method {
+            "nvmf_get_transports" => Ok(self.transports.clone().into()),
+            "nvmf_get_subsystems" => Ok(self.subsystems.values().cloned().collect()),
+            "nvmf_create_transport" if params["trtype"] == "RDMA" => {
+                Err((-32602, "Invalid transport type 'RDMA'"))
+            }
+            "nvmf_create_transport" => {
+                self.transports.push(json!({"trtype": params["trtype"]}));
+                Ok(true.into())
+            }
+            "nvmf_create_subsystem" => {
+                self.subsystems.insert(nqn.clone(), json!({"nqn": nqn, "namespaces": []}));
+                Ok(true.into())
+            }
+            "nvmf_delete_subsystem" => match self.subsystems.remove(&nqn) {
+                Some(subsystem) => {
+                    let bdev = subsystem["namespaces"][0]["bdev_name"].as_str().map(str::to_owned);
+                    bdev.map_or(Ok(()), |bdev| self.claim(&bdev, false))?;
+                    Ok(true.into())
+                }
+                None => Err((-32602, "Subsystem not found")),
+            },
+            "nvmf_subsystem_add_ns" => {
+                let bdev = params["namespace"]["bdev_name"].as_str().unwrap();
+                let Some(bdev) = self.name_of(bdev) else { return Err((-32602, "Invalid parameters")) };
+                self.claim(&bdev, true)?;
+                self.subsystems.get_mut(&nqn).unwrap()["namespaces"] =
+                    json!([{"nsid": 1, "bdev_name": bdev}]);
+                Ok(1.into())
+            }
+            "nvmf_subsystem_add_listener" if params["listen_address"]["traddr"] == "192.0.2.1" => {
+                Err((-32602, "Invalid parameters"))
+            }
+            "nvmf_subsystem_add_host" | "nvmf_subsystem_add_listener" => Ok(true.into()),
+            other => unreachable!("{other}"),
+        }
     }
 }

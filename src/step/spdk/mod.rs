@@ -1,9 +1,16 @@
 //! A running SPDK target, spoken to over its JSON-RPC socket: the wire, what the target is, and what is made in it. It is
 //! somebody else's process: it is never started, stopped or configured, and only what carries a run's name is taken away.
 
+#[cfg(test)]
+mod bdev_tests;
 mod export;
 #[cfg(test)]
 mod fake;
+mod file;
+pub mod join;
+mod look;
+pub mod nvmf;
+pub mod raid;
 mod rpc;
 mod target;
 #[cfg(test)]
@@ -11,4 +18,4 @@ mod tests;
 
 pub use export::{export, find, read_back, unexport};
 pub use rpc::{LIMIT, Rpc, RpcError, USUAL_SOCKET};
-pub use target::{Target, answers};
+pub use target::{Target, answers, has};

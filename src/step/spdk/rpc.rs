@@ -85,6 +85,18 @@ fn hint(method: &str, code: &i64, words: &str) -> &'static str {
     match (*code, words) {
         (METHOD_NOT_FOUND, _) => "; hint: its SPDK is too old for that, or was built without it",
         (-17, _) | (_, "File exists") => "; hint: it already has something of that name",
+        (-32700, _) if method == "bdev_raid_create" => {
+            "; hint: its SPDK has no such RAID level: raid5f is built in by ./configure --with-raid5f"
+        }
+        (-22, _) if method == "bdev_raid_create" => {
+            "; hint: members have one block size, and strips are whole blocks"
+        }
+        (-32602, _) if method == "nvmf_subsystem_add_listener" => {
+            "; hint: the address is one of the target's own host, and nobody else listens on that port there"
+        }
+        (-32602, _) if method == "nvmf_create_transport" => {
+            "; hint: its SPDK was built without that transport (RDMA: ./configure --with-rdma)"
+        }
         (-1, _) | (_, "Operation not permitted") if method != "bdev_aio_create" => {
             "; hint: something in the target has claimed the bdev: it found partitions, an lvstore or a RAID superblock on it"
         }

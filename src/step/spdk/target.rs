@@ -96,8 +96,16 @@ impl Framework {
 /// # Errors
 /// What is lacking, in words.
 pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
+    has(socket, &[METHODS, more].concat())
+}
+
+/// Whether a target answers there that has these methods.
+///
+/// # Errors
+/// What is lacking, in words.
+pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
     let target = Target::at(socket).map_err(|error| error.to_string())?;
-    let lacks = [target.lacks(METHODS), target.lacks(more)].concat();
+    let lacks = target.lacks(methods);
     match lacks.is_empty() {
         true => Ok(()),
         false => Err(format!(

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const PATIENT: Duration = Duration::from_secs(20);
 
 /// Not on a tmpfs, which may refuse O_DIRECT.
-fn folder() -> TempDir {
+pub fn folder() -> TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
@@ -244,42 +244,30 @@ fn what_a_target_lacks_is_named() {
     );
 }
 
-/// What a real target (its version stands in the first line) was asked and answered, with its folder as FOLDER and a pid that no
-/// process has.
-fn recorded(folder: &Path) -> Vec<(Value, Value)> {
-    let text = include_str!("recorded.jsonl").replace("FOLDER", folder.to_str().unwrap());
-    let pair = |line: &str| {
-        let line: Value = serde_json::from_str(line).unwrap();
-        (line["request"].clone(), line["reply"].clone())
+/// Plays a recording: what a real target (its version stands in the first line) was asked and answered, with its folder as FOLDER
+/// and a pid that no process has. Anything else than what was asked then fails.
+pub fn play(recording: &str, folder: &Path) -> impl FnMut(&Value) -> Pieces + Send + use<> {
+    let text = recording.replace("FOLDER", folder.to_str().unwrap());
+    let line = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+    let mut script = text.lines().map(line).collect::<Vec<_>>().into_iter();
+    let without_id = |value: &Value| {
+        let mut value = value.clone();
+        value.as_object_mut().unwrap().remove("id");
+        value
     };
-    text.lines().map(pair).collect()
+    move |request| {
+        let mut line = script.next().expect("no more was recorded");
+        assert_eq!(without_id(request), without_id(&line["request"]));
+        line["reply"]["id"] = request["id"].clone();
+        Some(vec![line["reply"].to_string().into_bytes()])
+    }
 }
 
 #[test]
 fn a_real_target_was_asked_just_so_and_is_understood() {
     let rig = rig();
     let socket = rig.folder.path().join("recorded.sock");
-    let mut script = recorded(rig.folder.path()).into_iter();
-    let without_id = |value: &Value| {
-        let mut value = value.clone();
-        value.as_object_mut().unwrap().remove("id");
-        value
-    };
-    serve(&socket, move |request| {
-        let (asked, answered) = script.next().expect("no more was recorded");
-        assert_eq!(without_id(request), without_id(&asked));
-        let reply = json!({"id": request["id"], "jsonrpc": "2.0"});
-        let mut reply = reply.as_object().unwrap().clone();
-        reply.extend(
-            answered
-                .as_object()
-                .unwrap()
-                .iter()
-                .filter(|(key, _)| *key != "id")
-                .map(|(k, v)| (k.clone(), v.clone())),
-        );
-        Some(vec![Value::Object(reply).to_string().into_bytes()])
-    });
+    serve(&socket, play(include_str!("recorded.jsonl"), rig.folder.path()));
     let asked =
         ExportSpdk { rpc: socket.clone(), cpumask: None, name: "iotax-recorded".into(), ..rig.asked.clone() };
     let made: PathBuf = rig.folder.path().join("iotax-recorded");

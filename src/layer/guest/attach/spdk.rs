@@ -60,7 +60,7 @@ impl Way for VhostUserSpdk {
             backing: below.clone(),
             uring: disk.aio == Aio::IoUring,
             read_only: disk.read_only,
-            part: part(disk),
+            part: part(disk).filter(|_| !matches!(below, PathRef::Bdev { .. })),
             cpumask: spdk.cpumask.clone(),
             name: spdk.name.clone(),
         });

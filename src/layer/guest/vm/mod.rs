@@ -14,17 +14,16 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
 use crate::exit::Failed;
-use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
-use crate::step::op::spdk_bdev;
-use crate::step::{HOST, spdk};
+use crate::step::op::{Op, SplitSpdk, spdk_kind};
+use crate::step::{HOST, PathRef, spdk};
 use crate::units::{MIB, show_bytes};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use options::Wish;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
 fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
@@ -62,6 +61,36 @@ fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
         )
     };
     Ok(parts.lab_image.clone().ok_or_else(none)?)
+}
+
+/// A part that begins within such a unit could not be written.
+fn whole_units(part: u64, below: &Exposed, spec: &LayerSpec) -> Result<()> {
+    let Some(unit) = below.write_unit.filter(|unit| spec.copies > 1 && part % unit != 0) else {
+        return Ok(());
+    };
+    bail!(
+        "{}: {} guests would have {} each, and what is below takes writes of whole multiples of {} only; hint: one guest",
+        spec.origin,
+        spec.copies,
+        show_bytes(part),
+        show_bytes(unit)
+    )
+}
+
+/// What each guest stands on: all on the same, or each on a part of a bdev, whose target shares it out.
+fn shared_out(
+    below: &PathRef,
+    part: u64,
+    spec: &LayerSpec,
+    context: &mut PlanContext,
+) -> Result<Vec<PathRef>> {
+    if spec.copies == 1 || !matches!(below, PathRef::Bdev { .. }) {
+        return Ok(vec![below.clone(); spec.copies as usize]);
+    }
+    let split = SplitSpdk { bdev: below.clone(), parts: spec.copies, mib: part / MIB };
+    let parts = (0..spec.copies).map(|at| split.part(at)).collect();
+    context.add("share the bdev out among the guests", Op::SplitSpdk(split));
+    parts
 }
 
 /// Whether every guest has a part of its own below it, made by a layer that splits.
@@ -109,10 +138,8 @@ impl Layer for VirtualMachine {
     fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
         let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
         let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
-        let what = spdk::answers(socket, &[spdk_bdev(uring).create, spdk_bdev(uring).delete]).err();
-        let probe = Probe::of_files(Path::new("/"));
-        let lacking = |what| Some(needs::by_id("spdk")?.lacking(&probe, what));
-        what.and_then(lacking).into_iter().collect()
+        let what = spdk::answers(socket, &[spdk_kind(uring).create, spdk_kind(uring).delete]).err();
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
@@ -157,10 +184,15 @@ impl Layer for VirtualMachine {
             true => below.bytes,
             false => part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?,
         };
+        whole_units(part, below, spec)?;
+        let belows = match apart {
+            true => below.paths.clone(),
+            false => shared_out(below.path(spec)?, part, spec, context)?,
+        };
         let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
             let offset = if apart { 0 } else { u64::from(copy) * part };
-            let path = if apart { &below.paths[copy as usize] } else { below.path(spec)? };
+            let path = &belows[copy as usize];
             let shared_out = disk.shared_out && !apart;
             let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, ..disk.clone() };
             if let Some(images) = &images {

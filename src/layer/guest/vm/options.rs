@@ -302,6 +302,7 @@ mod tests {
                 uneven: false,
                 engine: None,
                 array: None,
+                write_unit: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
         };

@@ -201,6 +201,8 @@ impl Belows {
     fn path(&mut self, of: &PathRef) -> PathBuf {
         match of {
             PathRef::Path(path) => path.clone(),
+            // QEMU never opens what is below: its target does, whose socket stands for it.
+            PathRef::Bdev { rpc, .. } => rpc.clone(),
             later => {
                 self.0.push(later.clone());
                 below(self.0.len() - 1).into()

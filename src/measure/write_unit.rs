@@ -1,0 +1,60 @@
+//! Stacks that take writes of whole multiples of so many bytes only, as those on SPDK's raid5f do: it never reads what it would
+//! need for the parity of less than a stripe. Refuses loads that would meet nothing but errors there, before anything is made.
+
+use super::first_writes::BLOCK;
+use crate::exit::Failed;
+use crate::layer::Exposed;
+use crate::scenario::{LayerSpec, Scenario, Stack};
+use crate::units::show_bytes;
+use anyhow::{Result, bail};
+
+/// Whether a layer can stand on that, which may write of its own.
+///
+/// # Errors
+/// When it does.
+pub fn check_above(spec: &LayerSpec, writes: bool, below: &Exposed) -> Result<()> {
+    let Some(unit) = below.write_unit.filter(|_| writes) else { return Ok(()) };
+    bail!(
+        "{}: {} writes blocks of its own, and what is below takes writes of whole multiples of {} only; hint: raid1, or raid0",
+        spec.origin,
+        spec.name,
+        show_bytes(unit)
+    )
+}
+
+/// Holds what the scenario writes to a stack against what the stack takes.
+///
+/// # Errors
+/// Bad input naming the job and the unit.
+pub fn check(scenario: &Scenario, stack: &Stack, exposed: &Exposed) -> Result<()> {
+    let Some(unit) = exposed.write_unit else { return Ok(()) };
+    let refuse = |what: String, hint: String| {
+        let unit = show_bytes(unit);
+        Err(Failed::input(format!(
+            "{}: {what}, and it takes writes of whole multiples of {unit} only, a full stripe, and fails all others; hint: {hint}",
+            stack.text
+        ))
+        .into())
+    };
+    if scenario.durability.is_some() {
+        return refuse("durability trials write blocks of their own".into(), "raid1, or raid0".into());
+    }
+    if exposed.unwritten.is_some() && BLOCK % unit != 0 {
+        return refuse(
+            format!("what was never written is written first, {} at a time", show_bytes(BLOCK)),
+            "another number of members, so that a full stripe is a power of two".into(),
+        );
+    }
+    let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
+    for job in jobs.filter(|job| job.rw.writes()) {
+        if job.bs % unit != 0 || job.offset % unit != 0 {
+            let offset =
+                if job.offset == 0 { String::new() } else { format!(" from {} on", show_bytes(job.offset)) };
+            return refuse(
+                format!("job \"{}\" writes blocks of {}{offset}", job.name, show_bytes(job.bs)),
+                format!("bs={}, or a smaller strip-size", unit),
+            );
+        }
+    }
+    Ok(())
+}

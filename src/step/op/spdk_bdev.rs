@@ -1,0 +1,365 @@
+//! A bdev of a running SPDK target over files or devices of this host: a bdev for each member, RAID and a logical volume over
+//! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
+
+use super::spdk::{SpdkKind, kind, rpc_py};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::spdk;
+use crate::step::state::ArrayState;
+use crate::step::thing::Thing;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What is made in the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinSpdk {
+    /// The target's JSON-RPC socket.
+    pub rpc: PathBuf,
+    /// Files or devices below.
+    pub members: Vec<PathRef>,
+    /// By io_uring; else by libaio.
+    pub uring: bool,
+    /// The target opens them for reading only.
+    pub read_only: bool,
+    /// So many MiB of each are used, from its start; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mib: Option<u64>,
+    /// How they are joined; `None`: there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raid: Option<SpdkRaid>,
+    /// The logical volume on top.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lvol: Option<SpdkLvol>,
+    /// What all names begin with.
+    pub name: String,
+}
+
+/// An array without a superblock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpdkRaid {
+    /// SPDK's word: `raid0`, `raid1`, `raid5f`, `concat`.
+    pub level: String,
+    /// KiB; `None`: it has no strips.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strip_kib: Option<u64>,
+}
+
+/// The one volume of a store of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpdkLvol {
+    /// Clusters are allocated as they are written.
+    pub thin: bool,
+    /// Bytes of a cluster.
+    pub cluster: u64,
+    /// Size of the volume.
+    pub mib: u64,
+}
+
+impl JoinSpdk {
+    /// The methods of its members' bdevs.
+    pub fn kind(&self) -> &'static SpdkKind {
+        kind(self.uring)
+    }
+
+    /// The bdev over a member itself.
+    pub fn member(&self, at: usize) -> String {
+        member_name(&self.name, at)
+    }
+
+    /// What is joined of a member.
+    pub fn base(&self, at: usize) -> String {
+        match self.mib {
+            Some(_) => format!("{}p0", self.member(at)),
+            None => self.member(at),
+        }
+    }
+
+    /// The array, or the only member.
+    pub fn joined(&self) -> String {
+        match (&self.raid, &self.lvol) {
+            (None, _) => self.base(0),
+            (Some(_), Some(_)) => format!("{}{ARRAY}", self.name),
+            (Some(_), None) => self.name.clone(),
+        }
+    }
+
+    /// The store of logical volumes.
+    pub fn store(&self) -> String {
+        format!("{}{STORE}", self.name)
+    }
+
+    /// The bdev that a layer above is given.
+    pub fn bdev(&self) -> String {
+        match &self.lvol {
+            Some(_) => format!("{}{VOLUME}", self.store()),
+            None => self.joined(),
+        }
+    }
+
+    /// Paths of the members, once resolved.
+    ///
+    /// # Errors
+    /// When one is not known yet.
+    pub fn paths(&self) -> Result<Vec<&Path>> {
+        self.members.iter().map(PathRef::path).collect()
+    }
+
+    /// Methods of a target that it takes.
+    pub fn methods(&self) -> Vec<&'static str> {
+        let mut methods =
+            vec![self.kind().create, self.kind().delete, "bdev_get_bdevs", "bdev_wait_for_examine"];
+        methods.extend(self.mib.iter().flat_map(|_| SPLIT));
+        methods.extend(self.raid.iter().flat_map(|_| RAID));
+        methods.extend(self.lvol.iter().flat_map(|_| LVOL));
+        methods
+    }
+}
+
+/// What of an array, a store and its volume stands behind the name that all have in common.
+const ARRAY: &str = "-raid";
+const STORE: &str = "-lvs";
+const VOLUME: &str = "/lvol";
+
+/// What the name of a bdev that a layer was given begins with, and whether a volume is on top.
+fn common(bdev: &str) -> (&str, bool) {
+    let store = bdev.strip_suffix(VOLUME).and_then(|store| store.strip_suffix(STORE));
+    (store.unwrap_or(bdev), store.is_some())
+}
+
+fn member_name(common: &str, at: usize) -> String {
+    format!("{common}-m{at}")
+}
+
+/// The array that such a bdev is or stands on.
+pub fn array_below(bdev: &str) -> String {
+    match common(bdev) {
+        (name, true) => format!("{name}{ARRAY}"),
+        (name, false) => name.to_owned(),
+    }
+}
+
+/// The bdev over a member of that array itself.
+pub fn member(bdev: &str, at: usize) -> String {
+    member_name(common(bdev).0, at)
+}
+
+const SPLIT: [&str; 2] = ["bdev_split_create", "bdev_split_delete"];
+const RAID: [&str; 3] = ["bdev_raid_create", "bdev_raid_delete", "bdev_raid_get_bdevs"];
+const LVOL: [&str; 5] = [
+    "bdev_lvol_create_lvstore",
+    "bdev_lvol_delete_lvstore",
+    "bdev_lvol_get_lvstores",
+    "bdev_lvol_create",
+    "bdev_lvol_delete",
+];
+
+impl Operation for JoinSpdk {
+    fn describe(&self) -> String {
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        let part = self.mib.map(|mib| format!(" ({mib} MiB of each)")).unwrap_or_default();
+        let mode = if self.read_only { ", read-only" } else { "" };
+        let raid = self.raid.as_ref().map(|raid| {
+            let strip = raid.strip_kib.map(|kib| format!(" strip_size_kb={kib}")).unwrap_or_default();
+            format!(", bdev_raid_create {} {}{strip}", self.joined(), raid.level)
+        });
+        let lvol = self.lvol.as_ref().map(|lvol| {
+            let thin = if lvol.thin { " thin_provision" } else { "" };
+            format!(
+                ", bdev_lvol_create_lvstore {} cluster_sz={}, bdev_lvol_create lvol of {} MiB{thin}",
+                self.store(),
+                lvol.cluster,
+                lvol.mib
+            )
+        });
+        format!(
+            "{} {} over {}{part}{mode}{}{} in the SPDK target behind {}",
+            self.kind().create,
+            self.name,
+            members.join(", "),
+            raid.unwrap_or_default(),
+            lvol.unwrap_or_default(),
+            self.rpc.display()
+        )
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        self.lvol.as_ref().map(|_| "what was below the store of logical volumes is lost".to_owned())
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new(
+            "removed",
+            format!("{} from the SPDK target behind {}", self.bdev(), self.rpc.display()),
+        ))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let mut calls = Vec::new();
+        let mut call = |method: &str, name: &str| calls.push(rpc_py(&self.rpc, method, name));
+        if self.lvol.is_some() {
+            call("bdev_lvol_delete", &self.bdev());
+            call("bdev_lvol_delete_lvstore", &format!("-l {}", self.store()));
+        }
+        if self.raid.is_some() {
+            call("bdev_raid_delete", &self.joined());
+        }
+        for at in 0..self.members.len() {
+            if self.mib.is_some() {
+                call("bdev_split_delete", &self.member(at));
+            }
+            call(self.kind().delete, &self.member(at));
+        }
+        Some(calls.join("; "))
+    }
+
+    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
+        system.state_of_thing(self, made)
+    }
+
+    fn survives_reboot(&self) -> bool {
+        Thing::survives(self)
+    }
+}
+
+impl Thing for JoinSpdk {
+    fn key(&self, _: &RunTag) -> String {
+        format!("bdev {}", self.bdev())
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.paths().unwrap_or_default().into_iter().map(Path::to_owned).collect()
+    }
+
+    /// A store of logical volumes lies on the members themselves.
+    fn survives(&self) -> bool {
+        self.lvol.is_some()
+    }
+
+    fn make(&self, tag: &RunTag) -> Result<Yield> {
+        spdk::join::make(self, tag)?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(spdk::join::is_there(self)?.then(Yield::default))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        spdk::join::unmake(self)
+    }
+
+    fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
+        self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
+    }
+}
+
+/// A bdev in equal parts, for guests side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitSpdk {
+    /// What is split.
+    pub bdev: PathRef,
+    /// How many parts.
+    pub parts: u32,
+    /// Size of each.
+    pub mib: u64,
+}
+
+impl SplitSpdk {
+    /// One of its parts, from 0.
+    ///
+    /// # Errors
+    /// When it is of no bdev.
+    pub fn part(&self, at: u32) -> Result<PathRef> {
+        let (rpc, base) = self.base()?;
+        Ok(PathRef::Bdev { rpc: rpc.clone(), name: format!("{base}p{at}") })
+    }
+
+    /// The target's socket, and what is split.
+    ///
+    /// # Errors
+    /// When it is no bdev.
+    pub fn base(&self) -> Result<(&PathBuf, &str)> {
+        match &self.bdev {
+            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
+            other => bail!("{other} is no bdev of SPDK"),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.bdev.to_string()
+    }
+}
+
+impl Operation for SplitSpdk {
+    fn describe(&self) -> String {
+        format!("bdev_split_create {} in {} parts of {} MiB", self.name(), self.parts, self.mib)
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the parts of {}", self.name())))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let (rpc, base) = self.base().ok()?;
+        Some(rpc_py(rpc, "bdev_split_delete", base))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
+
+impl Thing for SplitSpdk {
+    fn key(&self, _: &RunTag) -> String {
+        format!("parts {}p", self.name().trim_start_matches("bdev "))
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.base().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        spdk::join::split(self).with_context(|| format!("cannot split {}", self.name()))?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(spdk::join::is_split(self)?.then(Yield::default))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        spdk::join::unsplit(self)
+    }
+}

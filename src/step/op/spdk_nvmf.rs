@@ -1,0 +1,148 @@
+//! A bdev of a running SPDK target as the one namespace of an NVMe-oF subsystem, which listens on one address and lets one host
+//! in.
+
+use super::spdk::rpc_py;
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::spdk;
+use crate::step::thing::Thing;
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// What is made in the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportSpdkNvmf {
+    /// The namespace.
+    pub bdev: PathRef,
+    /// Of the subsystem; it carries the run's id.
+    pub nqn: String,
+    /// At most 20 characters, by which the initiator finds the drive.
+    pub serial: String,
+    /// The one host that may connect, by its NQN.
+    pub host: String,
+    /// SPDK's word: `TCP`, `RDMA`.
+    pub transport: String,
+    /// Where it listens.
+    pub at: (IpAddr, u16),
+    /// Whether the target had the transport before; `None`: nobody has looked yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_transport: Option<bool>,
+}
+
+/// Methods of a target that it takes.
+pub const METHODS: [&str; 9] = [
+    "bdev_get_bdevs",
+    "nvmf_create_subsystem",
+    "nvmf_create_transport",
+    "nvmf_delete_subsystem",
+    "nvmf_get_subsystems",
+    "nvmf_get_transports",
+    "nvmf_subsystem_add_host",
+    "nvmf_subsystem_add_listener",
+    "nvmf_subsystem_add_ns",
+];
+
+impl ExportSpdkNvmf {
+    /// The target's socket, and the bdev's name.
+    ///
+    /// # Errors
+    /// When it is no bdev.
+    pub fn bdev(&self) -> Result<(&PathBuf, &str)> {
+        match &self.bdev {
+            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
+            other => bail!("{other} is no bdev of SPDK"),
+        }
+    }
+}
+
+impl Operation for ExportSpdkNvmf {
+    fn describe(&self) -> String {
+        let transport = match self.has_transport {
+            Some(true) => String::new(),
+            _ => format!("nvmf_create_transport {} unless it is there, ", self.transport),
+        };
+        format!(
+            "{transport}nvmf_create_subsystem {} (serial {}) with {} for host {}, on {} {} port {}",
+            self.nqn, self.serial, self.bdev, self.host, self.transport, self.at.0, self.at.1
+        )
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        (self.has_transport != Some(true)).then(|| {
+            format!(
+                "an SPDK target keeps its {} transport, if it had none, until it ends: no call removes one",
+                self.transport
+            )
+        })
+    }
+
+    fn observe(&mut self, _: &dyn System) {
+        // One that does not answer refuses what follows in its own words.
+        self.has_transport = spdk::nvmf::has_transport(self).ok();
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        let left = match self.has_transport {
+            Some(false) => format!(" (its {} transport stays until the target ends)", self.transport),
+            _ => String::new(),
+        };
+        Some(Undoing::new("withdrawn", format!("{} from the SPDK target{left}", self.nqn)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let (rpc, _) = self.bdev().ok()?;
+        Some(rpc_py(rpc, "nvmf_delete_subsystem", &self.nqn))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
+
+impl Thing for ExportSpdkNvmf {
+    fn key(&self, _: &RunTag) -> String {
+        format!("nvmf {}", self.nqn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        spdk::nvmf::export(self)?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(spdk::nvmf::is_there(self)?.then(Yield::default))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        spdk::nvmf::unexport(self)
+    }
+
+    fn notes(&self, _: &Yield) -> Vec<String> {
+        let left = format!(
+            "the SPDK target had no {} transport and keeps the one that was made until it ends: no call removes one",
+            self.transport
+        );
+        (self.has_transport == Some(false)).then_some(left).into_iter().collect()
+    }
+}

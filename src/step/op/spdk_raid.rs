@@ -1,0 +1,76 @@
+//! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is rebuilt, or the rebuild is
+//! waited for. It makes nothing of its own: the array is taken away whole, in whatever state it is.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::spdk;
+use crate::step::thing::{Change, Told};
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What is done to the array below a bdev.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeSpdkArray {
+    /// The bdev that a layer made.
+    pub made: PathRef,
+    /// What.
+    pub change: SpdkChange,
+}
+
+/// Of which member, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpdkChange {
+    /// `bdev_raid_remove_base_bdev`: the array goes on without it.
+    Leaves(usize),
+    /// `bdev_raid_add_base_bdev`: what it lacks is rebuilt on it.
+    Returns(usize),
+    /// Until all members are whole.
+    AwaitWhole,
+}
+
+impl ChangeSpdkArray {
+    /// The target's socket, and the bdev's name.
+    ///
+    /// # Errors
+    /// When it is no bdev.
+    pub fn bdev(&self) -> Result<(&PathBuf, &str)> {
+        match &self.made {
+            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
+            other => bail!("{other} is no bdev of SPDK"),
+        }
+    }
+}
+
+impl Change for ChangeSpdkArray {
+    fn of(&self) -> Result<&Path> {
+        self.bdev().map(|(_, name)| Path::new(name))
+    }
+
+    fn make(&self, told: Told<'_>) -> Result<()> {
+        spdk::raid::change(self, told)
+    }
+}
+
+impl Operation for ChangeSpdkArray {
+    fn describe(&self) -> String {
+        match self.change {
+            SpdkChange::Leaves(member) => {
+                format!("bdev_raid_remove_base_bdev of member {} below {}", member + 1, self.made)
+            }
+            SpdkChange::Returns(member) => {
+                format!("bdev_raid_add_base_bdev of member {} below {}", member + 1, self.made)
+            }
+            SpdkChange::AwaitWhole => format!("wait until the array below {} is rebuilt", self.made),
+        }
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

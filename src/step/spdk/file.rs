@@ -1,0 +1,82 @@
+//! A bdev over a file or device of this host. Refuses one that is over another file than was meant, or that the target opened
+//! through the page cache.
+
+use super::look::{Bdevs, direct, filename, is_block};
+use super::rpc::Rpc;
+use crate::host::facts::logical_block_below;
+use crate::step::op::SpdkKind;
+use crate::step::system::NotOurs;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What is asked for.
+pub struct Bdev<'a> {
+    /// Its name in the target.
+    pub name: String,
+    /// File or device of this host.
+    pub path: &'a Path,
+    /// By libaio or io_uring.
+    pub kind: &'static SpdkKind,
+    /// The target opens it for reading only.
+    pub read_only: bool,
+}
+
+impl Bdev<'_> {
+    /// Makes it, and looks whether the target (this process) has that very file open, directly.
+    ///
+    /// # Errors
+    /// When the target refuses, or has opened something else than this host would.
+    pub fn make(&self, rpc: &mut Rpc, process: Option<u32>) -> Result<()> {
+        rpc.call(self.kind.create, self.params()?)?;
+        // SPDK goes through the page cache without a word where a file cannot be opened directly.
+        match direct(self.path, process)? {
+            Some(false) => bail!(
+                "the SPDK target has opened {} through the page cache: its file system refuses O_DIRECT; hint: put the file on ext4 or xfs",
+                self.path.display()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn params(&self) -> Result<Value> {
+        let filename = self.path.to_str().context("a path that is not UTF-8")?;
+        let mut bdev = json!({"name": self.name, "filename": filename});
+        // A device tells its own. Of a file direct I/O takes what the device below it takes.
+        if !is_block(self.path)? {
+            bdev["block_size"] = logical_block_below(self.path).into();
+        }
+        if self.read_only {
+            bdev["readonly"] = true.into();
+        }
+        Ok(bdev)
+    }
+
+    /// Whether what has its name, if anything, is over the same file.
+    ///
+    /// # Errors
+    /// [`NotOurs`].
+    pub fn check_ours(&self, bdevs: &Bdevs) -> Result<()> {
+        let there = bdevs.named(&self.name).and_then(filename);
+        match there.filter(|file| *file != self.path.as_os_str()) {
+            None => Ok(()),
+            Some(other) => Err(NotOurs(format!(
+                "the SPDK target's bdev {} is over {other} and not over {}: left alone",
+                self.name,
+                self.path.display()
+            ))
+            .into()),
+        }
+    }
+
+    /// Removes it, if it is there.
+    ///
+    /// # Errors
+    /// When the target refuses.
+    pub fn unmake(&self, rpc: &mut Rpc, bdevs: &Bdevs) -> Result<()> {
+        if bdevs.named(&self.name).is_some() {
+            rpc.call(self.kind.delete, json!({"name": self.name}))?;
+        }
+        Ok(())
+    }
+}

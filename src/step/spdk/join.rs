@@ -1,0 +1,313 @@
+//! A bdev over several files or devices: one for each, an array without a superblock, a store with one logical volume. Refuses
+//! members that the target has already, and those on which it finds something. What a store leaves on members is taken off them,
+//! also where the target is gone.
+
+use super::file;
+use super::look::{Bdevs, listed, running};
+use super::rpc::{LIMIT, Rpc};
+use super::target::Target;
+use crate::step::RunTag;
+use crate::step::op::{JoinSpdk, SplitSpdk};
+use crate::step::system::{NotOurs, NothingMade};
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What a blobstore, which a store of logical volumes is, begins with.
+const MAGIC: &[u8] = b"SPDKBLOB";
+/// Bytes of its superblock.
+const SUPERBLOCK: usize = 4096;
+/// Its metadata begins behind masks of a bit for each cluster and page, so the store's name stands far within this.
+const METADATA: usize = 4 << 20;
+
+/// Makes all of it.
+///
+/// # Errors
+/// When the target refuses a part, has a member already, or finds something on one.
+pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
+    let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
+    let target = Target::of(&mut rpc, &asked.rpc)?;
+    refuse_what_is_there(asked, &mut rpc, tag)?;
+    for member in members(asked)? {
+        member.make(&mut rpc, target.process)?;
+    }
+    refuse_what_is_found(asked, &mut rpc)?;
+    if let Some(mib) = asked.mib {
+        for at in 0..asked.members.len() {
+            let split = json!({"base_bdev": asked.member(at), "split_count": 1, "split_size_mb": mib});
+            rpc.call("bdev_split_create", split)?;
+        }
+    }
+    make_array(asked, &mut rpc)?;
+    make_volume(asked, &mut rpc)
+}
+
+fn members(asked: &JoinSpdk) -> Result<Vec<file::Bdev<'_>>> {
+    let bdev = |(at, path)| file::Bdev {
+        name: asked.member(at),
+        path,
+        kind: asked.kind(),
+        read_only: asked.read_only,
+    };
+    Ok(asked.paths()?.into_iter().enumerate().map(bdev).collect())
+}
+
+/// Nothing was made by us yet: what there is is somebody else's.
+fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result<()> {
+    let there = parts(asked, rpc)?;
+    if !there.is_empty() {
+        let why = anyhow!("the SPDK target has {} already, which this run did not make", there.join(", "));
+        return Err(why.context(NothingMade));
+    }
+    let bdevs = Bdevs::of(rpc)?;
+    let ours = format!("iotax-{}-", tag.run_id);
+    for path in asked.paths()? {
+        // Disks of guests of the same run are beside it where all of them only read.
+        if let Some(bdev) = bdevs.over(path).filter(|bdev| !bdev.starts_with(&ours)) {
+            let path = path.display();
+            let why = anyhow!(
+                "{path} is the bdev {bdev} of the SPDK target behind {} already; hint: another member, or take that bdev away",
+                asked.rpc.display()
+            );
+            return Err(why.context(NothingMade));
+        }
+    }
+    Ok(())
+}
+
+/// A target examines what it opens: leftover superblocks become arrays and stores that hold the member.
+fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
+    rpc.call("bdev_wait_for_examine", Value::Null)?;
+    let bdevs = Bdevs::of(rpc)?;
+    for (at, path) in asked.paths()?.into_iter().enumerate() {
+        if bdevs.named(&asked.member(at)).is_some_and(|bdev| bdev["claimed"] == true) {
+            bail!(
+                "the SPDK target has found partitions, an lvstore or a RAID superblock on {}, and holds it for them; hint: \
+                 wipe what is left there (wipefs, or zero its first MiB) if nobody needs it",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
+    let Some(raid) = &asked.raid else { return Ok(()) };
+    let bases: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
+    let mut array =
+        json!({"name": asked.joined(), "raid_level": raid.level, "base_bdevs": bases, "superblock": false});
+    if let Some(kib) = raid.strip_kib {
+        array["strip_size_kb"] = kib.into();
+    }
+    rpc.call("bdev_raid_create", array)?;
+    // One whose members are not all there is made all the same and waits for them.
+    match array_named(rpc, &asked.joined())? {
+        Some(made) if made["state"] == "online" => Ok(()),
+        Some(made) => bail!("the array {} is {}, and not online", asked.joined(), made["state"]),
+        None => bail!("the SPDK target shows no array {}", asked.joined()),
+    }
+}
+
+fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
+    let Some(lvol) = &asked.lvol else { return Ok(()) };
+    // What is there is not cleared: it would be discarded or written, and reads of it measure as well as any.
+    let store = json!({
+        "bdev_name": asked.joined(), "lvs_name": asked.store(), "cluster_sz": lvol.cluster, "clear_method": "none",
+    });
+    rpc.call("bdev_lvol_create_lvstore", store)?;
+    let volume = json!({
+        "lvs_name": asked.store(), "lvol_name": "lvol", "size_in_mib": lvol.mib, "thin_provision": lvol.thin,
+        "clear_method": "none",
+    });
+    rpc.call("bdev_lvol_create", volume).map(drop)?;
+    Ok(())
+}
+
+fn array_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
+    let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+    Ok(all.into_iter().find(|array| array["name"] == name))
+}
+
+fn store_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
+    let all = listed(rpc, "bdev_lvol_get_lvstores", Value::Null)?;
+    Ok(all.into_iter().find(|store| store["name"] == name))
+}
+
+/// Names of all parts that are there. An array that waits for its members is no bdev.
+fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
+    let bdevs = Bdevs::of(rpc)?;
+    let members = (0..asked.members.len()).flat_map(|at| [asked.member(at), asked.base(at)]);
+    let mut there: Vec<String> = members.filter(|name| bdevs.named(name).is_some()).collect();
+    there.dedup();
+    if asked.raid.is_some() && array_named(rpc, &asked.joined())?.is_some() {
+        there.push(asked.joined());
+    }
+    if asked.lvol.is_some() && store_named(rpc, &asked.store())?.is_some() {
+        there.push(asked.store());
+    }
+    Ok(there)
+}
+
+/// Whether any part of it is there, or a store of that name on the members.
+///
+/// # Errors
+/// When the target does not answer, or a member cannot be read.
+pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
+    let in_target = match running(&asked.rpc)? {
+        Some(mut rpc) => !parts(asked, &mut rpc)?.is_empty(),
+        None => false,
+    };
+    Ok(in_target || has_store(asked)?)
+}
+
+/// Takes all parts away, in whatever state they are.
+///
+/// # Errors
+/// [`NotOurs`] where something of a name is over another thing; when the target refuses.
+pub fn unmake(asked: &JoinSpdk) -> Result<()> {
+    if let Some(mut rpc) = running(&asked.rpc)? {
+        let bdevs = Bdevs::of(&mut rpc)?;
+        let members = members(asked)?;
+        members.iter().try_for_each(|member| member.check_ours(&bdevs))?;
+        unmake_volume(asked, &mut rpc, &bdevs)?;
+        unmake_array(asked, &mut rpc)?;
+        let bdevs = Bdevs::of(&mut rpc)?;
+        for (at, member) in members.iter().enumerate() {
+            if asked.mib.is_some() && bdevs.named(&asked.base(at)).is_some() {
+                rpc.call("bdev_split_delete", json!({"base_bdev": asked.member(at)}))?;
+            }
+            member.unmake(&mut rpc, &bdevs)?;
+        }
+    }
+    wipe_store(asked)
+}
+
+fn unmake_volume(asked: &JoinSpdk, rpc: &mut Rpc, bdevs: &Bdevs) -> Result<()> {
+    if asked.lvol.is_none() {
+        return Ok(());
+    }
+    let Some(store) = store_named(rpc, &asked.store())? else { return Ok(()) };
+    let below = store["base_bdev"].as_str().unwrap_or_default();
+    if below != asked.joined() {
+        let why = format!("the SPDK target's lvstore {} is on {below}: left alone", asked.store());
+        return Err(NotOurs(why).into());
+    }
+    if bdevs.named(&asked.bdev()).is_some() {
+        rpc.call("bdev_lvol_delete", json!({"name": asked.bdev()}))?;
+    }
+    rpc.call("bdev_lvol_delete_lvstore", json!({"lvs_name": asked.store()})).map(drop)?;
+    Ok(())
+}
+
+fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
+    if asked.raid.is_none() {
+        return Ok(());
+    }
+    let Some(array) = array_named(rpc, &asked.joined())? else { return Ok(()) };
+    let ours: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
+    let listed = array["base_bdevs_list"].as_array().into_iter().flatten();
+    // One that was removed from it has no name there.
+    let mut members = listed.filter_map(|member| member["name"].as_str());
+    if let Some(other) = members.find(|name| ours.iter().all(|base| base != name)) {
+        let why = format!("the SPDK target's array {} has {other} in it: left alone", asked.joined());
+        return Err(NotOurs(why).into());
+    }
+    rpc.call("bdev_raid_delete", json!({"name": asked.joined()})).map(drop)?;
+    Ok(())
+}
+
+/// Whether the members carry a store of ours, as they do when its target was killed.
+fn has_store(asked: &JoinSpdk) -> Result<bool> {
+    if asked.lvol.is_none() {
+        return Ok(false);
+    }
+    let mut named = false;
+    let mut begins = false;
+    for path in asked.paths()? {
+        // A member that is gone carries nothing.
+        let Ok(file) = File::open(path) else { continue };
+        let start = start_of(&file).with_context(|| format!("cannot read {}", path.display()))?;
+        begins |= start.starts_with(MAGIC);
+        named |= contains(&start, asked.store().as_bytes());
+    }
+    Ok(begins && named)
+}
+
+/// Takes the superblocks of a store of ours off the members; deleting the store in the target has done so already.
+fn wipe_store(asked: &JoinSpdk) -> Result<()> {
+    if !has_store(asked)? {
+        return Ok(());
+    }
+    asked.paths()?.into_iter().try_for_each(|path| {
+        wipe(path).with_context(|| {
+            format!("cannot take the superblock of {} off {}", asked.store(), path.display())
+        })
+    })
+}
+
+fn wipe(path: &Path) -> Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    if start_of(&file)?.starts_with(MAGIC) {
+        file.write_all_at(&[0; SUPERBLOCK], 0)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+fn start_of(file: &File) -> std::io::Result<Vec<u8>> {
+    let mut start = vec![0; METADATA];
+    let mut read = 0;
+    while read < start.len() {
+        match file.read_at(&mut start[read..], read as u64)? {
+            0 => break,
+            bytes => read += bytes,
+        }
+    }
+    start.truncate(read);
+    Ok(start)
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
+/// Splits a bdev in equal parts.
+///
+/// # Errors
+/// When the target refuses.
+pub fn split(asked: &SplitSpdk) -> Result<()> {
+    let (socket, base) = asked.base()?;
+    let mut rpc = Rpc::connect(socket, LIMIT)?;
+    // By its real name: an alias takes the target down (SPDK 26.09-pre).
+    let bdevs = Bdevs::of(&mut rpc)?;
+    let split =
+        json!({"base_bdev": bdevs.real_name(base)?, "split_count": asked.parts, "split_size_mb": asked.mib});
+    rpc.call("bdev_split_create", split).map(drop)?;
+    Ok(())
+}
+
+/// Whether it is split.
+///
+/// # Errors
+/// When the target does not answer. One that is gone has nothing.
+pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
+    let (socket, base) = asked.base()?;
+    let Some(mut rpc) = running(socket)? else { return Ok(false) };
+    Ok(Bdevs::of(&mut rpc)?.named(&format!("{base}p0")).is_some())
+}
+
+/// Takes the parts away.
+///
+/// # Errors
+/// When the target refuses.
+pub fn unsplit(asked: &SplitSpdk) -> Result<()> {
+    let (socket, base) = asked.base()?;
+    let Some(mut rpc) = running(socket)? else { return Ok(()) };
+    let bdevs = Bdevs::of(&mut rpc)?;
+    if bdevs.named(&format!("{base}p0")).is_some() {
+        rpc.call("bdev_split_delete", json!({"base_bdev": bdevs.real_name(base)?}))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! What a target has: bdevs with the files that they come down to, controllers, and whether a file is open there past the
+//! page cache. It only asks.
+
+use super::rpc::{LIMIT, Rpc, RpcError};
+use anyhow::{Context, Result, bail};
+use rustix::fs::OFlags;
+use serde_json::Value;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A bdev comes down to its files through fewer layers of the target than this.
+const DEEPEST: usize = 8;
+
+/// A controller as the target describes it.
+pub struct Controller {
+    /// Where QEMU connects.
+    pub socket: PathBuf,
+    /// The target has none for it any more, when the bdev was removed under it.
+    pub bdev: Option<String>,
+    /// No write passes.
+    pub read_only: bool,
+}
+
+/// A connection, unless nobody listens any more: what was made went with the target.
+///
+/// # Errors
+/// When it is there and cannot be reached.
+pub fn running(socket: &Path) -> Result<Option<Rpc>> {
+    match Rpc::connect(socket, LIMIT) {
+        Err(RpcError::Absent { source, .. })
+            if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) =>
+        {
+            Ok(None)
+        }
+        other => Ok(Some(other?)),
+    }
+}
+
+/// Of all, as to ask for one that is not there is an error that differs from SPDK to SPDK.
+///
+/// # Errors
+/// When the target does not answer.
+pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
+    let all = listed(rpc, "vhost_get_controllers", Value::Null)?;
+    let Some(found) = all.into_iter().find(|one| one["ctrlr"] == name) else { return Ok(None) };
+    let disk = &found["backend_specific"]["block"];
+    Ok(Some(Controller {
+        socket: found["socket"].as_str().context("a controller without a socket")?.into(),
+        bdev: disk["bdev"].as_str().map(str::to_owned),
+        read_only: disk["readonly"] == true,
+    }))
+}
+
+/// All bdevs.
+pub struct Bdevs(Vec<Value>);
+
+impl Bdevs {
+    /// Asks for them.
+    ///
+    /// # Errors
+    /// When the target does not answer.
+    pub fn of(rpc: &mut Rpc) -> Result<Bdevs> {
+        Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
+    }
+
+    /// That of this name or alias: a volume of an lvstore is `STORE/VOLUME` by alias only, and so are its parts.
+    pub fn named(&self, name: &str) -> Option<&Value> {
+        let aliased =
+            |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name));
+        let found = self.0.iter().find(|bdev| bdev["name"] == name || aliased(bdev));
+        found.or_else(|| self.part_named(name))
+    }
+
+    /// Parts are called by the real name of what was split, with `p` and a number behind it.
+    fn part_named(&self, name: &str) -> Option<&Value> {
+        let (whole, number) = name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
+        let real = format!("{}p{number}", self.named(whole)?["name"].as_str()?);
+        self.0.iter().find(|bdev| bdev["name"] == real.as_str())
+    }
+
+    /// The name that is no alias.
+    ///
+    /// # Errors
+    /// When there is no such bdev.
+    pub fn real_name(&self, name: &str) -> Result<&str> {
+        let found = self.named(name).and_then(|bdev| bdev["name"].as_str());
+        found.with_context(|| format!("the SPDK target has no bdev {name}"))
+    }
+
+    /// Whether both names are of one bdev.
+    pub fn are_one(&self, one: &str, other: &str) -> bool {
+        one == other
+            || matches!((self.named(one), self.named(other)), (Some(a), Some(b)) if a["name"] == b["name"])
+    }
+
+    /// Files and devices that it comes down to, with the names of the bdevs over them.
+    pub fn files_below(&self, name: &str) -> Vec<PathBuf> {
+        self.files(name, DEEPEST)
+    }
+
+    /// The bdev that is over this very file or device, if one is: its name.
+    pub fn over(&self, path: &Path) -> Option<&str> {
+        let wanted = identity(path).ok()?;
+        let is_over = |bdev: &&Value| {
+            filename(bdev).is_some_and(|file| identity(Path::new(file)).is_ok_and(|it| it == wanted))
+        };
+        self.0.iter().find(is_over)?["name"].as_str()
+    }
+
+    /// What the target tells of the array that it is or stands on, if there is one.
+    pub fn array_below(&self, name: &str) -> Option<&Value> {
+        self.array(name, DEEPEST)
+    }
+
+    fn array(&self, name: &str, deep: usize) -> Option<&Value> {
+        let bdev = self.named(name).filter(|_| deep > 0)?;
+        match &bdev["driver_specific"]["raid"] {
+            Value::Null => bases(bdev).into_iter().find_map(|base| self.array(base, deep - 1)),
+            raid => Some(raid),
+        }
+    }
+
+    fn files(&self, name: &str, deep: usize) -> Vec<PathBuf> {
+        let Some(bdev) = self.named(name).filter(|_| deep > 0) else { return Vec::new() };
+        match filename(bdev) {
+            Some(file) => vec![file.into()],
+            None => bases(bdev).into_iter().flat_map(|base| self.files(base, deep - 1)).collect(),
+        }
+    }
+}
+
+/// The bdevs that one stands on: parts, volumes and arrays tell them.
+fn bases(bdev: &Value) -> Vec<&str> {
+    let specific = &bdev["driver_specific"];
+    let one = ["split", "lvol"].into_iter().filter_map(|kind| specific[kind]["base_bdev"].as_str());
+    let members = specific["raid"]["base_bdevs_list"].as_array().into_iter().flatten();
+    one.chain(members.filter_map(|member| member["name"].as_str())).collect()
+}
+
+/// The file of a bdev of either kind.
+pub fn filename(bdev: &Value) -> Option<&str> {
+    let specific = &bdev["driver_specific"];
+    specific["aio"]["filename"].as_str().or_else(|| specific["uring"]["filename"].as_str())
+}
+
+/// What a method that lists things tells.
+///
+/// # Errors
+/// When the target does not answer.
+pub fn listed(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> {
+    match rpc.call(method, params)? {
+        Value::Array(all) => Ok(all),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Whether it is a block device.
+///
+/// # Errors
+/// When it is not there.
+pub fn is_block(path: &Path) -> Result<bool> {
+    let is = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    Ok(is.file_type().is_block_device())
+}
+
+/// Whether the process has that very file or device open with O_DIRECT; `None` where its files cannot be seen.
+///
+/// # Errors
+/// When its files can be seen and that is not one of them: it has opened another one under the same name.
+pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
+    let Some((pid, files)) =
+        process.and_then(|pid| Some((pid, fs::read_dir(format!("/proc/{pid}/fd")).ok()?)))
+    else {
+        return Ok(None);
+    };
+    let wanted = identity(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    let mut ours =
+        files.flatten().filter(|file| identity(&file.path()).is_ok_and(|it| it == wanted)).peekable();
+    if ours.peek().is_none() {
+        bail!(
+            "the SPDK target (process {pid}) has another file open as {} than this host has there: it runs in a mount namespace of its own",
+            path.display()
+        );
+    }
+    // Another bdev of the target may be over it, too.
+    Ok(ours.map(|file| is_direct(pid, &file.file_name().to_string_lossy())).max().flatten())
+}
+
+/// Device and inode of a file; of a device which one it is, under whatever node.
+fn identity(path: &Path) -> std::io::Result<(bool, u64, u64)> {
+    let is = fs::metadata(path)?;
+    Ok(match is.file_type().is_block_device() {
+        true => (true, is.rdev(), 0),
+        false => (false, is.dev(), is.ino()),
+    })
+}
+
+fn is_direct(pid: u32, descriptor: &str) -> Option<bool> {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
+    let octal = text.lines().find_map(|line| line.strip_prefix("flags:"))?.trim();
+    let flags = u32::from_str_radix(octal, 8).ok()?;
+    Some(flags & OFlags::DIRECT.bits() != 0)
+}

@@ -1,0 +1,133 @@
+//! The state of an array of a target, and members that leave it or come back. Refuses to move a member that is not where it is
+//! thought to be.
+
+use super::look::{Bdevs, listed};
+use super::rpc::{LIMIT, Rpc};
+use crate::step::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
+use crate::step::state::ArrayState;
+use crate::step::thing::Told;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks at a rebuild.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// An array as `bdev_raid_get_bdevs` tells it.
+struct Array {
+    /// `online`, `configuring`, `offline`. One that lacks members is online all the same.
+    word: String,
+    /// How many members it was made of.
+    members: u32,
+    /// How many of them are in it. One that is being rebuilt is.
+    there: u32,
+    /// Percent of a rebuild that is done, while there is one.
+    rebuilt: Option<f64>,
+    /// Names of those that are in it.
+    names: Vec<String>,
+}
+
+impl Array {
+    fn of(rpc: &mut Rpc, name: &str) -> Result<Array> {
+        let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+        let told = all.iter().find(|one| one["name"] == name);
+        let told = told.with_context(|| format!("the SPDK target has no array {name}"))?;
+        Array::understood(told)
+            .with_context(|| format!("the SPDK target tells too little of its array {name}: {told}"))
+    }
+
+    fn understood(told: &Value) -> Option<Array> {
+        let count = |key: &str| told[key].as_u64().and_then(|count| u32::try_from(count).ok());
+        let members = told["base_bdevs_list"].as_array()?.iter();
+        Some(Array {
+            word: told["state"].as_str()?.to_owned(),
+            members: count("num_base_bdevs")?,
+            there: count("num_base_bdevs_discovered")?,
+            rebuilt: told["process"]["progress"]["percent"].as_f64(),
+            names: members.filter_map(|member| member["name"].as_str()).map(str::to_owned).collect(),
+        })
+    }
+
+    fn state(&self) -> ArrayState {
+        let missing = self.members.saturating_sub(self.there);
+        match self.rebuilt {
+            _ if self.word != "online" => ArrayState::Down { word: self.word.clone() },
+            // SPDK rebuilds one member at a time.
+            Some(percent) => ArrayState::Rebuilding { missing: missing + 1, done: percent / 100.0 },
+            None if missing > 0 => ArrayState::Degraded { missing },
+            None => ArrayState::Healthy,
+        }
+    }
+}
+
+/// In which state an array is.
+///
+/// # Errors
+/// When the target does not answer, or has no such array.
+pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
+    Ok(Array::of(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
+}
+
+/// Takes a member out of its array, puts it back, or waits until all are whole.
+///
+/// # Errors
+/// When the target refuses, the member was not where it was thought to be, or whoever is told says stop.
+pub fn change(asked: &ChangeSpdkArray, told: Told<'_>) -> Result<()> {
+    let (socket, bdev) = asked.bdev()?;
+    let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
+    let (member, returns) = match asked.change {
+        SpdkChange::Leaves(member) => (member, false),
+        SpdkChange::Returns(member) => (member, true),
+        SpdkChange::AwaitWhole => return await_whole(&mut rpc, &array, told),
+    };
+    let member = member_of(&mut rpc, bdev, member)?;
+    move_member(&mut rpc, &array, &member, returns)
+}
+
+/// The member's bdev: of a file the part without the marker.
+fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
+    let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::of(rpc)?);
+    let part = format!("{whole}p0");
+    let found = [part, whole].into_iter().find(|name| bdevs.named(name).is_some());
+    found.with_context(|| format!("the SPDK target has no member {} of {bdev}", member + 1))
+}
+
+fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Result<()> {
+    let is_in = |rpc: &mut Rpc| -> Result<bool> {
+        Ok(Array::of(rpc, array)?.names.iter().any(|name| name == member))
+    };
+    let was_in = is_in(rpc)?;
+    match returns {
+        false => {
+            ensure!(was_in, "{member} is not in the array {array}");
+            rpc.call("bdev_raid_remove_base_bdev", json!({"name": member}))?;
+        }
+        true => {
+            ensure!(!was_in, "{member} is in the array {array} already");
+            rpc.call("bdev_raid_add_base_bdev", json!({"raid_bdev": array, "base_bdev": member}))?;
+        }
+    }
+    let is = is_in(rpc)?;
+    ensure!(
+        is == returns,
+        "the SPDK target says that it is done, and {member} is {}in {array}",
+        if is { "" } else { "not " }
+    );
+    Ok(())
+}
+
+fn await_whole(rpc: &mut Rpc, array: &str, told: Told<'_>) -> Result<()> {
+    loop {
+        let done = match Array::of(rpc, array)?.state() {
+            ArrayState::Healthy => return Ok(()),
+            ArrayState::Rebuilding { done, .. } => done,
+            other => bail!("the array {array} is {other}, and nothing is rebuilt"),
+        };
+        if told(done).is_break() {
+            bail!("interrupted at {:.0} % of the rebuild of {array}", done * 100.0);
+        }
+        thread::sleep(PAUSE);
+    }
+}
