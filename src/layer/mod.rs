@@ -8,12 +8,14 @@ pub mod medium;
 pub mod volume;
 
 use crate::host::Missing;
+use crate::host::caches::WriteCache;
+use crate::host::probe::Probe;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
-use iotax_load::Hold;
+use iotax_load::{DataKind, Hold};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -150,6 +152,11 @@ pub trait Layer: Sync {
         false
     }
 
+    /// A cache of its own that holds writes back above the flush, on the machine that is looked at.
+    fn write_cache(&self, _spec: &LayerSpec, _probe: &Probe) -> Option<WriteCache> {
+        None
+    }
+
     /// Adds its steps and says what it shows.
     ///
     /// # Errors
@@ -172,6 +179,8 @@ pub struct PlanContext {
     pub writable: bool,
     /// Seed of file contents.
     pub seed: u64,
+    /// What files are filled with.
+    pub data: DataKind,
     /// Where steps are performed.
     pub place: String,
     /// So far.
@@ -193,6 +202,7 @@ impl PlanContext {
             guest_parts,
             writable: false,
             seed,
+            data: DataKind::default(),
             place: HOST.to_owned(),
             steps: Vec::new(),
             guests: Vec::new(),

@@ -20,6 +20,7 @@ use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
 use anyhow::Result;
+use iotax_load::DataKind;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ impl System for Shared {
     forward! {
         make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
         remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
-        fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
+        fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
         make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
@@ -116,7 +117,12 @@ fn plan() -> Vec<Step> {
             keep: false,
             inside_mount: false,
         }),
-        Op::FillFile(FillFile { file: path("/srv/x.img"), bytes: 1 << 30, seed: 1 }),
+        Op::FillFile(FillFile {
+            file: path("/srv/x.img"),
+            bytes: 1 << 30,
+            seed: 1,
+            data: DataKind::default(),
+        }),
         Op::AttachLoop(AttachLoop {
             backing: path("/srv/x.img"),
             bytes: 1 << 30,

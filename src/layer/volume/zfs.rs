@@ -2,6 +2,8 @@
 //! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
 
 use super::{file_on, options_of};
+use crate::host::caches::{self, WriteCache};
+use crate::host::probe::Probe;
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, flag, number, size, word};
 use crate::scenario::LayerSpec;
@@ -154,9 +156,9 @@ impl Layer for Zfs {
         true
     }
 
-    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+    fn write_cache(&self, spec: &LayerSpec, probe: &Probe) -> Option<WriteCache> {
         // They wait in memory for the next transaction group.
-        spec.option("sync") != Some("always")
+        caches::zfs(probe).filter(|_| spec.option("sync") != Some("always"))
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -351,6 +353,7 @@ fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
+    use crate::host::made_up::server;
     use crate::layer::by_name;
     use crate::step::{RunTag, Step};
 
@@ -467,7 +470,8 @@ mod tests {
             origin: "here".into(),
         };
         let zfs = by_name("zfs").unwrap();
-        let caches = ["standard", "disabled", "always"].map(|sync| zfs.caches_writes(&spec(sync)));
-        assert_eq!(caches, [true, true, false]);
+        let machine = server();
+        let holds = |sync| zfs.write_cache(&spec(sync), &machine.probe).is_some();
+        assert_eq!(["standard", "disabled", "always"].map(holds), [true, true, false]);
     }
 }
