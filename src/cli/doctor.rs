@@ -63,12 +63,26 @@ const CAPABILITIES: &[Capability] = &[
     stack("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
     stack("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
     stack("zfs", "layer zfs", "/dev/x | zfs"),
+    stack("partition", "layer partition", "/dev/x | partition"),
+    stack("linear", "layers split and linear", "/dev/x | split(2)"),
+    listed(
+        "mdraid",
+        "layer mdraid, of every level",
+        &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
+    ),
     stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
     Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
     stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
     stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
     listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
     stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
+    listed("lab", "RAID, LVM, ZFS, fabrics in a lab guest", &["qemu", "guest-kernel", "lab-image"]),
+    stack("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
+    stack("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
+    stack("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
+    stack("iscsi(tcp)", "layer iscsi(tcp)", "/dev/x | iscsi(tcp)"),
+    stack("iscsi(iser)", "layer iscsi(iser)", "/dev/x | iscsi(iser)"),
+    stack("nbd", "layer nbd", "/dev/x | nbd"),
     stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
@@ -398,6 +412,7 @@ mod tests {
             daemon_io_uring: || Err("qemu-storage-daemon is not installed".into()),
             ovmf: || Err("OVMF is not installed".into()),
             spdk: || Err("no SPDK target listens on /var/tmp/spdk.sock".into()),
+            lab: || Err("the lab's root image for 6.1.0-56-amd64 is not built".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);
@@ -433,14 +448,21 @@ mod tests {
     fn every_layer_that_needs_something_is_a_capability() {
         let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
         for layer in catalog::ALL {
-            let main = layer.positional.and_then(|name| layer.option(name));
-            let words = match main.map(|option| option.kind) {
-                Some(OptionKind::Word(words)) => words.iter().map(|word| format!("({word})")).collect(),
-                _ if layer.one_of.is_empty() => vec![String::new()],
-                _ => vec!["(1)".into()],
+            // What it needs may hang on the option that it cannot be without.
+            let main = layer.positional.or(layer.one_of.first().copied()).and_then(|name| layer.option(name));
+            let base = if layer.joins { "[/dev/x,/dev/y]" } else { "/dev/x" };
+            let stack = |word: &str| match main {
+                Some(option) if layer.positional.is_none() => {
+                    format!("{base} | {}({}={word})", layer.name, option.name)
+                }
+                _ => format!("{base} | {}({word})", layer.name),
             };
-            for word in words {
-                let text = format!("/dev/x | {}{word}", layer.name);
+            let stacks = match main.map(|option| option.kind) {
+                Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
+                _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
+                _ => vec![stack("1")],
+            };
+            for text in stacks {
                 let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }

@@ -77,6 +77,16 @@ impl Progress {
         }
     }
 
+    /// The same of the sync of an array, as a share.
+    pub fn of_syncs(&self) -> impl Fn(f64) + Send + 'static {
+        let bar = self.bar.clone();
+        move |share| {
+            if let Some(bar) = &bar {
+                bar.set_message(format!("setting up: the array syncs, {:.0} % done", share * 100.0));
+            }
+        }
+    }
+
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => {

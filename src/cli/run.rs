@@ -18,7 +18,7 @@ use crate::step::RunTag;
 use crate::step::executor::Executor;
 use crate::step::hand::Hands;
 use crate::step::journal::Journal;
-use crate::step::system::{RealSystem, boot_id};
+use crate::step::system::{self, RealSystem, boot_id};
 use crate::store::record::{Purpose, Record, RunStart};
 use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
@@ -139,11 +139,15 @@ pub fn session(
     let fill_stop = Arc::clone(&stop);
     let mut observer = Progress::new();
     let tell_fill = observer.of_fills();
-    let told = move |bytes: u64| {
-        tell_fill(bytes);
+    let tell_sync = observer.of_syncs();
+    let told = move |progress| {
+        match progress {
+            system::Progress::Filled(bytes) => tell_fill(bytes),
+            system::Progress::Synced(share) => tell_sync(share),
+        }
         stop::asked(&fill_stop)
     };
-    let system = RealSystem::stopping_fills(told);
+    let system = RealSystem::watched(told);
     let mut session = Session {
         scenario,
         survey,

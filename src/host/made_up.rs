@@ -187,7 +187,16 @@ pub(crate) fn complete_server() -> Machine {
         ("lvm", "LVM version: 2.03.16(2) (2022-05-18)"),
         ("zpool", "zfs-2.1.11-1+deb12u1"),
         ("wipefs", "wipefs from util-linux 2.38.1"),
+        ("sfdisk", "sfdisk from util-linux 2.38.1"),
+        ("partx", "partx from util-linux 2.38.1"),
+        ("dmsetup", "Library version: 1.02.185"),
+        ("mdadm", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5"),
         ("blkid", "blkid from util-linux 2.38.1"),
+        ("iscsid", "iscsid version 2.1.8"),
+        ("ip", "ip utility, iproute2-6.1.0"),
+        ("rdma", "rdma utility, iproute2-6.1.0"),
+        ("nbd-client", "nbd-client version 3.24"),
+        ("qemu-nbd", "qemu-nbd 7.2.9"),
     ];
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
@@ -201,7 +210,15 @@ pub(crate) fn complete_server() -> Machine {
         daemon_io_uring: || Ok(()),
         ovmf: || Ok(()),
         spdk: || Ok(()),
+        lab: || Ok(()),
     };
+    let modules =
+        ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
+    let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
+    machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
+    let loaded = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
+    loaded.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
     machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
     machine
 }

@@ -43,6 +43,42 @@ const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
+/// A module of the kernel, by its name in /sys/module and that of its file.
+macro_rules! kernel_module {
+    ($id:literal, $file:literal, $config:literal, $why:literal) => {
+        Need {
+            id: $id,
+            why: $why,
+            supply: &[everywhere(concat!(
+                "boot a kernel with CONFIG_",
+                $config,
+                " (grep ",
+                $config,
+                " /boot/config-* tells which has it), or install its package of further modules"
+            ))],
+            check: |probe| module(probe, $file, concat!("/sys/module/", $id)),
+            reboot: false,
+        }
+    };
+}
+
+/// A program, by its need's name, with the packages that have it.
+macro_rules! program {
+    ($id:literal, $name:literal, $debian:literal, $fedora:literal, $why:literal) => {
+        Need {
+            id: $id,
+            why: $why,
+            supply: &[
+                debian(concat!("apt-get install ", $debian)),
+                fedora(concat!("dnf install ", $fedora)),
+                everywhere(concat!("install ", $debian)),
+            ],
+            check: |probe| program(probe, $name),
+            reboot: false,
+        }
+    };
+}
+
 /// All needs.
 pub const ALL: &[Need] = &[
     Need {
@@ -138,10 +174,32 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
-        id: "dm-mod",
-        why: "for the layer lvm",
+        id: "sfdisk",
+        why: "for the layer partition",
+        supply: &[
+            debian("apt-get install fdisk"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| ["sfdisk", "partx", "wipefs"].into_iter().find_map(|name| program(probe, name)),
+        reboot: false,
+    },
+    Need {
+        id: "dmsetup",
+        why: "for the layers split and linear",
+        supply: &[
+            debian("apt-get install dmsetup"),
+            fedora("dnf install device-mapper"),
+            everywhere("install dmsetup"),
+        ],
+        check: |probe| program(probe, "dmsetup"),
+        reboot: false,
+    },
+    Need {
+        id: "dm_mod",
+        why: "for the layers split, linear and lvm",
         supply: &[everywhere(
-            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it)",
+            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it), or install its package of further modules",
         )],
         check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
         reboot: false,
@@ -185,6 +243,49 @@ pub const ALL: &[Need] = &[
             everywhere("install util-linux"),
         ],
         check: |probe| program(probe, "wipefs"),
+        reboot: false,
+    },
+    Need {
+        id: "mdadm",
+        why: "for the layer mdraid",
+        supply: &[debian("apt-get install mdadm"), fedora("dnf install mdadm"), everywhere("install mdadm")],
+        check: |probe| program(probe, "mdadm"),
+        reboot: false,
+    },
+    Need {
+        id: "raid0",
+        why: "for mdraid(level=0)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID0 (grep MD_RAID0 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid0", "/sys/module/raid0"),
+        reboot: false,
+    },
+    Need {
+        id: "raid1",
+        why: "for mdraid(level=1)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID1 (grep MD_RAID1 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid1", "/sys/module/raid1"),
+        reboot: false,
+    },
+    Need {
+        id: "raid10",
+        why: "for mdraid(level=10)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID10 (grep MD_RAID10 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid10", "/sys/module/raid10"),
+        reboot: false,
+    },
+    Need {
+        id: "raid456",
+        why: "for mdraid(level=5) and mdraid(level=6)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_MD_RAID456 (grep MD_RAID456 /boot/config-* tells which has it), or install its package of further modules",
+        )],
+        check: |probe| module(probe, "raid456", "/sys/module/raid456"),
         reboot: false,
     },
     Need {
@@ -272,6 +373,13 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "lab-image",
+        why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
+        supply: &[everywhere("iotax lab build")],
+        check: |probe| (probe.guest.lab)().err(),
+        reboot: false,
+    },
+    Need {
         id: "iommu",
         why: "for vm(attach=vfio)",
         supply: &[
@@ -304,6 +412,23 @@ pub const ALL: &[Need] = &[
         check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
         reboot: false,
     },
+    kernel_module!("nvmet", "nvmet", "NVME_TARGET", "for the target of nvmf"),
+    kernel_module!("nvmet_tcp", "nvmet-tcp", "NVME_TARGET_TCP", "for the target of nvmf(tcp)"),
+    kernel_module!("nvmet_rdma", "nvmet-rdma", "NVME_TARGET_RDMA", "for the target of nvmf(rdma)"),
+    kernel_module!("nvme_loop", "nvme-loop", "NVME_TARGET_LOOP", "for nvmf(loop)"),
+    kernel_module!("nvme_tcp", "nvme-tcp", "NVME_TCP", "for the host of nvmf(tcp)"),
+    kernel_module!("nvme_rdma", "nvme-rdma", "NVME_RDMA", "for the host of nvmf(rdma)"),
+    kernel_module!("iscsi_target_mod", "iscsi_target_mod", "ISCSI_TARGET", "for the target of iscsi"),
+    kernel_module!("ib_isert", "ib_isert", "INFINIBAND_ISERT", "for the target of iscsi(iser)"),
+    kernel_module!("iscsi_tcp", "iscsi_tcp", "ISCSI_TCP", "for the initiator of iscsi(tcp)"),
+    kernel_module!("ib_iser", "ib_iser", "INFINIBAND_ISER", "for the initiator of iscsi(iser)"),
+    kernel_module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it"),
+    kernel_module!("nbd", "nbd", "BLK_DEV_NBD", "for the client of nbd"),
+    program!("open-iscsi", "iscsid", "open-iscsi", "iscsi-initiator-utils", "for the initiator of iscsi"),
+    program!("ip", "ip", "iproute2", "iproute", "for RDMA, to find or make its network card"),
+    program!("rdma", "rdma", "iproute2", "iproute", "for RDMA where no card has it"),
+    program!("nbd-client", "nbd-client", "nbd-client", "nbd", "for the client of nbd"),
+    program!("qemu-nbd", "qemu-nbd", "qemu-utils", "qemu-img", "for the server of nbd"),
     Need {
         id: "ssh",
         why: "to measure on another machine",
@@ -469,6 +594,7 @@ mod tests {
             daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
             spdk: || Err("no target".into()),
+            lab: || Err("not built".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");
@@ -476,6 +602,7 @@ mod tests {
         assert_eq!(what("qemu-io_uring", &asked), "not built in");
         assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
         assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
+        assert_eq!(what("lab-image", &asked), "not built");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();

@@ -1,11 +1,13 @@
 //! What each layer is called, takes and means: the data half of the family, read by the checks of
 //! scenarios, by the help and by the docs. How a layer is built is not said here.
 
+use super::fabric;
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
-use super::volume::{fs, lvm, zfs};
+use super::volume::{self, fs, lvm, zfs};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// One option of a layer.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ pub enum OptionKind {
     Percent,
     /// A file of this host, named from the root.
     Path,
+    /// An IP address that one machine has; no wildcard.
+    Address,
+    /// A port of TCP or RDMA, from 1 to 65535.
+    Port,
     /// `true` or `false`; the lone word means `true`.
     Flag,
     /// One of these.
@@ -85,6 +91,10 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
+    /// The option that says in how many devices, loaded at once, it makes of one.
+    pub splits: Option<&'static str>,
+    /// What a reader of a report must know of a choice: option, value, a clause.
+    pub notes: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl LayerHelp {
@@ -101,11 +111,29 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
+        splits: None,
+        notes: &[],
     };
 }
 
 /// Every layer of this version.
-pub const ALL: &[LayerHelp] = &[LOOP, lvm::HELP, zfs::HELP, fs::HELP, DELAY, VM, NULL, ENGINE];
+pub const ALL: &[LayerHelp] = &[
+    LOOP,
+    volume::PARTITION_HELP,
+    volume::SPLIT_HELP,
+    volume::LINEAR_HELP,
+    volume::MDRAID_HELP,
+    lvm::HELP,
+    zfs::HELP,
+    fs::HELP,
+    DELAY,
+    VM,
+    NULL,
+    ENGINE,
+    fabric::NVMF_HELP,
+    fabric::ISCSI_HELP,
+    fabric::NBD_HELP,
+];
 
 const LOOP: LayerHelp = LayerHelp {
     name: "loop",
@@ -429,6 +457,8 @@ impl OptionDef {
             OptionKind::Cpus => check_cpus(value),
             OptionKind::CpuMask => check_cpu_mask(value),
             OptionKind::Path => check_path(value),
+            OptionKind::Address => check_address(value),
+            OptionKind::Port => check_port(value),
             OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
@@ -501,6 +531,31 @@ fn check_path(value: &str) -> Result<String, Fault> {
     Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
 }
 
+/// What listens everywhere would be seen by whoever reaches the machine.
+fn check_address(value: &str) -> Result<String, Fault> {
+    match value.parse::<IpAddr>() {
+        Ok(address) if address.is_unspecified() => Err(Fault::hint(
+            format!("{value} is every address of a machine, and an export listens at one that is named"),
+            "write an address of the target's place by which the initiator reaches it",
+        )),
+        Ok(address) if address.is_multicast() || address == Ipv4Addr::BROADCAST => {
+            Err(Fault::new(format!("{value} is no address of one machine")))
+        }
+        Ok(address) => Ok(address.to_string()),
+        Err(_) => Err(Fault::hint(
+            format!("\"{value}\" is no IP address"),
+            "write one such as 192.168.1.10; names are not looked up",
+        )),
+    }
+}
+
+fn check_port(value: &str) -> Result<String, Fault> {
+    match value.parse::<u16>() {
+        Ok(port @ 1..) => Ok(port.to_string()),
+        _ => Err(Fault::new(format!("\"{value}\" is no port, a whole number from 1 to 65535"))),
+    }
+}
+
 fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
     if words.contains(&value) {
         return Ok(value.to_owned());
@@ -564,6 +619,14 @@ mod tests {
             assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
             assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
+            for (option, value, note) in layer.notes {
+                assert!(
+                    layer.option(option).is_some_and(|known| known.check(value).is_ok()),
+                    "{option}={value}"
+                );
+                assert!(!note.is_empty(), "{} {option}={value}", layer.name);
+            }
+            assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {
                 assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
                 assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));
@@ -578,6 +641,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_export_listens_at_an_address_that_one_machine_has() {
+        for (good, plain) in [("10.0.0.1", "10.0.0.1"), ("FD00::1", "fd00::1"), ("127.0.0.1", "127.0.0.1")] {
+            assert_eq!(check_address(good), Ok(plain.to_owned()));
+        }
+        for (bad, why) in [
+            ("0.0.0.0", "every address"),
+            ("::", "every address"),
+            ("224.0.0.1", "no address of one machine"),
+            ("255.255.255.255", "no address of one machine"),
+            ("host1", "no IP address"),
+        ] {
+            let fault = check_address(bad).unwrap_err();
+            assert!(fault.why.contains(why), "{bad}: {fault:?}");
+        }
+        assert_eq!(check_port("4420"), Ok("4420".into()));
+        assert!(["0", "65536", "-1", "x"].into_iter().all(|bad| check_port(bad).is_err()));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //! what it needs, how it uses what is below, and which steps would make it.
 
 pub mod catalog;
+pub mod fabric;
 pub mod guest;
 pub mod known;
 pub mod medium;
+pub mod state;
 pub mod volume;
 
 use crate::host::Missing;
@@ -16,6 +18,7 @@ use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::{DataKind, Hold};
+use state::State;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -28,7 +31,14 @@ pub const ALL: &[&dyn Layer] = &[
     &volume::Lvm,
     &volume::Zfs,
     &volume::FileSystem,
+    &volume::Partition,
+    &volume::Split,
+    &volume::Linear,
+    &volume::MdRaid,
     &guest::VirtualMachine,
+    &fabric::Nvmf,
+    &fabric::Iscsi,
+    &fabric::Nbd,
 ];
 
 /// How a layer uses what is below it while it is measured.
@@ -63,8 +73,27 @@ pub struct Exposed {
     pub writable: bool,
     /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
     pub unwritten: Option<FirstWrites>,
+    /// The paths are parts of one thing, which are loaded at once and share the region.
+    pub split: bool,
+    /// The members below are not of one size: `bytes` are those of the smallest.
+    pub uneven: bool,
     /// The load generator, where a layer names another than the workload's.
     pub engine: Option<Engine>,
+    /// The step that made what has states (an array, a pool), with what is below it.
+    pub array: Option<Array>,
+}
+
+/// What can lose members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The step that made it: its state is asked by this.
+    pub step: StepId,
+    /// Its members.
+    pub members: Vec<PathRef>,
+    /// The layer that it is.
+    pub spec: LayerSpec,
+    /// Where it lives.
+    pub place: String,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.
@@ -92,7 +121,8 @@ impl FirstWrites {
 impl Exposed {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
-        1 + self.copies.len() as u64
+        let beside = if self.split { self.paths.len() } else { 1 };
+        (beside + self.copies.len()) as u64
     }
 
     /// Whether it is loaded in that place.
@@ -127,7 +157,7 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// The same of the place of its far end, if it has two.
+    /// The same of its far end, asked of the place where that is.
     fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
@@ -147,6 +177,17 @@ pub trait Layer: Sync {
         false
     }
 
+    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
+    fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
+        self.writes_below(spec)
+    }
+
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
+    /// have made anything of its own on it by then.
+    fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
     /// Whether it acknowledges writes that are in this host's page cache only.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
@@ -155,6 +196,30 @@ pub trait Layer: Sync {
     /// A cache of its own that holds writes back above the flush, on the machine that is looked at.
     fn write_cache(&self, _spec: &LayerSpec, _probe: &Probe) -> Option<WriteCache> {
         None
+    }
+
+    /// How many of its members may fail before data are lost.
+    fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
+        0
+    }
+
+    /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
+    ///
+    /// # Errors
+    /// When there is no such way: which, why, and what would do.
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        _made: &PathRef,
+        _members: &[PathRef],
+        _from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        bail!(
+            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid, and of zfs but for a stripe",
+            spec.origin,
+            spec.name
+        )
     }
 
     /// Adds its steps and says what it shows.
@@ -183,6 +248,8 @@ pub struct PlanContext {
     pub data: DataKind,
     /// Where steps are performed.
     pub place: String,
+    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    pub set_up_above: bool,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -204,6 +271,7 @@ impl PlanContext {
             seed,
             data: DataKind::default(),
             place: HOST.to_owned(),
+            set_up_above: false,
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),
@@ -227,13 +295,19 @@ impl PlanContext {
 
     /// The run's folder where the layer below lives; elsewhere than here it is made when it is first asked for.
     pub fn directory(&mut self) -> PathBuf {
-        let directory = self.tag.directory_in(&self.place);
+        let place = self.place.clone();
+        self.directory_in(&place)
+    }
+
+    /// The same in another place.
+    pub fn directory_in(&mut self, place: &str) -> PathBuf {
+        let directory = self.tag.directory_in(place);
         let made = |step: &Step| {
-            step.place == self.place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+            step.place == place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
         };
-        if self.place != HOST && !self.steps.iter().any(made) {
+        if place != HOST && !self.steps.iter().any(made) {
             let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
-            self.add("make the run's folder there", op);
+            self.add_in(place, "make the run's folder there", op);
         }
         directory
     }

@@ -3,6 +3,7 @@
 
 use super::engine;
 use super::places::{Place, Places, runs_apart};
+use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, Together};
 use super::wire::message::{Ran, Request, Response};
@@ -102,6 +103,8 @@ pub struct Bench<'a> {
     pub clocks: BTreeMap<String, ClockReading>,
     /// Whether its workers have jobs at a rate.
     pub paced: bool,
+    /// Keeps stacks in the states that they are measured in.
+    pub keeper: Option<Keeper<'a>>,
 }
 
 /// How the places of one worker begin.
@@ -303,10 +306,24 @@ impl Bench<'_> {
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
     pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
-        let done = self.slice(worker, bound)?;
-        self.store_slice(worker, &done, spot)?;
-        self.check(worker, &done.result)?;
-        Ok(done)
+        let stack = self.ready[worker].index;
+        for _ in 0..TRIES {
+            self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.before(stack))?;
+            let done = self.slice(worker, bound)?;
+            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
+            let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
+            let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
+            self.store_slice(worker, &done, spot, state)?;
+            self.check(worker, &done.result)?;
+            if kept {
+                return Ok(done);
+            }
+        }
+        Err(Failed::measurement(format!(
+            "{}: it left its state during each of {TRIES} slices; hint: shorter slices (--slice), or larger drives, whose rebuild lasts longer",
+            self.ready[worker].stack
+        ))
+        .into())
     }
 
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
@@ -454,7 +471,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot) -> Result<()> {
+    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot, state: Option<String>) -> Result<()> {
         let ready = self.ready[worker].clone();
         // Windows of several places are told in the host's time already.
         let clock_offset_ns = match ready.members.as_slice() {
@@ -482,6 +499,7 @@ impl Bench<'_> {
             cpu: done.cpu,
             host_cpu: done.host_cpu,
             other_cpu: done.other_cpu,
+            state,
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),

@@ -31,16 +31,16 @@ pub struct Unwritten {
     pub target: usize,
     /// In which order.
     pub order: FirstWrites,
-    /// Bytes that are written once in each of its places.
+    /// Bytes that are written once on each of its targets.
     pub bytes: u64,
-    /// In how many places.
+    /// How many targets it has, in all of its places.
     pub parts: u64,
     /// What is written: the kind of data of the load.
     pub data: DataKind,
 }
 
 impl Unwritten {
-    /// Bytes of all places and passes.
+    /// Bytes of all targets and passes.
     pub fn written(&self) -> u64 {
         self.bytes * self.parts * self.order.passes()
     }
@@ -69,7 +69,7 @@ impl Session<'_> {
                     set: planned.set as u32,
                     stack: ready.stack.clone(),
                     place: member.place.clone(),
-                    bytes: what.written() / what.parts,
+                    bytes: what.bytes * what.order.passes() * member.targets.len() as u64,
                 };
                 self.store.append(&Record::LayingOut(begun))?;
                 self.store.sync()?;
@@ -112,8 +112,8 @@ pub fn of_set(targets: &[(usize, Exposed)], region: u64, data: DataKind) -> Vec<
         // Of a host over ssh nobody has told the size yet.
         let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
         let part = part.min(exposed.bytes);
-        let order = exposed.unwritten?;
-        Some(Unwritten { target: at, order, bytes: part, parts: exposed.parts(), data })
+        let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
+        Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: targets, data })
     };
     (0..targets.len()).filter(is_first).filter_map(of).collect()
 }
@@ -132,7 +132,7 @@ pub fn write(
     let mut done = LaidOut {
         stack: ready.stack.clone(),
         place: member.place.clone(),
-        bytes: what.bytes,
+        bytes: what.bytes * member.targets.len() as u64,
         ..LaidOut::default()
     };
     for job in jobs(what) {
@@ -175,6 +175,8 @@ fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &Atomi
         ..target.clone()
     };
     let targets: Vec<TargetSpec> = member.targets.iter().map(writable).collect();
+    // A slice shares its bytes out among them.
+    let bytes = bytes * targets.len() as u64;
     let peer = &mut places.get(&member.place)?.peer;
     peer.prepare(WORKER, &targets, &[job], None, PREPARE_LIMIT).map_err(Failed::from)?;
     let mut done = Writes::default();

@@ -5,9 +5,10 @@ use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
 use crate::exit::{Failed, code_of};
 use crate::host::{Missing, needs};
-use crate::layer::guest;
+use crate::layer::guest::{self, DiskKey};
 use crate::step::hand::Hand;
 use crate::step::op::Op;
+use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade, System};
 use crate::step::{RunTag, Yield};
 use anyhow::{Context, Result, anyhow};
@@ -18,6 +19,9 @@ use std::time::Duration;
 /// The first sync of an array, the making of a pool: a person waits that long before anything is measured, and may end it.
 /// A peer that is dead is found out by its silence.
 const STEP_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// To find a disk, in a place that is busy.
+const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
 /// What is asked of the agent in a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,6 +56,13 @@ pub enum Asked {
         op: Op,
         /// The run.
         run: Run,
+        /// What it made.
+        made: Yield,
+    },
+    /// In which state what it made is.
+    State {
+        /// It.
+        op: Op,
         /// What it made.
         made: Yield,
     },
@@ -101,6 +112,11 @@ pub enum Told {
     Made {
         /// `None`: nothing was found.
         made: Option<Yield>,
+    },
+    /// The state of what was made.
+    State {
+        /// `None`: it has none beside being there.
+        now: Option<ArrayState>,
     },
     /// Notes since the last time.
     Notes {
@@ -154,6 +170,7 @@ fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
             op.operation().undo(system, &run.tag(), &made)?;
             Told::Made { made: None }
         }
+        Asked::State { op, made } => Told::State { now: op.operation().state(system, &made)? },
         Asked::Notes => Told::Notes { notes: system.notes() },
         Asked::Missing { ids } => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -211,6 +228,17 @@ impl Hand for RemoteHand {
         }
     }
 
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        let request = match key {
+            DiskKey::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
+            DiskKey::Pci(address) => Request::DiskAtPci { address: address.clone() },
+        };
+        match self.peer.call(request, LOOK_LIMIT).map_err(Failed::from)? {
+            Response::Disk { path } => Ok(path),
+            other => Err(Failed::from(self.peer.unexpected("disk", &other)).into()),
+        }
+    }
+
     fn observed(&mut self, op: Op) -> Result<Op> {
         match self.ask(&Asked::Observe { op })? {
             Told::Observed { op } => Ok(op),
@@ -229,6 +257,13 @@ impl Hand for RemoteHand {
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
         self.made(&Asked::Undo { op: op.clone(), run: Run::of(tag), made: made.clone() }).map(drop)
+    }
+
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+        match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
+            Told::State { now } => Ok(now),
+            other => Err(self.strange(&other)),
+        }
     }
 
     fn notes(&mut self) -> Vec<String> {
@@ -275,6 +310,7 @@ mod tests {
         assert_eq!(hand.find(&op, &tag, &[]).unwrap(), None);
         let made = hand.perform(&op, &tag).unwrap();
         assert!(path.is_dir());
+        assert_eq!(hand.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
         let again = format!("{:#}", hand.perform(&op, &tag).unwrap_err());
         assert!(again.contains("cannot make directory"), "{again}");
         hand.undo(&op, &tag, &made).unwrap();

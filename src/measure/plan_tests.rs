@@ -486,3 +486,6 @@ fn what_is_written_first_counts_towards_what_may_be_written() {
     scenario.max_written = Some(1 << 30);
     assert!(left(&scenario).unwrap_err().contains("setting up alone writes"));
 }
+
+#[path = "plan_volume_tests.rs"]
+mod volumes;

@@ -259,6 +259,7 @@ impl Rig {
                 starts: Default::default(),
                 clocks: Default::default(),
                 paced: false,
+                keeper: None,
             },
             baseline: 0,
             members: &[1; 2],

@@ -336,7 +336,16 @@ const BAD: &[&str] = &[
     "/dev/sda |",
     "/dev/sda | | loop",
     "/dev/sda | lop",
-    "[/dev/sda,/dev/sdb] | mdraid(level=5)",
+    "[/dev/sda,/dev/sdb] | mdraid",
+    "[/dev/sda,/dev/sdb] | mdraid(level=3)",
+    "[/dev/sda,/dev/sdb] | mdraid(5)",
+    "[/dev/sda,/dev/sdb] | md",
+    "/dev/sda | split",
+    "/dev/sda | split(0)",
+    "/dev/sda | split(4) | loop",
+    "/dev/sda | split(4) | vm",
+    "/dev/sda | split(4) | vm x3",
+    "/dev/sda | split(4) x4",
     "[/dev/sda,/dev/sdb,/dev/sdc] | loop",
     "[/dev/sda,/dev/sda] | loop",
     "[/dev/sda,/dev/sdb]",
@@ -350,7 +359,7 @@ const BAD: &[&str] = &[
     "each([/dev/sda,/dev/sdb]) @storage",
     "each([/dev/sda,/dev/sdb]) | loop",
     "each([/dev/sda,/dev/sdb]) | delay(5) | vm",
-    "each([/dev/sda,/dev/sdb]) | mdraid(level=5)",
+    "each([/dev/sda,/dev/sdb]) | md(level=5)",
     "each([/dev/sda,/dev/sda])",
     "each([file:/srv/x.img,size=1GiB,file:/srv/x.img,size=2GiB])",
     "each([/dev/sda,ssh:vm7:/dev/vda])",
@@ -389,7 +398,8 @@ const BAD: &[&str] = &[
     "/dev/sda | vm @storage",
     "/dev/sda | vm @",
     "/dev/sda | vm @host>client",
-    "/dev/sda | vm | fs(xfs)",
+    "/dev/sda | vm(image=/srv/debian.qcow2) | fs(xfs)",
+    "/dev/sda | vm x4 | fs(xfs)",
     "/dev/sda | vm | vm",
     "/dev/sda | vm(cache=[none,writeback,unsafe],vcpus=[1,2,3,4,5,6,7,8],num-queues=[1,2,3])",
     "file:/srv/x.img | fs(xfs)",
@@ -668,4 +678,17 @@ fn a_consent_is_parsed_strictly() {
         let error = Origin::command_line().error("destroy", parse_consent(text).unwrap_err()).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
+}
+
+#[test]
+fn parts_are_loaded_at_once_and_what_was_chosen_is_noted() {
+    let array = "[/dev/sda,/dev/sdb] | mdraid(level=1,sync=skip)";
+    let scenario = stacks(&[array, &format!("{array} | split(2)"), "/dev/sdc | split(2) | vm x2"]).unwrap();
+    let loaded: Vec<_> = scenario.stacks.iter().map(Stack::loaded_at_once).collect();
+    assert_eq!(loaded, [None, Some(2), None]);
+    assert_eq!(
+        scenario.stacks[1].text,
+        format!("[/dev/sda,/dev/sdb] | mdraid(level=1,sync=skip) | split(parts=2)")
+    );
+    insta::assert_snapshot!(scenario.notes.join("\n"));
 }

@@ -358,7 +358,9 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
         fault
     } else if help.anywhere {
         return Ok(());
-    } else if cell.loaded_at_once().is_some() && !help.joins {
+    } else if let Some(fault) = not_on_parts(cell, help, layer) {
+        fault
+    } else if cell.loaded_at_once().is_some() && !help.joins && !cell.is_split() {
         Fault::hint(
             format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
             format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
@@ -373,11 +375,13 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
             format!("guests stand on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
         )
-    } else if cell.layers.iter().any(|below| below.name == "vm") {
+    } else if name == "vm" && in_guest(cell) {
         Fault::hint(
-            format!("\"{name}\" cannot be set up inside a guest in this version"),
-            "end the stack with the guest",
+            "a guest within a guest is none of what this version can do",
+            "end the stack with the first",
         )
+    } else if let Some(fault) = not_in_its_guest(cell, name) {
+        fault
     } else if help.below == Face::Block && face(cell) == Face::File {
         Fault::hint(
             format!("\"{name}\" needs a block device below it, and there is a file"),
@@ -387,6 +391,24 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
         return Ok(());
     };
     Err(TextFault::new(layer.span.clone(), fault))
+}
+
+/// On parts of a device stand guests, one on each, or what joins them again.
+fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
+    let parts = cell.loaded_at_once().filter(|_| cell.is_split() && !help.joins && !help.anywhere)?;
+    let guests = layer.fanout.unwrap_or(1) as usize;
+    if help.name != "vm" {
+        return Some(Fault::hint(
+            format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
+            format!("end the stack with the parts, or put vm x{parts} on them"),
+        ));
+    }
+    (guests != parts).then(|| {
+        Fault::hint(
+            format!("there are {parts} parts below and {guests} of \"vm\""),
+            format!("write vm x{parts}: each guest has a part of its own"),
+        )
+    })
 }
 
 /// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
@@ -401,6 +423,27 @@ fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
         Fault::hint(
             format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
             "leave agent=fio out, or the layer",
+        )
+    })
+}
+
+fn in_guest(cell: &Cell) -> bool {
+    cell.layers.iter().any(|below| below.name == "vm")
+}
+
+/// Our guests boot the image of a lab where something is set up in them, which has the programs.
+fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
+    let guest = cell.layers.iter().find(|below| below.name == "vm")?;
+    if guest.option("image").is_some() {
+        return Some(Fault::hint(
+            format!("\"{name}\" cannot be set up in a guest from an image with a system of its own"),
+            "leave image= out: our own guests boot what has the programs",
+        ));
+    }
+    (guest.copies > 1).then(|| {
+        Fault::hint(
+            format!("\"{name}\" would be set up in {} guests", guest.copies),
+            "write it above one guest, or end the stack with the guests",
         )
     })
 }
@@ -542,20 +585,46 @@ impl Medium {
     }
 }
 
-/// How many media are loaded at once: several without a layer that joins them into one. All prefixes of a stack
-/// below the layer that joins are such, the bare one first.
-fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
+/// Whether nothing joins several media: all prefixes of a stack below the layer that joins are such, the bare one first.
+fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
     let works_on_each = |layer: &LayerSpec| catalog::find(&layer.name).is_some_and(|help| help.anywhere);
-    match medium {
-        Medium::Many { members } if layers.iter().all(works_on_each) => Some(members.len()),
-        _ => None,
+    matches!(medium, Medium::Many { .. }) && layers.iter().all(works_on_each)
+}
+
+/// In how many parts the last layer that makes something splits what is below.
+fn parts(layers: &[LayerSpec]) -> Option<usize> {
+    let known = |layer: &LayerSpec| catalog::find(&layer.name).is_some_and(|help| help.anywhere);
+    let last = layers.iter().rfind(|layer| !known(layer))?;
+    last.option(catalog::find(&last.name)?.splits?)?.parse().ok()
+}
+
+/// How many targets are loaded at once: media that nothing joins, or parts.
+fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
+    match is_each(medium, layers) {
+        true => Some(medium.members().len()),
+        false => parts(layers).filter(|parts| *parts > 1),
     }
 }
 
 impl Stack {
-    /// Members of an `each([..])`, on all of which every job runs at the same time; `None`: the load has one target.
+    /// Members of an `each([..])`, or parts of a device, on all of which every job runs at the same time; `None`: the load has
+    /// one target.
     pub fn loaded_at_once(&self) -> Option<usize> {
         loaded_at_once(&self.medium, &self.layers)
+    }
+
+    /// Whether those are parts of a device.
+    pub fn is_split(&self) -> bool {
+        parts(&self.layers).is_some()
+    }
+
+    /// What a reader of a report must know of choices of its layers.
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        self.layers.iter().flat_map(|layer| {
+            let notes = catalog::find(&layer.name).map_or(&[][..], |help| help.notes);
+            let chosen = |(option, value, _): &&(&str, &str, &str)| layer.option(option) == Some(value);
+            notes.iter().filter(chosen).map(|(_, _, note)| *note)
+        })
     }
 }
 
@@ -599,9 +668,9 @@ impl Cell {
     /// The canonical one-line form: it parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
-        let medium = match self.loaded_at_once() {
-            Some(_) => format!("each({})", self.medium.text()),
-            None => self.medium.text(),
+        let medium = match is_each(&self.medium, &self.layers) {
+            true => format!("each({})", self.medium.text()),
+            false => self.medium.text(),
         };
         let of_many = matches!(&self.medium, Medium::Many { members } if matches!(members[..], [Medium::Drive { .. }, ..]));
         let medium = if of_many { format!("{medium} @{}", self.medium.place()) } else { medium };
@@ -619,8 +688,12 @@ impl Cell {
         loaded_at_once(&self.medium, &self.layers)
     }
 
+    fn is_split(&self) -> bool {
+        parts(&self.layers).is_some()
+    }
+
     /// A stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
-        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own }
+        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own, state: None }
     }
 }

@@ -2,18 +2,22 @@
 //! in it along when it ends; a host over SSH keeps it, and is reached again to be cleaned.
 
 use super::op::Op;
+use super::state::ArrayState;
 use super::system::System;
 use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::probe::GuestProbe;
 use crate::host::{Missing, needs};
+use crate::layer::guest::disk::{self, DiskKey};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait Hand: Send {
     /// Identity of the place's present boot.
     fn boot_id(&mut self) -> Result<String>;
+    /// The device of a disk that only the place knows.
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// The operation with what it must know of the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
     /// Does it.
@@ -22,6 +26,8 @@ pub trait Hand: Send {
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
     /// Undoes it.
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
+    /// In which state what it made is, where that is more than being there.
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
@@ -40,6 +46,10 @@ impl Hand for Here {
         self.0.boot_id()
     }
 
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        disk::find_soon(key)
+    }
+
     fn observed(&mut self, op: Op) -> Result<Op> {
         Ok(op.observed(self.0.as_ref()))
     }
@@ -54,6 +64,10 @@ impl Hand for Here {
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
         op.operation().undo(self.0.as_mut(), tag, made)
+    }
+
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+        op.operation().state(self.0.as_ref(), made)
     }
 
     fn notes(&mut self) -> Vec<String> {

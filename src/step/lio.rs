@@ -1,22 +1,22 @@
-//! The kernel's SCSI target (LIO) through configfs, as far as vhost needs it. Files are served with asynchronous direct I/O and a
-//! cache that the guest's flushes empty: what QEMU calls cache=none. Devices are served as they are.
+//! The kernel's SCSI target (LIO) through configfs: backstores, and vhost in front of them; `iscsi` is the other fabric. Files are
+//! served with asynchronous direct I/O and a cache that the guest's flushes empty: what QEMU calls cache=none. Devices are served
+//! as they are.
 
-use super::system::{run, tell_kernel};
+pub mod iscsi;
+
+use super::export;
+use super::system::tell_kernel;
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-const CONFIGFS: &str = "/sys/kernel/config";
 const TARGET: &str = "/sys/kernel/config/target";
-/// The link from a LUN to its backstore; the kernel takes any name.
+/// Links of ours, from a LUN to its backstore; the kernel takes any name.
 pub const LINK: &str = "iotax";
 
-/// A LUN and what it is made of.
+/// A backstore: what is served, by whichever fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lun<'a> {
+pub struct Store<'a> {
     /// File or block device.
     pub backing: &'a Path,
     /// Which of them.
@@ -25,12 +25,19 @@ pub struct Lun<'a> {
     pub bytes: u64,
     /// No write passes.
     pub read_only: bool,
-    /// Name of the backstore.
+    /// Its name.
     pub name: &'a str,
-    /// Of the port.
-    pub wwn: &'a str,
     /// Unit serial number.
     pub serial: &'a str,
+}
+
+/// A LUN and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lun<'a> {
+    /// What it shows.
+    pub store: Store<'a>,
+    /// Of the port.
+    pub wwn: &'a str,
 }
 
 /// Folder of a backstore. The first adapter of each kind is everybody's: folders in it are told apart by name.
@@ -57,24 +64,16 @@ pub fn port(wwn: &str) -> PathBuf {
 /// # Errors
 /// When the kernel has no such target, or refuses a part.
 pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
-    ready()?;
-    let store = backstore(lun.block, lun.name);
-    make(&adapter(lun.block))?;
-    fs::create_dir(&store).with_context(|| format!("cannot make {}", store.display()))?;
-    tell_kernel(&store.join("control"), &control(lun)?)?;
-    tell_kernel(&store.join("wwn/vpd_unit_serial"), lun.serial)?;
-    tell_kernel(&store.join("enable"), "1").with_context(|| {
-        format!("LIO does not serve {}: the kernel's log (dmesg) tells why", lun.backing.display())
-    })?;
+    ready(&["vhost_scsi"])?;
+    let store = make_store(&lun.store)?;
     let group = port(lun.wwn).join("tpgt_1");
-    let made = make(&fabric())?;
+    let made = export::make(&fabric())?;
     for folder in [port(lun.wwn), group.clone(), group.join("lun/lun_0")] {
-        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        export::make_new(&folder)?;
     }
     // The other end of the one connection that there is; any name that no other has will do.
     tell_kernel(&group.join("nexus"), &nexus(lun.wwn))?;
-    let link = group.join("lun/lun_0").join(LINK);
-    symlink(&store, &link).with_context(|| format!("cannot make {}", link.display()))?;
+    export::link(&store, &group.join("lun/lun_0").join(LINK))?;
     Ok(made.then(fabric))
 }
 
@@ -83,35 +82,44 @@ fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
 
-/// Whether the kernel's target is there, after trying to have it.
-fn ready() -> Result<()> {
-    if !Path::new(CONFIGFS).join("target").exists() || !fabric().exists() {
-        // The kernel would ask for the backstores itself, but not where its modprobe is another than ours (a container).
-        let modules = ["-a", "target_core_mod", "target_core_iblock", "target_core_file", "vhost_scsi"];
-        run(Command::new("modprobe").args(modules))?;
-        if fs::read_dir(CONFIGFS).is_ok_and(|mut entries| entries.next().is_none()) {
-            run(Command::new("mount").args(["-t", "configfs", "configfs", CONFIGFS]))?;
-        }
-    }
-    ensure!(Path::new(TARGET).exists(), "the kernel shows no {TARGET}");
-    Ok(())
+/// Has the kernel's target, with the modules of a fabric.
+fn ready(fabric: &[&str]) -> Result<()> {
+    let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
+    export::ready(Path::new(TARGET), &modules)
+}
+
+/// Makes a backstore and tells its folder.
+fn make_store(store: &Store) -> Result<PathBuf> {
+    let folder = backstore(store.block, store.name);
+    export::make(&adapter(store.block))?;
+    export::make_new(&folder)?;
+    tell_kernel(&folder.join("control"), &control(store)?)?;
+    tell_kernel(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
+    tell_kernel(&folder.join("enable"), "1").with_context(|| {
+        format!("LIO does not serve {}: the kernel's log (dmesg) tells why", store.backing.display())
+    })?;
+    Ok(folder)
 }
 
 /// What LIO is told of the backing.
-fn control(lun: &Lun) -> Result<String> {
-    let path = lun.backing.to_str().context("a path that is not UTF-8")?;
+fn control(store: &Store) -> Result<String> {
+    let path = store.backing.to_str().context("a path that is not UTF-8")?;
     ensure!(!path.contains([',', '\n']), "LIO cannot be told of {path}: it has a comma");
-    Ok(match lun.block {
-        true => format!("udev_path={path},readonly={}", u8::from(lun.read_only)),
+    Ok(match store.block {
+        true => format!("udev_path={path},readonly={}", u8::from(store.read_only)),
         false => {
-            format!("fd_dev_name={path},fd_dev_size={},fd_buffered_io=1,fd_async_io=1", lun.bytes)
+            format!("fd_dev_name={path},fd_dev_size={},fd_buffered_io=1,fd_async_io=1", store.bytes)
         }
     })
 }
 
 /// Whether a part of it is there.
 pub fn is_exported(name: &str, wwn: &str) -> bool {
-    port(wwn).exists() || [true, false].into_iter().any(|block| backstore(block, name).exists())
+    port(wwn).exists() || has_store(name)
+}
+
+fn has_store(name: &str) -> bool {
+    [true, false].into_iter().any(|block| backstore(block, name).exists())
 }
 
 /// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.
@@ -120,10 +128,16 @@ pub fn is_exported(name: &str, wwn: &str) -> bool {
 /// When a part is still in use.
 pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()> {
     let group = port(wwn).join("tpgt_1");
-    gone(fs::remove_file(group.join("lun/lun_0").join(LINK)), &group)?;
-    for folder in [group.join("lun/lun_0"), group, port(wwn), backstore(block, name)] {
-        gone(fs::remove_dir(&folder), &folder)?;
+    export::unlink(&group.join("lun/lun_0").join(LINK))?;
+    for folder in [group.join("lun/lun_0"), group, port(wwn)] {
+        export::remove(&folder)?;
     }
+    remove_store(block, name, fabric)
+}
+
+/// Takes a backstore away, and what was made for it and has no other in it.
+fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
+    export::remove(&backstore(block, name))?;
     // Others may have backstores in the adapter or ports in the fabric, and then they stay.
     let _ = fs::remove_dir(adapter(block));
     if let Some(fabric) = fabric {
@@ -132,33 +146,17 @@ pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Re
     Ok(())
 }
 
-fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
-    match result {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other.with_context(|| format!("cannot remove {}", what.display())),
-    }
-}
-
-/// Whether it was not there before.
-fn make(folder: &Path) -> Result<bool> {
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        other => other.map(|()| true).with_context(|| format!("cannot make {}", folder.display())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lun(path: &str, block: bool) -> Lun<'_> {
-        Lun {
+    fn store(path: &str, block: bool) -> Store<'_> {
+        Store {
             backing: Path::new(path),
             block,
             bytes: 1 << 30,
             read_only: true,
             name: "iotax-r-vm0-0",
-            wwn: "naa.5001405000000001",
             serial: "iotax-vm0-0",
         }
     }
@@ -166,11 +164,11 @@ mod tests {
     #[test]
     fn lio_is_told_of_files_and_devices() {
         assert_eq!(
-            control(&lun("/srv/x.img", false)).unwrap(),
+            control(&store("/srv/x.img", false)).unwrap(),
             "fd_dev_name=/srv/x.img,fd_dev_size=1073741824,fd_buffered_io=1,fd_async_io=1"
         );
-        assert_eq!(control(&lun("/dev/sdb", true)).unwrap(), "udev_path=/dev/sdb,readonly=1");
-        assert!(control(&lun("/srv/a,b.img", false)).is_err());
+        assert_eq!(control(&store("/dev/sdb", true)).unwrap(), "udev_path=/dev/sdb,readonly=1");
+        assert!(control(&store("/srv/a,b.img", false)).is_err());
         assert_eq!(nexus("naa.5001405000000001"), "naa.6001405000000001");
         assert_eq!(port("naa.5"), Path::new("/sys/kernel/config/target/vhost/naa.5"));
     }

@@ -3,19 +3,30 @@
 //! [`system::System`], which has a simulated twin for tests. Nothing here decides what to build.
 
 pub mod clean;
+pub mod dm;
 pub mod executor;
+pub(crate) mod export;
 pub mod hand;
 mod image;
+pub mod iscsi;
 pub mod journal;
 pub mod lio;
 pub mod lvm;
+pub mod md;
+pub mod nbd;
+pub mod nvmet;
+pub mod nvmf;
 pub mod op;
+pub mod partition;
 pub mod process;
 pub mod queue;
 pub mod simulated;
+pub mod softrdma;
 pub mod spdk;
+pub mod state;
 pub mod system;
 pub mod thing;
+pub mod tool;
 pub mod vfio;
 pub mod zfs;
 
@@ -164,3 +175,6 @@ impl RunTag {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod volume_tests;

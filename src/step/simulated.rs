@@ -5,8 +5,9 @@
 use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
+use super::state::ArrayState;
 use super::system::{LoopRequest, NothingMade, System};
-use super::thing::Thing;
+use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
@@ -59,6 +60,18 @@ impl SimulatedSystem {
     /// Whether a process of ours runs, by the word that all of them carry.
     fn has_guest(&self) -> bool {
         self.processes.values().any(|tag| tag.starts_with("iotax-"))
+    }
+
+    /// What stands on a path.
+    fn above(&self, path: &Path) -> Option<&str> {
+        let stands_on =
+            |(_, (below, _)): &(&String, &(Vec<PathBuf>, bool))| below.iter().any(|at| at == path);
+        self.things.iter().find(stands_on).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether a thing is there that is found at this path.
+    fn stands(&self, path: &Path) -> bool {
+        self.things.keys().any(|key| device_of(key).path.as_deref() == Some(path))
     }
 
     /// A reboot: what lives in the kernel is gone, files stay.
@@ -144,6 +157,7 @@ impl System for SimulatedSystem {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
+        ensure!(self.above(device).is_none(), "something stands on {}", device.display());
         match self.loops.get(device) {
             Some(file) if file == backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
@@ -267,8 +281,9 @@ impl System for SimulatedSystem {
     }
 
     fn export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>> {
-        ensure!(!self.luns.contains_key(lun.name), "{} is exported", lun.name);
-        self.luns.insert(lun.name.to_owned(), lun.backing.to_owned());
+        let store = &lun.store;
+        ensure!(!self.luns.contains_key(store.name), "{} is exported", store.name);
+        self.luns.insert(store.name.to_owned(), store.backing.to_owned());
         let made = self.directories.insert(lio::fabric());
         self.changed()?;
         Ok(made.then(lio::fabric))
@@ -341,14 +356,22 @@ impl System for SimulatedSystem {
 
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
         let key = thing.key(tag);
-        let above = self
-            .things
-            .iter()
-            .find(|(_, (below, _))| below.iter().any(|path| Some(path) == made.path.as_ref()));
+        let above = made.path.as_deref().and_then(|path| self.above(path));
         ensure!(above.is_none() || !self.things.contains_key(&key), "{key} is in use");
         ensure!(!self.mounts.values().any(|device| Some(device) == made.path.as_ref()), "{key} is mounted");
         self.things.remove(&key);
         Ok(())
+    }
+
+    fn state_of_thing(&self, _: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        let there = made.path.as_deref().is_some_and(|path| self.stands(path));
+        Ok(there.then_some(ArrayState::Healthy))
+    }
+
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()> {
+        let of = change.of()?;
+        ensure!(self.stands(of), "{} is not there", of.display());
+        self.changed()
     }
 }
 

@@ -7,19 +7,21 @@ use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
-use super::thing::Thing;
+use super::state::ArrayState;
+use super::thing::{Change, Thing};
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
-use crate::host::probe::Probe;
+use crate::host::probe::{Probe, program_path};
 use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -106,7 +108,7 @@ pub trait System {
     fn queue_settings(&self, disk: &Path) -> Settings;
     /// Writes them back to the disks at that address of a PCI function; what cannot be is a note.
     fn restore_queue(&mut self, address: &str, was: &Settings);
-    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    /// What making and undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -134,10 +136,23 @@ pub trait System {
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>>;
     /// Takes it away, whole or in parts.
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
+    /// In which state it is.
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>>;
+    /// Changes one that stands.
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()>;
 }
 
-/// Whoever is told how far a fill is, and may stop it.
-type Told<'a> = &'a mut dyn FnMut(u64) -> std::ops::ControlFlow<()>;
+/// How far something long is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Bytes of a file that are filled.
+    Filled(u64),
+    /// Share of a sync that is done, 0 to 1.
+    Synced(f64),
+}
+
+/// Whoever is told how far something is, and may stop it.
+type Watcher = dyn FnMut(Progress) -> ControlFlow<()> + Send;
 
 /// This machine.
 #[derive(Default)]
@@ -145,8 +160,8 @@ pub struct RealSystem {
     children: Vec<Child>,
     /// Files under test, locked against other runs until they are removed or the run ends.
     held: BTreeMap<PathBuf, fs::File>,
-    /// Called while a file is filled, with the bytes done; `Break` stops with an error.
-    on_fill: Option<Box<dyn FnMut(u64) -> std::ops::ControlFlow<()> + Send>>,
+    /// Called while a file is filled or a sync waited for; `Break` stops with an error.
+    watcher: Option<Box<Watcher>>,
     /// Not told yet.
     notes: Vec<String>,
 }
@@ -190,9 +205,7 @@ impl System for RealSystem {
         if marker.filled && data.is_unique() {
             return Ok(());
         }
-        let mut nothing = |_| std::ops::ControlFlow::Continue(());
-        let told = self.on_fill.as_deref_mut().map_or(&mut nothing as Told<'_>, |told| told as Told<'_>);
-        match fill::fill(path, seed, data, told)? {
+        match fill::fill(path, seed, data, &mut |bytes| self.tell(Progress::Filled(bytes)))? {
             Filled::Whole => Ok(()),
             Filled::Stopped(bytes) => bail!("interrupted after {}", crate::units::show_bytes(bytes)),
         }
@@ -432,7 +445,9 @@ impl System for RealSystem {
     }
 
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
-        thing.make(tag)
+        let made = thing.make(tag)?;
+        self.notes.extend(thing.notes(&made));
+        Ok(made)
     }
 
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
@@ -442,12 +457,24 @@ impl System for RealSystem {
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()> {
         thing.unmake(tag, made)
     }
+
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        thing.state(made)
+    }
+
+    fn change_thing(&mut self, change: &dyn Change) -> Result<()> {
+        change.make(&mut |share| self.tell(Progress::Synced(share)))
+    }
 }
 
 impl RealSystem {
-    /// A machine whose fills tell how far they are and can be stopped.
-    pub fn stopping_fills(told: impl FnMut(u64) -> std::ops::ControlFlow<()> + Send + 'static) -> RealSystem {
-        RealSystem { on_fill: Some(Box::new(told)), ..RealSystem::default() }
+    /// A machine whose fills and syncs tell how far they are and can be stopped.
+    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> RealSystem {
+        RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
+    }
+
+    fn tell(&mut self, progress: Progress) -> ControlFlow<()> {
+        self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
     /// Whether that very process runs; an ended child of ours is reaped on the way.
@@ -547,9 +574,10 @@ fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
     Ok(command)
 }
 
-/// A tool of the system, by its name: it asks nobody anything and speaks English.
-pub(super) fn tool(name: &str) -> Command {
-    let mut command = Command::new(name);
+/// A program of the system, wherever it lies, that speaks English and asks nothing.
+pub(super) fn tool(program: &str) -> Command {
+    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
+    let mut command = Command::new(found);
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }

@@ -7,18 +7,21 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, BuildSeed, ExportSpdk, ExportVhostScsi, FillFile, LimitArc, LvmVolume, MakeDirectory,
-    MakeFile, MakeFilesystem, MakeImage, MakeLvm, MakeZpool, Mount, Op, Operation, PassThrough, RemoteAgent,
-    Spawn, Vdev, ZfsContent,
+    AttachLoop, AwaitSync, Bounds, BuildSeed, CreateArray, ExportSpdk, ExportVhostScsi, FailMember, FillFile,
+    LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm,
+    MakePartition, MakeZpool, Mount, Op, Operation, PassThrough, Rebuild, RemoteAgent, Spawn, Stretch, Vdev,
+    ZfsContent,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
+use super::state::ArrayState;
 use super::system::{LoopRequest, RealSystem, System};
-use super::thing::Thing;
+use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
+use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use iotax_load::DataKind;
 use proptest::prelude::*;
@@ -67,6 +70,9 @@ impl System for Shared {
     fn arc(&self) -> ArcLimit {
         self.0.lock().unwrap().arc()
     }
+    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
+        self.0.lock().unwrap().state_of_thing(thing, made)
+    }
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
         self.0.lock().unwrap().find_spdk(disk)
     }
@@ -101,6 +107,7 @@ impl System for Shared {
         restore_arc(&mut self, was: ArcLimit) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
+        change_thing(&mut self, change: &dyn Change) -> Result<()>;
     }
 }
 
@@ -187,6 +194,24 @@ fn plan() -> Vec<Step> {
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
         Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
+        // 11 to 16: partition and part of a device, an array of both in which a member fails and comes back.
+        Op::MakePartition(MakePartition {
+            device: PathRef::Yield(2),
+            table: "gpt".into(),
+            id: "7C4E".into(),
+            name: "iotax-r-part0".into(),
+            start: 1 << 20,
+            bytes: 1 << 29,
+        }),
+        Op::MakeLinear(MakeLinear {
+            name: "iotax-r-dm0".into(),
+            stretches: vec![Stretch { device: PathRef::Yield(2), offset: 0, bytes: 1 << 29 }],
+            read_only: false,
+        }),
+        Op::CreateArray(array(&[11, 12])),
+        Op::FailMember(FailMember { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
+        Op::Rebuild(Rebuild { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
+        Op::AwaitSync(AwaitSync { array: PathRef::Yield(13) }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,
@@ -210,6 +235,25 @@ fn plan() -> Vec<Step> {
     steps(ops)
 }
 
+/// RAID 1 over what these steps give.
+fn array(members: &[StepId]) -> CreateArray {
+    CreateArray {
+        members: members.iter().map(|step| PathRef::Yield(*step)).collect(),
+        name: "iotax-r-md0".into(),
+        level: 1,
+        chunk: None,
+        layout: None,
+        metadata: "1.2".into(),
+        bitmap: false,
+        size: Some(1 << 28),
+        data_offset: Some(1 << 20),
+        uneven: false,
+        assume_clean: false,
+        sync_speed: Bounds::default(),
+        bytes: 1 << 28,
+    }
+}
+
 fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
     ops.into_iter()
         .enumerate()
@@ -222,6 +266,10 @@ fn tag(run_dir: &Path) -> RunTag {
 }
 
 /// Others' things that must be the same afterwards.
+fn nowhere(key: &DiskKey) -> Result<PathBuf> {
+    anyhow::bail!("no disk here has {key}")
+}
+
 fn here(machine: &Shared) -> Hands {
     Hands::here(Box::new(machine.clone()))
 }
@@ -259,7 +307,7 @@ fn killed_in(
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
-        let resolved = Step { op: step.op.resolved(&yields).unwrap(), ..step.clone() };
+        let resolved = Step { op: step.op.resolved(&yields, &mut nowhere).unwrap(), ..step.clone() };
         let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             break;
@@ -363,7 +411,7 @@ fn nothing_that_a_guest_has_can_be_taken_from_under_it() {
             _ => false,
         };
         let step = plan.iter().find(of).unwrap();
-        let op = step.op.resolved(&made).unwrap();
+        let op = step.op.resolved(&made, &mut nowhere).unwrap();
         let tag = tag(folder.path());
         let undone = op.operation().undo(&mut machine.clone(), &tag, &made[&step.id]);
         assert!(format!("{:#}", undone.unwrap_err()).contains("a guest has"), "{which}");
@@ -444,6 +492,31 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
     assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
+}
+
+/// What stands on another thing is taken away first, and a change needs the thing that it is of.
+#[test]
+fn things_are_taken_away_from_the_top() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let plan = plan();
+    let made = killed_whole(&plan, &mut machine.clone(), folder.path());
+    let tag = tag(folder.path());
+    let undo = |step: usize| {
+        let op = plan[step].op.resolved(&made, &mut nowhere).unwrap();
+        op.operation().undo(&mut machine.clone(), &tag, &made[&(step as StepId)])
+    };
+    for below in [11, 12] {
+        assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
+    }
+    let array = plan[13].op.resolved(&made, &mut nowhere).unwrap();
+    let state = || array.operation().state(&machine, &made[&13]).unwrap();
+    assert_eq!(state(), Some(ArrayState::Healthy));
+    undo(13).unwrap();
+    assert_eq!(state(), None);
+    let fail = plan[14].op.resolved(&made, &mut nowhere).unwrap();
+    assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
+    undo(12).unwrap();
+    undo(11).unwrap();
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! export, a connection to one. Each is made, found again and taken away by its own room, on this machine; the simulated twin
 //! knows only which of them are there.
 
+use super::state::ArrayState;
 use super::{RunTag, Yield};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// Such a thing. Errors say what could not be done and why.
 pub trait Thing {
@@ -26,4 +28,27 @@ pub trait Thing {
     /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
     /// ([`super::system::NotOurs`]).
     fn unmake(&self, tag: &RunTag, made: &Yield) -> Result<()>;
+
+    /// What a reader of the figures must know of it.
+    fn notes(&self, _made: &Yield) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
+    fn state(&self, _made: &Yield) -> Result<Option<ArrayState>> {
+        Ok(None)
+    }
+}
+
+/// Who is told what share of something long is done, 0 to 1, and may end it.
+pub type Told<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
+
+/// What is done to a thing that stands: a member failed, a sync waited for. It goes with the thing, so nothing of it is undone
+/// on its own.
+pub trait Change {
+    /// Path of the thing, once resolved.
+    fn of(&self) -> Result<&Path>;
+
+    /// Does it.
+    fn make(&self, told: Told<'_>) -> Result<()>;
 }

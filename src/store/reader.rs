@@ -350,6 +350,7 @@ mod tests {
             purpose: Default::default(),
             host_cpu: None,
             other_cpu: None,
+            state: None,
             set: 0,
             visit: 0,
             round,

@@ -9,6 +9,7 @@ mod durability;
 mod each;
 mod guests;
 mod images;
+mod lab;
 mod nested;
 mod page;
 mod place;

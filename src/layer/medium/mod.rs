@@ -70,6 +70,7 @@ pub fn plan_member(
 
 fn beside(mut all: Exposed, one: Exposed) -> Exposed {
     all.paths.extend(one.paths);
+    all.uneven |= all.bytes != one.bytes || one.uneven;
     all.bytes = all.bytes.min(one.bytes);
     all.block &= one.block;
     all
@@ -97,7 +98,10 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         hold: Hold::default(),
         writable,
         unwritten: None,
+        split: false,
+        uneven: false,
         engine: None,
+        array: None,
     }
 }
 

@@ -31,7 +31,8 @@ impl Layer for Loop {
             backing: below.path(spec)?.clone(),
             bytes: below.bytes,
             direct_io: flag(spec, "direct-io"),
-            read_only: !context.writable,
+            // What is written first is written through it, whatever the load does.
+            read_only: !context.writable && below.unwritten.is_none(),
         };
         let step = context.add("attach a loop device", Op::AttachLoop(attach));
         Ok(Exposed {

@@ -112,7 +112,7 @@ impl Layer for Lvm {
             Some("cache") => Some("dm-cache"),
             _ => None,
         };
-        ["root", "lvm", "dm-mod"].into_iter().chain(of_kind).collect()
+        ["root", "lvm", "dm_mod"].into_iter().chain(of_kind).collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
@@ -121,6 +121,10 @@ impl Layer for Lvm {
 
     fn writes_below(&self, _: &LayerSpec) -> bool {
         true
+    }
+
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        spec.option("type") == Some("thin")
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -143,6 +147,7 @@ impl Layer for Lvm {
             block: true,
             writable: context.writable,
             unwritten,
+            uneven: false,
             ..below.clone()
         })
     }

@@ -1,13 +1,19 @@
-//! Layers of one host between devices and what is above: loop, lvm, zfs, fs.
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs.
 
 pub mod fs;
+mod linear;
 mod loopdev;
 pub mod lvm;
+mod mdraid;
+mod partition;
 pub mod zfs;
 
 pub use fs::FileSystem;
+pub use linear::{LINEAR_HELP, Linear, SPLIT_HELP, Split};
 pub use loopdev::Loop;
 pub use lvm::Lvm;
+pub use mdraid::{HELP as MDRAID_HELP, MdRaid};
+pub use partition::{HELP as PARTITION_HELP, Partition};
 pub use zfs::Zfs;
 
 use super::{PlanContext, word};

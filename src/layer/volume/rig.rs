@@ -21,6 +21,9 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         writable: true,
         unwritten: None,
         engine: None,
+        array: None,
+        split: false,
+        uneven: false,
     }
 }
 

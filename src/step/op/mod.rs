@@ -4,39 +4,61 @@
 
 mod afar;
 mod arc;
+mod array;
+mod await_sync;
 mod directory;
+mod fabric;
+mod fail_member;
 mod file;
 mod filesystem;
 mod image;
+mod linear;
 mod loopdev;
 mod lvm;
+mod partition;
 mod passthrough;
 mod process;
+mod rebuild;
 mod scratch;
 mod spdk;
 mod vhost_scsi;
 mod zpool;
+mod zpool_member;
 
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
+pub use array::{Bounds, CreateArray};
+pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
+pub use fabric::{
+    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
+    StartIscsid,
+};
+pub use fail_member::FailMember;
 pub use file::{FillFile, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
+pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
+pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
+pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
 pub use spdk::{ExportSpdk, Part, kind as spdk_bdev};
 pub use vhost_scsi::ExportVhostScsi;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
+pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
+use super::state::ArrayState;
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
+use crate::layer::guest::DiskKey;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// One typed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,8 +80,26 @@ pub enum Op {
     MakeLvm(MakeLvm),
     /// A pool of ZFS and what is in it.
     MakeZpool(MakeZpool),
+    /// A member of a pool taken offline.
+    ZpoolOffline(ZpoolOffline),
+    /// One that comes back.
+    ZpoolReplace(ZpoolReplace),
+    /// A resilver waited for.
+    AwaitResilver(AwaitResilver),
     /// The limit of ZFS's cache.
     LimitArc(LimitArc),
+    /// A partition table with one partition.
+    MakePartition(MakePartition),
+    /// A part of a device, or several put together.
+    MakeLinear(MakeLinear),
+    /// An array of the kernel's RAID.
+    CreateArray(CreateArray),
+    /// A member of it that fails.
+    FailMember(FailMember),
+    /// A member that comes back.
+    Rebuild(Rebuild),
+    /// Until its members are whole.
+    AwaitSync(AwaitSync),
     /// An image within a file or device.
     MakeImage(MakeImage),
     /// The initramfs of a guest.
@@ -72,6 +112,22 @@ pub enum Op {
     ExportVhostScsi(ExportVhostScsi),
     /// A disk in a running SPDK target.
     ExportSpdk(ExportSpdk),
+    /// A subsystem of the kernel's NVMe target.
+    ExportNvmf(ExportNvmf),
+    /// A controller of one.
+    ConnectNvmf(ConnectNvmf),
+    /// A target of the kernel's iSCSI.
+    ExportIscsi(ExportIscsi),
+    /// open-iscsi's daemon.
+    StartIscsid(StartIscsid),
+    /// A session with a target.
+    ConnectIscsi(ConnectIscsi),
+    /// An export of a qemu-nbd.
+    ExportNbd(ExportNbd),
+    /// The device over one.
+    ConnectNbd(ConnectNbd),
+    /// An RDMA device.
+    SoftRdma(SoftRdma),
     /// A process that lives as long as the stack: QEMU.
     Spawn(Spawn),
     /// Our binary on a host over SSH.
@@ -141,6 +197,14 @@ pub trait Operation {
         Ok(None)
     }
 
+    /// In which state what it made is, where that is more than being there.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
+        Ok(None)
+    }
+
     /// Undoes it; done already is fine.
     ///
     /// # Errors
@@ -175,13 +239,30 @@ macro_rules! as_operation {
             Op::Mount(op) => op,
             Op::MakeLvm(op) => op,
             Op::MakeZpool(op) => op,
+            Op::ZpoolOffline(op) => op,
+            Op::ZpoolReplace(op) => op,
+            Op::AwaitResilver(op) => op,
             Op::LimitArc(op) => op,
+            Op::MakePartition(op) => op,
+            Op::MakeLinear(op) => op,
+            Op::CreateArray(op) => op,
+            Op::FailMember(op) => op,
+            Op::Rebuild(op) => op,
+            Op::AwaitSync(op) => op,
             Op::MakeImage(op) => op,
             Op::BuildInitramfs(op) => op,
             Op::BuildSeed(op) => op,
             Op::PassThrough(op) => op,
             Op::ExportVhostScsi(op) => op,
             Op::ExportSpdk(op) => op,
+            Op::ExportNvmf(op) => op,
+            Op::ConnectNvmf(op) => op,
+            Op::ExportIscsi(op) => op,
+            Op::StartIscsid(op) => op,
+            Op::ConnectIscsi(op) => op,
+            Op::ExportNbd(op) => op,
+            Op::ConnectNbd(op) => op,
+            Op::SoftRdma(op) => op,
             Op::Spawn(op) => op,
             Op::RemoteAgent(op) => op,
             Op::MakeFileAfar(op) => op,
@@ -214,17 +295,27 @@ impl Op {
         self
     }
 
-    /// The same operation with every yielded path filled in.
+    /// The same operation with every path filled in that a step yielded, or that only its place knows.
     ///
     /// # Errors
-    /// When a step that it builds on has yielded no path.
-    pub fn resolved(&self, yields: &BTreeMap<StepId, Yield>) -> Result<Op> {
+    /// When a step that it builds on has yielded no path; what `locate` says.
+    pub fn resolved(
+        &self,
+        yields: &BTreeMap<StepId, Yield>,
+        locate: &mut dyn FnMut(&DiskKey) -> Result<PathBuf>,
+    ) -> Result<Op> {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
-            if let PathRef::Yield(step) = input {
-                let path = yields.get(step).and_then(|made| made.path.clone());
-                *input = PathRef::Path(path.with_context(|| format!("step {step} has yielded no path"))?);
-            }
+            let path = match input {
+                PathRef::Path(_) => continue,
+                PathRef::Yield(step) => {
+                    let path = yields.get(step).and_then(|made| made.path.clone());
+                    path.with_context(|| format!("step {step} has yielded no path"))?
+                }
+                PathRef::Serial(serial) => locate(&DiskKey::Serial(serial.clone()))?,
+                PathRef::Pci(address) => locate(&DiskKey::Pci(address.clone()))?,
+            };
+            *input = PathRef::Path(path);
         }
         Ok(op)
     }

@@ -2,7 +2,7 @@
 //! the guest's memory.
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
-use crate::step::lio::{self, Lun};
+use crate::step::lio::{self, Lun, Store};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
@@ -27,15 +27,15 @@ pub struct ExportVhostScsi {
 
 impl ExportVhostScsi {
     fn lun(&self) -> Result<Lun<'_>> {
-        Ok(Lun {
+        let store = Store {
             backing: self.backing.path()?,
             block: self.block,
             bytes: self.bytes,
             read_only: self.read_only,
             name: &self.name,
-            wwn: &self.wwn,
             serial: &self.serial,
-        })
+        };
+        Ok(Lun { store, wwn: &self.wwn })
     }
 }
 

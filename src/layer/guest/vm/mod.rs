@@ -13,6 +13,7 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
+use crate::exit::Failed;
 use crate::host::probe::Probe;
 use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
@@ -23,7 +24,7 @@ use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, anyhow, ensure};
 use image::ImageWish;
 use options::Wish;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
 fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
@@ -39,6 +40,39 @@ fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
         spec.copies
     );
     Ok(part)
+}
+
+/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no program else.
+fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
+    let refuse = |why: &str, hint: &str| {
+        Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
+    };
+    if system_image::wanted(spec).is_some() {
+        return refuse(
+            "an image with a system of its own",
+            "leave image= out: the image of a lab has the programs",
+        );
+    }
+    if spec.copies > 1 {
+        return refuse("several guests side by side", "one guest, or end the stack with the guests");
+    }
+    let none = || {
+        Failed::need(
+            "there is no image of a lab, which guests boot in which layers are set up; hint: iotax lab build",
+        )
+    };
+    Ok(parts.lab_image.clone().ok_or_else(none)?)
+}
+
+/// Whether every guest has a part of its own below it, made by a layer that splits.
+fn own_parts(spec: &LayerSpec, below: &Exposed) -> Result<bool> {
+    let (parts, guests) = (below.paths.len(), spec.copies as usize);
+    ensure!(
+        !below.split || parts == guests,
+        "{}: there are {parts} parts below and {guests} of \"vm\"; hint: vm x{parts}",
+        spec.origin
+    );
+    Ok(below.split)
 }
 
 /// The layer.
@@ -111,27 +145,37 @@ impl Layer for VirtualMachine {
         );
         let parts =
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
-        let wish = options::wish(spec, context.own, &parts)?;
+        let mut wish = options::wish(spec, context.own, &parts)?;
+        if context.set_up_above {
+            wish.root = Some(root_for_steps(spec, &parts)?);
+        }
         let images = image::wish(spec)?;
-        let unwritten = images.as_ref().and_then(ImageWish::unwritten);
+        let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
-        let part = part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?;
+        let apart = own_parts(spec, below)?;
+        let part = match apart {
+            true => below.bytes,
+            false => part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?,
+        };
         let mut bytes = part;
         let mut seats = (0..spec.copies).map(|copy| {
-            let mut disk = DiskSpec { offset: u64::from(copy) * part, bytes: Some(part), ..disk.clone() };
+            let offset = if apart { 0 } else { u64::from(copy) * part };
+            let path = if apart { &below.paths[copy as usize] } else { below.path(spec)? };
+            let shared_out = disk.shared_out && !apart;
+            let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, ..disk.clone() };
             if let Some(images) = &images {
-                let made = images.plan(&disk, below.path(spec)?, spec, context)?;
+                let made = images.plan(&disk, path, spec, context)?;
                 bytes = made.bytes;
                 disk.qcow2 = Some(made);
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
             let wish = Wish { copy, ..wish.clone() };
-            Ok(seats::seat(context, parts.clone(), wish, disk, (below.path(spec)?, &spec.origin)))
+            Ok(seats::seat(context, parts.clone(), wish, disk, (path, &spec.origin)))
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;
         let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
-        Ok(Exposed { writable: context.writable, unwritten, ..shown })
+        Ok(Exposed { writable: context.writable, unwritten, split: false, ..shown })
     }
 }
 

@@ -1,0 +1,162 @@
+//! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
+
+use super::{ADDRESS, Ends, Wire, only, port, qualified};
+use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
+use crate::scenario::LayerSpec;
+use crate::step::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
+use anyhow::{Result, ensure};
+use std::net::SocketAddr;
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "iscsi",
+    help: "iSCSI: the kernel's target (LIO) and open-iscsi",
+    example: "/dev/nvme1n1 | iscsi(iser)",
+    options: OPTIONS,
+    positional: Some("transport"),
+    below: Face::Any,
+    fabric: true,
+    ..LayerHelp::PLAIN
+};
+
+const OPTIONS: &[OptionDef] = &[
+    OptionDef {
+        name: "transport",
+        aliases: &[],
+        kind: OptionKind::Word(&["tcp", "iser"]),
+        default: Some("tcp"),
+        help: "what carries it; iser: RDMA",
+    },
+    ADDRESS,
+    port("where the target listens; not written: 3260, or the next that no other stack has"),
+    OptionDef {
+        name: "queue-depth",
+        aliases: &["queue_depth"],
+        kind: OptionKind::Count,
+        default: None,
+        help: "commands of the disk at a time (node.session.queue_depth), 1 to 1024; not written: open-iscsi's 32",
+    },
+    attribute("emulate-3pc", &["emulate_3pc"], "LIO copies by itself (EXTENDED COPY)"),
+    attribute("emulate-tpu", &["emulate_tpu"], "LIO takes UNMAP, where what is below can discard"),
+    attribute(
+        "emulate-tpws",
+        &["emulate_tpws"],
+        "LIO takes WRITE SAME with UNMAP, where what is below can discard",
+    ),
+    attribute("emulate-caw", &["emulate_caw"], "LIO compares and writes in one command"),
+    attribute("is-nonrot", &["is_nonrot"], "LIO says that the disk does not rotate"),
+    OptionDef {
+        name: "max-write-same-len",
+        aliases: &["max_write_same_len"],
+        kind: OptionKind::Count,
+        default: None,
+        help: "blocks of one WRITE SAME; not written: LIO's choice",
+    },
+];
+
+/// An attribute of LIO's; not written: its choice.
+const fn attribute(name: &'static str, aliases: &'static [&'static str], help: &'static str) -> OptionDef {
+    OptionDef { name, aliases, kind: OptionKind::Flag, default: None, help }
+}
+
+/// Options that LIO is told by its own names, in that order.
+const ATTRIBUTES: &[&str] =
+    &["emulate-3pc", "emulate-tpu", "emulate-tpws", "emulate-caw", "is-nonrot", "max-write-same-len"];
+
+/// The layer.
+pub struct Iscsi;
+
+/// Where iSCSI listens (IANA).
+const PORT: u16 = 3260;
+
+impl Layer for Iscsi {
+    fn name(&self) -> &'static str {
+        "iscsi"
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let own = if iser(spec) { &["ib_isert", "ip", "rdma", "rdma_rxe"][..] } else { &[] };
+        [&["root", "iscsi_target_mod"], own].concat()
+    }
+
+    fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let own = if iser(spec) { &["ib_iser", "ip", "rdma", "rdma_rxe"][..] } else { &["iscsi_tcp"] };
+        [&["root", "open-iscsi"], own].concat()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let backing = only(spec, below)?.clone();
+        let settings = settings(spec)?;
+        let wire = if iser(spec) { Wire::Rdma } else { Wire::Tcp };
+        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let portal = SocketAddr::from(ends.at(spec)?);
+        let instance = context.instance("iscsi");
+        let name = format!("iotax-{}-{instance}", context.tag.run_id);
+        let iqn = qualified("iqn", &instance, context);
+        let initiator = qualified("iqn", &format!("{instance}-initiator"), context);
+        let export = ExportIscsi {
+            backing,
+            block: below.block,
+            bytes: below.bytes,
+            read_only: !context.writable,
+            name: name.clone(),
+            serial: name.clone(),
+            attributes: attributes(spec),
+            iqn: iqn.clone(),
+            initiator: initiator.clone(),
+            portal,
+            iser: iser(spec),
+        };
+        context.add_in(&ends.near, "serve it over iSCSI", Op::ExportIscsi(export));
+        start_iscsid(iser(spec), &ends.far, context);
+        let connect = ConnectIscsi { iqn, portal, iface: name, initiator, iser: iser(spec), settings };
+        let step = context.add_in(&ends.far, "log in to it over iSCSI", Op::ConnectIscsi(connect));
+        Ok(ends.exposed(step, below, context))
+    }
+}
+
+fn iser(spec: &LayerSpec) -> bool {
+    spec.option("transport") == Some("iser")
+}
+
+/// One daemon in a place serves all sessions there.
+fn start_iscsid(iser: bool, place: &str, context: &mut PlanContext) {
+    let directory = context.directory_in(place);
+    let start = Op::StartIscsid(StartIscsid { directory, iser });
+    if !context.steps.iter().any(|step| step.place == place && step.op == start) {
+        context.add_in(place, "have an iscsid there", start);
+    }
+}
+
+fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
+    if spec.option("queue-depth").is_none() {
+        return Ok(Vec::new());
+    }
+    let depth = number::<u32>(spec, "queue-depth")?;
+    ensure!(
+        (1..=1024).contains(&depth),
+        "{}: queue-depth = {depth}, and open-iscsi takes 1 to 1024",
+        spec.origin
+    );
+    // Commands of a session are those of its one disk; open-iscsi takes powers of two from 2 on.
+    let commands = depth.next_power_of_two().max(128);
+    let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
+    Ok(vec![setting("node.session.queue_depth", depth), setting("node.session.cmds_max", commands)])
+}
+
+fn attributes(spec: &LayerSpec) -> Vec<(String, String)> {
+    let told = |name: &&str| {
+        let value = match spec.option(name)? {
+            "true" => "1",
+            "false" => "0",
+            other => other,
+        };
+        Some((name.replace('-', "_"), value.to_owned()))
+    };
+    ATTRIBUTES.iter().filter_map(told).collect()
+}

@@ -1,0 +1,436 @@
+//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are computed, so where data begins on a
+//! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
+
+use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
+use crate::layer::state::{State, Ways};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::md::UNEVEN_HINT;
+use crate::step::op::{AwaitSync, Bounds, CreateArray, FailMember, Op, Rebuild};
+use crate::units::{KIB, MIB, parse_bytes, show_bytes};
+use anyhow::{Context, Result, bail, ensure};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "mdraid",
+    help: "the kernel's RAID (md) over several devices",
+    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | mdraid(level=5,chunk=64KiB)",
+    options: OPTIONS,
+    one_of: &["level"],
+    joins: true,
+    notes: &[
+        (
+            "sync",
+            "skip",
+            "the first sync was skipped (sync=skip), so parity or copies were never computed: after a failure it would give back \
+             other data than was written",
+        ),
+        (
+            "sync",
+            "background",
+            "the first sync was not waited for (sync=background): until it is through, figures are of an array that syncs",
+        ),
+    ],
+    ..LayerHelp::PLAIN
+};
+
+const OPTIONS: &[OptionDef] = &[
+    OptionDef {
+        name: "level",
+        aliases: &[],
+        kind: OptionKind::Word(&["0", "1", "5", "6", "10"]),
+        default: None,
+        help: "RAID level",
+    },
+    OptionDef {
+        name: "chunk",
+        aliases: &[],
+        kind: OptionKind::Size,
+        default: None,
+        help: "bytes on one member before the next has its turn, a power of two; not written: 512KiB. RAID 1 has none",
+    },
+    OptionDef {
+        name: "layout",
+        aliases: &[],
+        kind: OptionKind::Word(&[
+            "left-symmetric",
+            "left-asymmetric",
+            "right-symmetric",
+            "right-asymmetric",
+            "n2",
+            "n3",
+            "f2",
+            "f3",
+            "o2",
+            "o3",
+        ]),
+        default: None,
+        help: "where parity lies (RAID 5, 6; not written: left-symmetric), or copies (RAID 10; not written: n2)",
+    },
+    OptionDef {
+        name: "bitmap",
+        aliases: &[],
+        kind: OptionKind::Word(&["none", "internal"]),
+        default: Some("none"),
+        help: "whether the members carry a bitmap of what is being written",
+    },
+    OptionDef {
+        name: "size",
+        aliases: &[],
+        kind: OptionKind::Size,
+        default: None,
+        help: "bytes of each member that are used; not written: all",
+    },
+    OptionDef {
+        name: "metadata",
+        aliases: &[],
+        kind: OptionKind::Word(&["1.2", "1.1", "1.0"]),
+        default: Some("1.2"),
+        help: "format of the superblock",
+    },
+    OptionDef {
+        name: "sync",
+        aliases: &[],
+        kind: OptionKind::Word(&["wait", "skip", "background"]),
+        default: Some("wait"),
+        help: "the first sync: waited for, left out (mdadm's --assume-clean), or run while it is measured",
+    },
+    OptionDef {
+        name: "sync-speed-min",
+        aliases: &["sync_speed_min"],
+        kind: OptionKind::Size,
+        default: None,
+        help: "bytes a second that a rebuild makes even under load; not written: the system's",
+    },
+    OptionDef {
+        name: "sync-speed-max",
+        aliases: &["sync_speed_max"],
+        kind: OptionKind::Size,
+        default: None,
+        help: "bytes a second that a rebuild never passes; not written: the system's",
+    },
+];
+
+/// mdadm's own.
+const CHUNK: u64 = 512 * KIB;
+/// The kernel takes no smaller one than a page.
+const LEAST_CHUNK: u64 = 4 * KIB;
+/// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 behind all data. mdadm itself would leave up to
+/// 128 MiB on a large drive, for reshaping that no run does.
+const DATA_OFFSET: u64 = MIB;
+
+/// The md driver.
+pub struct MdRaid;
+
+impl Layer for MdRaid {
+    fn name(&self) -> &'static str {
+        HELP.name
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let module = match level(spec) {
+            Ok(0) => "raid0",
+            Ok(1) => "raid1",
+            Ok(10) => "raid10",
+            _ => "raid456",
+        };
+        vec!["root", "mdadm", module]
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn gives_unwritten(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let level = level(spec)?;
+        check_members(spec, level, below)?;
+        let layout = layout(spec, level)?;
+        let chunk = chunk(spec, level)?;
+        let size = size(spec, below, chunk)?;
+        let bytes = match size {
+            Some(size) => array_bytes(level, layout.as_deref(), below.paths.len() as u64, size, chunk),
+            // Nobody has told how large a drive of a host over ssh is; only RAID 0 takes what there is.
+            None => u64::MAX,
+        };
+        let sync = sync(spec, level)?;
+        let instance = context.instance("md");
+        let name = name_of(&context.tag.run_id, &instance);
+        let metadata = word(spec, "metadata")?;
+        let array = CreateArray {
+            members: below.paths.clone(),
+            name,
+            level,
+            chunk,
+            layout,
+            metadata: metadata.to_owned(),
+            bitmap: bitmap(spec, level)?,
+            size: size.filter(|_| level > 0),
+            data_offset: (metadata != "1.0").then_some(DATA_OFFSET),
+            uneven: spec.options.contains_key("size"),
+            assume_clean: sync == "skip" && level > 0,
+            sync_speed: bounds(spec, level)?,
+            bytes: size.map_or(0, |_| bytes),
+        };
+        let step = context.add(format!("make the RAID {level} array"), Op::CreateArray(array));
+        if level > 0 && sync == "wait" {
+            let wait = AwaitSync { array: PathRef::Yield(step) };
+            context.add("wait for its first sync", Op::AwaitSync(wait));
+        }
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            bytes,
+            block: true,
+            writable: context.writable,
+            unwritten: Some(FirstWrites::InOrder),
+            uneven: false,
+            array: (level > 0).then(|| Array {
+                step,
+                members: below.paths.clone(),
+                spec: spec.clone(),
+                place: below.place.clone(),
+            }),
+            ..below.clone()
+        })
+    }
+
+    fn redundancy(&self, spec: &LayerSpec, members: usize) -> u32 {
+        match level(spec) {
+            Ok(1) => (members as u32).saturating_sub(1),
+            Ok(5) => 1,
+            Ok(6) => 2,
+            // Any one copy less; more may be lost by chance only.
+            Ok(10) => layout(spec, 10).map_or(0, |layout| copies_of(layout.as_deref()).0 as u32 - 1),
+            _ => 0,
+        }
+    }
+
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        made: &PathRef,
+        members: &[PathRef],
+        from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        if sync(spec, level(spec)?)? != "wait" {
+            bail!(
+                "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
+                spec.origin,
+                spec.text(),
+                word(spec, "sync")?
+            );
+        }
+        let least = self.redundancy(spec, members.len());
+        let array = || made.clone();
+        let fail = |member: usize| {
+            let op = FailMember { array: array(), member: members[member].clone() };
+            (format!("fail member {} of {}", member + 1, members.len()), Op::FailMember(op))
+        };
+        let back = |member: usize| {
+            let op = Rebuild { array: array(), member: members[member].clone() };
+            (format!("rebuild member {} of {}", member + 1, members.len()), Op::Rebuild(op))
+        };
+        let whole = || ("wait for the rebuild".to_owned(), Op::AwaitSync(AwaitSync { array: array() }));
+        let ways =
+            Ways { spec, members: members.len(), redundancy: least, fail: &fail, back: &back, whole: &whole };
+        ways.between(*from, *to)
+    }
+}
+
+fn level(spec: &LayerSpec) -> Result<u8> {
+    crate::layer::number(spec, "level")
+}
+
+fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
+    let least = match level {
+        5 => 3,
+        6 => 4,
+        _ => 2,
+    };
+    let members = below.paths.len();
+    ensure!(
+        members >= least,
+        "{}: RAID {level} takes at least {least} members, and there are {members}; hint: [/dev/A,/dev/B,...] | mdraid(level={level})",
+        spec.origin
+    );
+    ensure!(
+        below.block,
+        "{}: mdraid needs block devices below it, and there are files; hint: name drives",
+        spec.origin
+    );
+    ensure!(
+        !below.uneven || spec.options.contains_key("size"),
+        "{}: members are of unequal size; hint: {UNEVEN_HINT}",
+        spec.origin
+    );
+    Ok(())
+}
+
+fn layout(spec: &LayerSpec, level: u8) -> Result<Option<String>> {
+    let Some(layout) = spec.option("layout") else { return Ok(None) };
+    let fits = match level {
+        5 | 6 => layout.contains("symmetric"),
+        10 => !layout.contains("symmetric"),
+        _ => bail!("{}: RAID {level} has no layout; hint: leave layout={layout} out", spec.origin),
+    };
+    ensure!(
+        fits,
+        "{}: layout={layout} is none of RAID {level}; hint: {}",
+        spec.origin,
+        if level == 10 { "n2, f2 or o2" } else { "left-symmetric" }
+    );
+    Ok(Some(layout.to_owned()))
+}
+
+fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
+    match (size_of(spec, "chunk")?, level) {
+        (Some(_), 1) => bail!("{}: RAID 1 has no chunks; hint: leave chunk out", spec.origin),
+        (None, 1) => Ok(None),
+        (chunk, _) => {
+            let chunk = chunk.unwrap_or(CHUNK);
+            ensure!(
+                chunk.is_power_of_two() && chunk >= LEAST_CHUNK,
+                "{}: a chunk of {} is no power of two from {}; hint: chunk=64KiB",
+                spec.origin,
+                show_bytes(chunk),
+                show_bytes(LEAST_CHUNK)
+            );
+            Ok(Some(chunk))
+        }
+    }
+}
+
+/// Bytes of each member that hold data: whole MiB and chunks. `None`: RAID 0 over what nobody knows the size of.
+fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<Option<u64>> {
+    let unit = chunk.unwrap_or(0).max(MIB);
+    let known = below.bytes != u64::MAX;
+    let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
+    let size = match size_of(spec, "size")? {
+        Some(_) if level(spec)? == 0 => {
+            bail!("{}: RAID 0 takes all of its members; hint: leave size out", spec.origin)
+        }
+        Some(size) => size,
+        None if known => {
+            ensure!(
+                room > 0,
+                "{}: members of {} have no room for data; hint: they take {} at least",
+                spec.origin,
+                show_bytes(below.bytes),
+                show_bytes(unit + DATA_OFFSET)
+            );
+            room
+        }
+        None if level(spec)? == 0 => return Ok(None),
+        None => bail!(
+            "{}: how large the members on {} are is not known here; hint: mdraid(...,size=SIZE) says how much of each is used",
+            spec.origin,
+            below.place
+        ),
+    };
+    ensure!(
+        size % unit == 0 && size > 0,
+        "{}: {} of each member are no whole number of {}; hint: size={}",
+        spec.origin,
+        show_bytes(size),
+        show_bytes(unit),
+        show_bytes((size / unit).max(1) * unit)
+    );
+    ensure!(
+        !known || size <= room,
+        "{}: size={} is more than a member has room for: {} beside its superblock",
+        spec.origin,
+        show_bytes(size),
+        show_bytes(room)
+    );
+    Ok(Some(size))
+}
+
+/// Bytes that an array of members of that size gives.
+fn array_bytes(level: u8, layout: Option<&str>, members: u64, size: u64, chunk: Option<u64>) -> u64 {
+    match level {
+        0 => members * size,
+        1 => size,
+        5 => (members - 1) * size,
+        6 => (members - 2) * size,
+        // As the kernel's raid10_size reckons it, in chunks.
+        _ => {
+            let chunk = chunk.unwrap_or(CHUNK);
+            let (near, far) = copies_of_both(layout);
+            size / chunk / far * members / near * chunk
+        }
+    }
+}
+
+/// Copies that are near, and that are far or offset.
+fn copies_of_both(layout: Option<&str>) -> (u64, u64) {
+    let (copies, near) = copies_of(layout);
+    if near { (copies, 1) } else { (1, copies) }
+}
+
+/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`.
+fn copies_of(layout: Option<&str>) -> (u64, bool) {
+    let layout = layout.unwrap_or("n2");
+    (layout[1..].parse().unwrap_or(2), layout.starts_with('n'))
+}
+
+fn bitmap(spec: &LayerSpec, level: u8) -> Result<bool> {
+    let wanted = word(spec, "bitmap")? == "internal";
+    ensure!(!wanted || level > 0, "{}: RAID 0 has no bitmap; hint: leave bitmap out", spec.origin);
+    Ok(wanted)
+}
+
+fn sync(spec: &LayerSpec, level: u8) -> Result<&str> {
+    ensure!(
+        level > 0 || !spec.options.contains_key("sync"),
+        "{}: RAID 0 has nothing to sync; hint: leave sync out",
+        spec.origin
+    );
+    word(spec, "sync")
+}
+
+fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
+    let bound = |name: &str| -> Result<Option<u64>> {
+        let bytes = size_of(spec, name)?;
+        ensure!(
+            level > 0 || bytes.is_none(),
+            "{}: RAID 0 has nothing to sync; hint: leave {name} out",
+            spec.origin
+        );
+        ensure!(
+            bytes.is_none_or(|bytes| bytes >= KIB),
+            "{}: {name} is less than 1 KiB a second; hint: {name}=1MiB",
+            spec.origin
+        );
+        Ok(bytes)
+    };
+    let bounds = Bounds { least: bound("sync-speed-min")?, most: bound("sync-speed-max")? };
+    if let Bounds { least: Some(least), most: Some(most) } = bounds {
+        ensure!(least <= most, "{}: sync-speed-min is more than sync-speed-max", spec.origin);
+    }
+    Ok(bounds)
+}
+
+fn size_of(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = |word: &str| parse_bytes(word).map_err(anyhow::Error::msg);
+    spec.option(name).map(parsed).transpose().with_context(|| format!("{}: {name}", spec.origin))
+}
+
+/// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to tell runs apart.
+fn name_of(run_id: &str, instance: &str) -> String {
+    let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
+    let tail = run_id[from..].trim_start_matches('-');
+    format!("iotax-{tail}-{instance}")
+}
+
+#[cfg(test)]
+#[path = "mdraid_tests.rs"]
+mod tests;

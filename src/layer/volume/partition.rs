@@ -1,0 +1,128 @@
+//! `partition`: a partition table with one partition on a whole block device, by sfdisk.
+
+use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{MakePartition, Op};
+use crate::step::tool::guid;
+use crate::units::{KIB, MIB, parse_bytes, show_bytes};
+use anyhow::{Result, ensure};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "partition",
+    help: "a partition table with one partition",
+    example: "/dev/nvme1n1 | partition(align=1MiB)",
+    options: &[
+        OptionDef {
+            name: "table",
+            aliases: &[],
+            kind: OptionKind::Word(&["gpt", "dos"]),
+            default: Some("gpt"),
+            help: "which partition table",
+        },
+        OptionDef {
+            name: "align",
+            aliases: &[],
+            kind: OptionKind::Size,
+            default: Some("1MiB"),
+            help: "the byte at which the partition begins",
+        },
+        OptionDef {
+            name: "size",
+            aliases: &[],
+            kind: OptionKind::Size,
+            default: None,
+            help: "bytes of the partition; not written: all that there are",
+        },
+    ],
+    ..LayerHelp::PLAIN
+};
+
+/// Header and entries of a GPT lie before it, also where a logical block has 4 KiB.
+const LEAST_START: u64 = 24 * KIB;
+/// Behind the partition lies the copy of a GPT.
+const TAIL: u64 = MIB;
+/// The partition has a whole number of these.
+const UNIT: u64 = 4 * KIB;
+/// A DOS table counts sectors of 512 bytes in 32 bits.
+const MOST_DOS: u64 = 1 << 41;
+
+/// sfdisk.
+pub struct Partition;
+
+impl Layer for Partition {
+    fn name(&self) -> &'static str {
+        HELP.name
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "sfdisk"]
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Writes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let table = word(spec, "table")?;
+        let start = parse_bytes(word(spec, "align")?).map_err(anyhow::Error::msg)?;
+        ensure!(
+            start % 512 == 0 && start >= LEAST_START,
+            "{}: a partition cannot begin at byte {start}; hint: align=1MiB, or any multiple of 512 bytes from {}",
+            spec.origin,
+            show_bytes(LEAST_START)
+        );
+        let room = below.bytes.saturating_sub(start).saturating_sub(TAIL) / UNIT * UNIT;
+        let bytes = match spec.option("size") {
+            Some(size) => parse_bytes(size).map_err(anyhow::Error::msg)?,
+            None => {
+                ensure!(
+                    below.bytes != u64::MAX,
+                    "{}: how large the device on {} is is not known here; hint: partition(size=SIZE)",
+                    spec.origin,
+                    below.place
+                );
+                room
+            }
+        };
+        ensure!(
+            bytes > 0 && bytes <= room && bytes % UNIT == 0,
+            "{}: a partition of {} cannot be made: there is room for {} from {}, in whole {}; hint: leave size out",
+            spec.origin,
+            show_bytes(bytes),
+            show_bytes(room),
+            show_bytes(start),
+            show_bytes(UNIT)
+        );
+        ensure!(
+            table == "gpt" || start + bytes <= MOST_DOS,
+            "{}: a DOS partition table ends at {}; hint: table=gpt, or size=1TiB",
+            spec.origin,
+            show_bytes(MOST_DOS)
+        );
+        let instance = context.instance("part");
+        let name = format!("iotax-{}-{instance}", context.tag.run_id);
+        let device = below.path(spec)?.clone();
+        let make = MakePartition { device, table: table.into(), id: id_of(table, &name), name, start, bytes };
+        let step = context.add("make the partition", Op::MakePartition(make));
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            bytes,
+            block: true,
+            writable: context.writable,
+            ..below.clone()
+        })
+    }
+}
+
+/// The table's id as sfdisk writes it, which no other run has.
+fn id_of(table: &str, name: &str) -> String {
+    let id = guid(name);
+    if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
+}

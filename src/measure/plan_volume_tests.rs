@@ -1,0 +1,85 @@
+//! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
+
+use super::*;
+
+#[test]
+fn an_array_is_made_once_for_all_that_stand_on_it() {
+    let array = "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5,chunk=64KiB,size=1GiB)";
+    let stacks =
+        [array, &format!("{array} | split(2)"), &format!("{array} | partition(align=31.5KiB) | loop")];
+    let scenario = scenario(&stacks, "randread");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn drives_put_together_and_their_members_are_measured_in_visits_when_the_load_writes() {
+    let stacks = [
+        "each([/dev/sda,/dev/sdb])",
+        "[/dev/sda,/dev/sdb] | linear",
+        "[/dev/sda,/dev/sdb] | mdraid(level=0)",
+    ];
+    let scenario = scenario(&stacks, "randwrite");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn parts_share_the_region_of_what_they_are_parts_of() {
+    let scenario = scenario(&["/dev/sda", "/dev/sda | split(4)"], "randread");
+    with_ground(&scenario, |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let parts = &plan.targets[1].1;
+        assert_eq!((parts.paths.len(), parts.parts(), parts.bytes), (4, 4, 1 << 38));
+        assert_eq!(ground.bounds().unwrap().region, 1 << 40);
+    });
+}
+
+#[test]
+fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
+    let scenario = scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
+    with_ground(&scenario, |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let first =
+            first_writes::of_set(&plan.targets, ground.bounds().unwrap().region, ground.scenario.data());
+        assert_eq!(first.len(), 1);
+        assert_eq!((first[0].bytes, first[0].parts, first[0].written()), (1 << 30, 4, 4 << 30));
+        let writable = |step: &Step| matches!(&step.op, Op::MakeLinear(part) if !part.read_only);
+        assert_eq!(plan.steps.iter().filter(|step| writable(step)).count(), 4, "written through them");
+    });
+}
+
+#[test]
+fn each_guest_has_a_part_of_its_own() {
+    let scenario = scenario(&["/dev/sda | split(2) | vm x2", "/dev/sda | vm x2"], "randread");
+    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let below = |stack: usize| {
+            let shown = &plan.targets[stack].1;
+            let disks =
+                plan.guests.iter().filter(|guest| shown.is_in(&guest.place)).flat_map(|guest| &guest.disks);
+            disks.map(|disk| (disk.offset, disk.bytes, disk.shared_out)).collect::<Vec<_>>()
+        };
+        let own: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| !shared_out).collect();
+        assert_eq!(own, [(0, Some(1 << 39), false); 2]);
+        let shared: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| *shared_out).collect();
+        assert_eq!(shared, [(0, Some(1 << 39), true), (1 << 39, Some(1 << 39), true)]);
+        assert_eq!(plan.targets[0].1.parts(), 2);
+        assert_eq!(ground.bounds().unwrap().region, 1 << 40);
+    });
+}
+
+#[test]
+fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
+    let asked = |options: &str| {
+        let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
+        let scenario = scenario(&[&stack], "randread");
+        let found = [1u64 << 30, 2 << 30].map(|bytes| Found { bytes, block: true, exists: true }).to_vec();
+        let layout = layout(&scenario);
+        let tag = RunTag::of_none();
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &[found], guest_parts: None, tag };
+        ground.bounds().map(|bounds| bounds.region)
+    };
+    let error = asked("").unwrap_err();
+    assert!(format!("{error:#}").contains("members are of unequal size; hint: "), "{error:#}");
+    assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    assert_eq!(asked(",size=512MiB").unwrap(), 512 << 20);
+}

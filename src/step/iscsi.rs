@@ -1,0 +1,214 @@
+//! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the system's, a node record, and the
+//! session. Records and sessions of others are never touched; the session is known by the target's name.
+
+use super::export;
+use super::system::{run, tool, wait_until};
+use crate::host::probe::Probe;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is logged in to, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Login<'a> {
+    /// Of the target.
+    pub iqn: &'a str,
+    /// Where it listens.
+    pub portal: SocketAddr,
+    /// Name of the interface record.
+    pub iface: &'a str,
+    /// Who logs in.
+    pub initiator: &'a str,
+    /// By RDMA.
+    pub iser: bool,
+    /// Further settings of the node record by open-iscsi's names.
+    pub settings: &'a [(String, String)],
+}
+
+/// iscsid listens there, in the abstract namespace.
+const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";
+const STARTS_WITHIN: Duration = Duration::from_secs(15);
+/// Disks show up as the kernel looks for LUNs, behind the login.
+const SHOWS_WITHIN: Duration = Duration::from_secs(30);
+
+/// The module that carries sessions.
+fn module(iser: bool) -> &'static str {
+    if iser { "ib_iser" } else { "iscsi_tcp" }
+}
+
+/// Has what iscsid needs of the kernel, and tells whether one listens already.
+///
+/// # Errors
+/// When a module does not load.
+pub fn before_daemon(iser: bool) -> Result<bool> {
+    export::load(&[module(iser)])?;
+    // Of iscsiadm, which makes no folder above it.
+    fs::create_dir_all("/run/lock/iscsi").context("cannot make /run/lock/iscsi")?;
+    Ok(has_daemon(&Probe::of_files(Path::new("/"))))
+}
+
+fn has_daemon(probe: &Probe) -> bool {
+    let sockets = probe.read("/proc/net/unix").unwrap_or_default();
+    sockets.lines().any(|line| line.split_whitespace().last() == Some(DAEMON))
+}
+
+/// Logs in and tells the disk of LUN 0.
+///
+/// # Errors
+/// When there is no iscsid, it refuses, or the kernel shows no disk.
+pub fn login(login: &Login) -> Result<PathBuf> {
+    let probe = Probe::of_files(Path::new("/"));
+    wait_until(STARTS_WITHIN, || has_daemon(&probe))
+        .context("no iscsid listens; hint: its words are in the run's folder")?;
+    commands(login).iter().try_for_each(|words| iscsiadm(words).map(drop))?;
+    let shown = || disk(&probe, login.iqn).filter(|disk| disk.exists());
+    wait_until(SHOWS_WITHIN, || shown().is_some()).with_context(|| format!("{} shows no disk", login.iqn))?;
+    shown().context("the disk went away")
+}
+
+/// From the interface to the session. Nothing of it is taken up again by the system after a reboot.
+fn commands(login: &Login) -> Vec<Vec<String>> {
+    let iface = |words: &[&str]| strings(&[&["-m", "iface", "-I", login.iface], words].concat());
+    let set = |name: &str, value: &str| strings(&["-o", "update", "-n", name, "-v", value]);
+    let of_node = |words: Vec<String>| [node(login), words].concat();
+    let transport = if login.iser { "iser" } else { "tcp" };
+    let mut all = vec![
+        iface(&["-o", "new"]),
+        [iface(&[]), set("iface.initiatorname", login.initiator)].concat(),
+        [iface(&[]), set("iface.transport_name", transport)].concat(),
+        of_node(strings(&["-o", "new"])),
+        of_node(set("node.startup", "manual")),
+        // Two tries: iscsid's default of eight of them is minutes in which nobody is told why.
+        of_node(set("node.session.initial_login_retry_max", "2")),
+    ];
+    all.extend(login.settings.iter().map(|(name, value)| of_node(set(name, value))));
+    all.push(of_node(strings(&["--login"])));
+    all
+}
+
+fn node(login: &Login) -> Vec<String> {
+    strings(&["-m", "node", "-T", login.iqn, "-p", &login.portal.to_string(), "-I", login.iface])
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn iscsiadm(words: &[String]) -> Result<String> {
+    run(tool("iscsiadm").args(words))
+}
+
+/// The disk of a target's LUN 0 behind a session.
+pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
+    sessions(probe, iqn).into_iter().find_map(|session| {
+        let device = session.join("device");
+        let targets = probe.names(&device).into_iter().filter(|name| name.starts_with("target"));
+        let luns = targets.flat_map(|target| {
+            let folder = device.join(target);
+            probe.names(&folder).into_iter().map(move |lun| folder.join(lun).join("block"))
+        });
+        luns.flat_map(|block| probe.names(block)).next().map(|name| Path::new("/dev").join(name))
+    })
+}
+
+/// Sessions with a target.
+fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
+    let class = Path::new("/sys/class/iscsi_session");
+    let folders = probe.names(class).into_iter().map(|name| class.join(name));
+    folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
+}
+
+/// Whether a part of it is there: the session, the node record or the interface.
+pub fn is_known(login: &Login) -> bool {
+    !sessions(&Probe::of_files(Path::new("/")), login.iqn).is_empty() || has_node(login) || has_iface(login)
+}
+
+fn has_node(login: &Login) -> bool {
+    iscsiadm(&node(login)).is_ok()
+}
+
+fn has_iface(login: &Login) -> bool {
+    iscsiadm(&strings(&["-m", "iface", "-I", login.iface])).is_ok()
+}
+
+/// Takes all parts of it away, in whatever state they are.
+///
+/// # Errors
+/// When open-iscsi refuses, or the session stays.
+pub fn logout(login: &Login) -> Result<()> {
+    let probe = Probe::of_files(Path::new("/"));
+    if !sessions(&probe, login.iqn).is_empty() {
+        iscsiadm(&[node(login), strings(&["--logout"])].concat())?;
+        wait_until(SHOWS_WITHIN, || sessions(&probe, login.iqn).is_empty())
+            .with_context(|| format!("the session with {} stays", login.iqn))?;
+    }
+    if has_node(login) {
+        iscsiadm(&[node(login), strings(&["-o", "delete"])].concat())?;
+    }
+    if has_iface(login) {
+        iscsiadm(&strings(&["-m", "iface", "-I", login.iface, "-o", "delete"]))?;
+    }
+    match is_known(login) {
+        true => bail!("open-iscsi still knows {}", login.iqn),
+        false => Ok(()),
+    }
+}
+
+/// What a person would type.
+pub fn logout_by_hand(login: &Login) -> String {
+    let node = node(login).join(" ");
+    format!(
+        "iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete",
+        login.iface
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    #[test]
+    fn an_interface_of_our_own_logs_in() {
+        let settings = [("node.session.queue_depth".to_owned(), "64".to_owned())];
+        let login = Login {
+            iqn: "iqn.x:run-iscsi0",
+            portal: "[fd00::1]:3260".parse().unwrap(),
+            iface: "iotax-run-iscsi0",
+            initiator: "iqn.x:run-initiator",
+            iser: true,
+            settings: &settings,
+        };
+        let all: Vec<String> = commands(&login).iter().map(|words| words.join(" ")).collect();
+        insta::assert_snapshot!(all.join("\n"), @"");
+    }
+
+    /// As a kernel 6.1 showed it.
+    #[test]
+    fn a_disk_is_found_by_the_name_of_its_target() {
+        let machine = server();
+        let session = "/sys/class/iscsi_session/session1";
+        assert_eq!(disk(&machine.probe, "iqn.x:run"), None);
+        machine.put(&[(&format!("{session}/targetname"), "iqn.x:run\n")]);
+        assert_eq!(
+            (disk(&machine.probe, "iqn.x:run"), sessions(&machine.probe, "iqn.x:run").len()),
+            (None, 1)
+        );
+        machine.put(&[(&format!("{session}/device/target6:0:0/6:0:0:0/block/sda/size"), "8\n")]);
+        assert_eq!(disk(&machine.probe, "iqn.x:run"), Some("/dev/sda".into()));
+        assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
+    }
+
+    #[test]
+    fn an_iscsid_is_told_by_the_socket_that_it_listens_on() {
+        let machine = server();
+        assert!(!has_daemon(&machine.probe));
+        let head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
+        let line =
+            "00000000a6d79cfc: 00000002 00000000 00010000 0001 01 15082 @ISCSIADM_ABSTRACT_NAMESPACE\n";
+        machine.put(&[("/proc/net/unix", &format!("{head}{line}"))]);
+        assert!(has_daemon(&machine.probe));
+    }
+}

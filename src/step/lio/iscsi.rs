@@ -1,0 +1,139 @@
+//! LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one initiator that may have it. Nobody else sees
+//! it: no ACL is generated, and there is no demo mode.
+
+use super::{LINK, Store, TARGET, has_store, make_store, ready, remove_store};
+use crate::step::export;
+use crate::step::system::{NothingMade, tell_kernel};
+use anyhow::{Context, Result, anyhow};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// A target and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// What it shows.
+    pub store: Store<'a>,
+    /// Attributes of the backstore by LIO's names, in the order in which they are told.
+    pub attributes: &'a [(String, String)],
+    /// Its name.
+    pub iqn: &'a str,
+    /// The one initiator's.
+    pub initiator: &'a str,
+    /// Where it listens.
+    pub portal: SocketAddr,
+    /// By RDMA.
+    pub iser: bool,
+}
+
+/// Folder of the fabric. The kernel has one when somebody has made it.
+pub fn fabric() -> PathBuf {
+    Path::new(TARGET).join("iscsi")
+}
+
+/// Folder of a target of it.
+pub fn folder(iqn: &str) -> PathBuf {
+    fabric().join(iqn)
+}
+
+/// Makes the backstore, the target and all in it. Tells the fabric's folder, if it was not there before.
+///
+/// # Errors
+/// When something is in the way, the kernel has no such target, or refuses a part.
+pub fn export(target: &Target) -> Result<Option<PathBuf>> {
+    check(target)?;
+    let modules: &[&str] =
+        if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
+    ready(modules)?;
+    let store = make_store(&target.store)?;
+    for (name, value) in target.attributes {
+        tell_kernel(&store.join("attrib").join(name), value).with_context(|| {
+            format!(
+                "LIO does not take {name}={value} for {}; hint: leave it out",
+                target.store.backing.display()
+            )
+        })?;
+    }
+    let made = export::make(&fabric())?;
+    let group = folder(target.iqn).join("tpgt_1");
+    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    for folder in [&folder(target.iqn), &group, &lun] {
+        export::make_new(folder)?;
+    }
+    export::link(&store, &lun.join(LINK))?;
+    // The kernel's defaults but for the first, said because all depends on them.
+    for (name, value) in [("authentication", "0"), ("generate_node_acls", "0")] {
+        tell_kernel(&group.join("attrib").join(name), value)?;
+    }
+    allow(&acl, &lun, target.store.read_only)?;
+    listen(&group, target)?;
+    tell_kernel(&group.join("enable"), "1")?;
+    Ok(made.then(fabric))
+}
+
+/// What can be told before anything is made.
+fn check(target: &Target) -> Result<()> {
+    if folder(target.iqn).exists() || has_store(target.store.name) {
+        let taken = anyhow!("there is a target {} or a backstore {} already", target.iqn, target.store.name);
+        return Err(taken.context(NothingMade));
+    }
+    export::check_free(target.store.backing)?;
+    // iSER listens on an RDMA device, not on a socket.
+    export::check_address(target.portal.ip(), (!target.iser).then_some(target.portal.port()))
+}
+
+/// The initiator and the LUN that it has.
+fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
+    let mapped = acl.join("lun_0");
+    export::make_new(acl)?;
+    export::make_new(&mapped)?;
+    export::link(lun, &mapped.join(LINK))?;
+    tell_kernel(&mapped.join("write_protect"), if read_only { "1" } else { "0" })
+}
+
+fn listen(group: &Path, target: &Target) -> Result<()> {
+    let portal = group.join("np").join(target.portal.to_string());
+    export::make_new(&portal)?;
+    if target.iser {
+        tell_kernel(&portal.join("iser"), "1").with_context(|| {
+            format!("no RDMA device listens at {}; hint: the kernel's log (dmesg) tells why", target.portal)
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether a part of it is there.
+pub fn is_exported(name: &str, iqn: &str) -> bool {
+    folder(iqn).exists() || has_store(name)
+}
+
+/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.
+///
+/// # Errors
+/// When a part is still in use.
+pub fn unexport(target: &Target, fabric: Option<&Path>) -> Result<()> {
+    let group = folder(target.iqn).join("tpgt_1");
+    let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
+    if group.join("enable").exists() {
+        tell_kernel(&group.join("enable"), "0")?;
+    }
+    export::unlink(&acl.join("lun_0").join(LINK))?;
+    export::remove(&acl.join("lun_0"))?;
+    export::remove(&acl)?;
+    export::unlink(&lun.join(LINK))?;
+    for folder in [lun, group.join("np").join(target.portal.to_string()), group, folder(target.iqn)] {
+        export::remove(&folder)?;
+    }
+    remove_store(target.store.block, target.store.name, fabric)
+}
+
+/// What a person would type.
+pub fn unexport_by_hand(target: &Target) -> String {
+    format!(
+        "cd {iqn}/tpgt_1; echo 0 > enable; rm acls/{initiator}/lun_0/{LINK} lun/lun_0/{LINK}; \
+         rmdir acls/{initiator}/lun_0 acls/{initiator} lun/lun_0 np/{portal} {iqn}/tpgt_1 {iqn} {store}",
+        iqn = folder(target.iqn).display(),
+        initiator = target.initiator,
+        portal = target.portal,
+        store = super::backstore(target.store.block, target.store.name).display()
+    )
+}

@@ -1,0 +1,140 @@
+//! The kernel's NVMe target through configfs: a subsystem with one namespace, one host that may connect to it, and one port at a
+//! named address. Any other host is refused, and none sees it in the discovery.
+
+use super::export::{self, CONFIGFS};
+use super::system::{NothingMade, tell_kernel};
+use anyhow::{Context, Result, anyhow};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// A subsystem and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subsystem<'a> {
+    /// Block device.
+    pub device: &'a Path,
+    /// Its name.
+    pub nqn: &'a str,
+    /// The one host's.
+    pub host_nqn: &'a str,
+    /// Number of its port, a name in configfs.
+    pub port: u16,
+    /// `tcp`, `rdma` or `loop`.
+    pub transport: &'a str,
+    /// Where it listens: address and service; `None` of `loop`.
+    pub at: Option<(IpAddr, u16)>,
+    /// Bytes of a command's data that may come with it; `None`: the kernel's choice.
+    pub inline_data_size: Option<u64>,
+}
+
+fn root() -> PathBuf {
+    Path::new(CONFIGFS).join("nvmet")
+}
+
+/// Folder of a subsystem.
+pub fn folder(nqn: &str) -> PathBuf {
+    root().join("subsystems").join(nqn)
+}
+
+fn host(nqn: &str) -> PathBuf {
+    root().join("hosts").join(nqn)
+}
+
+fn port(number: u16) -> PathBuf {
+    root().join("ports").join(number.to_string())
+}
+
+/// The modules of the target and of a transport.
+fn modules(transport: &str) -> Vec<&'static str> {
+    let own = match transport {
+        "tcp" => "nvmet-tcp",
+        "rdma" => "nvmet-rdma",
+        _ => "nvme-loop",
+    };
+    vec!["nvmet", own]
+}
+
+/// Makes it and tells its folder.
+///
+/// # Errors
+/// When something is in the way, the kernel has no such target, or refuses a part.
+pub fn export(subsystem: &Subsystem) -> Result<PathBuf> {
+    export::check_free(subsystem.device)?;
+    if let Some((address, service)) = subsystem.at {
+        export::check_address(address, (subsystem.transport == "tcp").then_some(service))?;
+    }
+    export::ready(&root(), &modules(subsystem.transport))?;
+    let folder = folder(subsystem.nqn);
+    let taken = [&folder, &host(subsystem.host_nqn), &port(subsystem.port)];
+    if let Some(there) = taken.into_iter().find(|there| there.exists()) {
+        return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
+    }
+    export::make_new(&folder)?;
+    tell_kernel(&folder.join("attr_allow_any_host"), "0")?;
+    export::make_new(&host(subsystem.host_nqn))?;
+    export::link(&host(subsystem.host_nqn), &folder.join("allowed_hosts").join(subsystem.host_nqn))?;
+    show(subsystem, &folder.join("namespaces/1"))?;
+    listen(subsystem, &port(subsystem.port))?;
+    Ok(folder)
+}
+
+fn show(subsystem: &Subsystem, namespace: &Path) -> Result<()> {
+    let device = subsystem.device.to_str().context("a path that is not UTF-8")?;
+    export::make_new(namespace)?;
+    tell_kernel(&namespace.join("device_path"), device)?;
+    tell_kernel(&namespace.join("enable"), "1")
+        .with_context(|| format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why"))
+}
+
+fn listen(subsystem: &Subsystem, port: &Path) -> Result<()> {
+    export::make_new(port)?;
+    tell_kernel(&port.join("addr_trtype"), subsystem.transport)?;
+    if let Some((address, service)) = subsystem.at {
+        tell_kernel(&port.join("addr_adrfam"), export::family(address))?;
+        tell_kernel(&port.join("addr_traddr"), &address.to_string())?;
+        tell_kernel(&port.join("addr_trsvcid"), &service.to_string())?;
+    }
+    if let Some(bytes) = subsystem.inline_data_size {
+        tell_kernel(&port.join("param_inline_data_size"), &bytes.to_string())?;
+    }
+    export::link(&folder(subsystem.nqn), &port.join("subsystems").join(subsystem.nqn)).with_context(|| {
+        let at = subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
+        format!(
+            "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
+            subsystem.transport,
+            at.unwrap_or_default()
+        )
+    })
+}
+
+/// Whether a part of it is there. The port goes before the subsystem that it is known by.
+pub fn is_exported(subsystem: &Subsystem) -> bool {
+    folder(subsystem.nqn).exists() || host(subsystem.host_nqn).exists()
+}
+
+/// Takes all parts of it away, in whatever state they are.
+///
+/// # Errors
+/// When a part is still in use.
+pub fn unexport(subsystem: &Subsystem) -> Result<()> {
+    let (folder, port) = (folder(subsystem.nqn), port(subsystem.port));
+    export::unlink(&port.join("subsystems").join(subsystem.nqn))?;
+    export::remove(&port)?;
+    let namespace = folder.join("namespaces/1");
+    if namespace.exists() {
+        tell_kernel(&namespace.join("enable"), "0")?;
+    }
+    export::remove(&namespace)?;
+    export::unlink(&folder.join("allowed_hosts").join(subsystem.host_nqn))?;
+    export::remove(&folder)?;
+    export::remove(&host(subsystem.host_nqn))
+}
+
+/// What a person would type.
+pub fn unexport_by_hand(subsystem: &Subsystem) -> String {
+    let (nqn, host) = (subsystem.nqn, subsystem.host_nqn);
+    format!(
+        "cd {}; rm ports/{port}/subsystems/{nqn} subsystems/{nqn}/allowed_hosts/{host}; rmdir ports/{port} subsystems/{nqn}/namespaces/1 subsystems/{nqn} hosts/{host}",
+        root().display(),
+        port = subsystem.port
+    )
+}

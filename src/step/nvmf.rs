@@ -1,0 +1,174 @@
+//! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
+//! NQN. Controllers of any other NQN are never touched.
+
+use super::export;
+use super::system::{tell_kernel, wait_until};
+use crate::host::probe::Probe;
+use anyhow::{Context, Result};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is connected to, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection<'a> {
+    /// Of the subsystem.
+    pub nqn: &'a str,
+    /// `tcp`, `rdma` or `loop`.
+    pub transport: &'a str,
+    /// Address and service; `None` of `loop`.
+    pub at: Option<(IpAddr, u16)>,
+    /// Who connects.
+    pub host_nqn: &'a str,
+    /// The same as a UUID.
+    pub host_id: &'a str,
+    /// Further options in the kernel's words: `nr_io_queues=4`.
+    pub options: &'a [String],
+}
+
+/// Devices show up as the kernel looks for namespaces, behind the connection.
+const SHOWS_WITHIN: Duration = Duration::from_secs(30);
+
+/// The words that /dev/nvme-fabrics takes.
+fn words(connection: &Connection) -> String {
+    let Connection { nqn, transport, host_nqn, host_id, .. } = connection;
+    let mut words = vec![format!("nqn={nqn}"), format!("transport={transport}")];
+    if let Some((address, service)) = connection.at {
+        words.push(format!("traddr={address}"));
+        words.push(format!("trsvcid={service}"));
+    }
+    words.push(format!("hostnqn={host_nqn}"));
+    words.push(format!("hostid={host_id}"));
+    words.extend(connection.options.iter().cloned());
+    words.join(",")
+}
+
+/// Connects and tells the namespace's block device.
+///
+/// # Errors
+/// When the kernel does not connect, or shows no namespace.
+pub fn connect(connection: &Connection) -> Result<PathBuf> {
+    let module = format!("nvme-{}", connection.transport);
+    export::load(&[module.as_str()])?;
+    let words = words(connection);
+    tell(&words).with_context(|| {
+        let nqn = connection.nqn;
+        match connection.at {
+            Some((address, service)) => {
+                format!("cannot connect to {nqn} at {address}, port {service}: the kernel's log (dmesg) tells why; hint: a firewall, or an address that is reached another way")
+            }
+            None => format!("cannot connect to {nqn}: the kernel's log (dmesg) tells why"),
+        }
+    })?;
+    let probe = Probe::of_files(Path::new("/"));
+    let shown = || device(&probe, connection.nqn).filter(|device| device.exists());
+    wait_until(SHOWS_WITHIN, || shown().is_some())
+        .with_context(|| format!("{} shows no namespace", connection.nqn))?;
+    shown().context("the namespace went away")
+}
+
+fn tell(words: &str) -> Result<()> {
+    let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
+    fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
+    // The number of the new controller, of which the NQN tells as much; whoever does not read it has not connected.
+    fabrics.read(&mut [0; 256])?;
+    Ok(())
+}
+
+/// The block device of a subsystem's namespace.
+pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
+    // The subsystem's own where several ways to it are one device, else the controller's (nvme_core.multipath=N).
+    let folders =
+        of_nqn(probe, "/sys/class/nvme-subsystem", nqn).chain(of_nqn(probe, "/sys/class/nvme", nqn));
+    let mut names = folders.flat_map(|folder| probe.names(folder)).filter(|name| is_namespace(name));
+    names.next().map(|name| Path::new("/dev").join(name))
+}
+
+/// `nvme3n1`, and neither the controller `nvme3` nor a hidden way `nvme3c3n1`.
+fn is_namespace(name: &str) -> bool {
+    let numbers = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(subsystem, namespace)| digits(subsystem) && digits(namespace))
+}
+
+/// Controllers of a subsystem.
+pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
+    of_nqn(probe, "/sys/class/nvme", nqn).collect()
+}
+
+fn of_nqn<'a>(probe: &'a Probe, class: &'static str, nqn: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+    let folders = probe.names(class).into_iter().map(move |name| Path::new(class).join(name));
+    folders.filter(move |folder| probe.read(folder.join("subsysnqn")).as_deref() == Some(nqn))
+}
+
+/// Ends all that is connected to a subsystem.
+///
+/// # Errors
+/// When the kernel refuses, or a controller stays.
+pub fn disconnect(nqn: &str) -> Result<()> {
+    let probe = Probe::of_files(Path::new("/"));
+    for controller in controllers(&probe, nqn) {
+        let told = tell_kernel(&controller.join("delete_controller"), "1");
+        // It may have gone by itself meanwhile.
+        if controller.exists() {
+            told?;
+        }
+    }
+    wait_until(Duration::from_secs(30), || controllers(&probe, nqn).is_empty())
+        .with_context(|| format!("a controller of {nqn} stays"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    #[test]
+    fn the_kernel_is_told_whom_to_connect_to() {
+        let options = ["nr_io_queues=2".to_owned(), "hdr_digest".to_owned()];
+        let connection = Connection {
+            nqn: "nqn.x:run-nvmf0",
+            transport: "tcp",
+            at: Some(("10.0.0.1".parse().unwrap(), 4420)),
+            host_nqn: "nqn.h",
+            host_id: "1-2",
+            options: &options,
+        };
+        let expected = "nqn=nqn.x:run-nvmf0,transport=tcp,traddr=10.0.0.1,trsvcid=4420,hostnqn=nqn.h,hostid=1-2,nr_io_queues=2,hdr_digest";
+        assert_eq!(words(&connection), expected);
+        let inside = Connection { transport: "loop", at: None, options: &[], ..connection };
+        assert_eq!(words(&inside), "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2");
+    }
+
+    /// As a kernel 6.1 showed it.
+    #[test]
+    fn a_namespace_is_found_by_the_nqn_of_its_subsystem() {
+        let machine = server();
+        let (subsystem, controller) = ("/sys/class/nvme-subsystem/nvme-subsys3", "/sys/class/nvme/nvme3");
+        for folder in [subsystem, controller] {
+            machine.put(&[(&format!("{folder}/subsysnqn"), "nqn.x:run-nvmf0\n")]);
+        }
+        machine.put(&[("/sys/class/nvme/nvme0/subsysnqn", "nqn.2019-08.org.qemu:nvme0\n")]);
+        machine.put(&[("/sys/class/nvme/nvme0/nvme0n1/size", "8\n")]);
+        let found = |nqn: &str| device(&machine.probe, nqn);
+        assert_eq!(found("nqn.x:run-nvmf0"), None, "it has none yet");
+        machine.put(&[
+            (&format!("{controller}/nvme3c3n1/size"), "8\n"),
+            (&format!("{subsystem}/ng3n1/dev"), "1:1\n"),
+        ]);
+        assert_eq!(found("nqn.x:run-nvmf0"), None);
+        machine.put(&[(&format!("{subsystem}/nvme3n1/size"), "8\n")]);
+        assert_eq!(found("nqn.x:run-nvmf0"), Some("/dev/nvme3n1".into()));
+        assert_eq!(found("nqn.2019-08.org.qemu:nvme0"), Some("/dev/nvme0n1".into()), "without multipath");
+        assert_eq!(found("nqn.x:run-nvmf"), None);
+        assert_eq!(controllers(&machine.probe, "nqn.x:run-nvmf0"), [PathBuf::from(controller)]);
+        assert!(
+            is_namespace("nvme12n34")
+                && !is_namespace("nvme3")
+                && !is_namespace("nvmen1")
+                && !is_namespace("nvme1n1p1")
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::md;
+use crate::step::state::ArrayState;
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `mdadm --create`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateArray {
+    /// Block devices, in the order of their roles.
+    pub members: Vec<PathRef>,
+    /// Its name, at most 28 bytes; it carries the run's id.
+    pub name: String,
+    /// 0, 1, 5, 6 or 10.
+    pub level: u8,
+    /// Bytes of a chunk; RAID 1 has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<u64>,
+    /// Of parity or copies; `None`: mdadm's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Format of the superblock: `1.2`.
+    pub metadata: String,
+    /// Whether it keeps a bitmap of what is being written, on its members.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bitmap: bool,
+    /// Bytes of each member that hold data; RAID 0 takes all that there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where data begins on each member, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_offset: Option<u64>,
+    /// Whether the members may be of different size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uneven: bool,
+    /// Parity and copies are not computed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assume_clean: bool,
+    /// Bounds of syncs and rebuilds under load, bytes a second: least and most.
+    #[serde(default, skip_serializing_if = "Bounds::are_none")]
+    pub sync_speed: Bounds,
+    /// Bytes that the plan counts on.
+    pub bytes: u64,
+}
+
+/// Least and most; what is not written is the system's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Is made even when others want the drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<u64>,
+    /// Is not passed even when nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
+}
+
+impl Bounds {
+    fn are_none(&self) -> bool {
+        *self == Bounds::default()
+    }
+}
+
+impl Thing for CreateArray {
+    fn key(&self, _: &RunTag) -> String {
+        format!("md {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.members.iter().filter_map(|member| member.path().ok().map(PathBuf::from)).collect()
+    }
+
+    fn survives(&self) -> bool {
+        // The superblocks do, and udev makes an array of them again.
+        true
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        md::create(self)
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        md::find(self)
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        md::unmake(self)
+    }
+
+    fn state(&self, made: &Yield) -> Result<Option<ArrayState>> {
+        Ok(made.path.as_deref().and_then(md::state_of))
+    }
+}
+
+impl Operation for CreateArray {
+    fn describe(&self) -> String {
+        let words = md::create_words(self);
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        format!("mdadm {} {}", words.join(" "), members.join(" "))
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        Some(format!("what {} held is lost", members.join(", ")))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("stopped", format!("array {}, its superblocks zeroed", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        Some(format!("mdadm --stop /dev/md/{}; mdadm --zero-superblock {}", self.name, members.join(" ")))
+    }
+
+    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
+        system.state_of_thing(self, made)
+    }
+
+    fn survives_reboot(&self) -> bool {
+        true
+    }
+}

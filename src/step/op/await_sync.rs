@@ -1,0 +1,48 @@
+//! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed are raised meanwhile, in
+//! that array alone. Nothing is left to undo: the array takes its bounds along.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::md;
+use crate::step::thing::{Change, Told};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Until all members are whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AwaitSync {
+    /// The array.
+    pub array: PathRef,
+}
+
+impl Change for AwaitSync {
+    fn of(&self) -> Result<&Path> {
+        self.array.path()
+    }
+
+    fn make(&self, told: Told<'_>) -> Result<()> {
+        md::await_sync(self.array.path()?, told)
+    }
+}
+
+impl Operation for AwaitSync {
+    fn describe(&self) -> String {
+        format!(
+            "wait until {} is in sync, its sync_speed_min and sync_speed_max raised meanwhile",
+            self.array
+        )
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.array]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,212 @@
+//! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use crate::host::probe::Probe;
+use crate::step::iscsi::{self, Login};
+use crate::step::lio::Store;
+use crate::step::lio::iscsi::{self as target, Target};
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// A backstore, a target with one portal and one initiator that may have its LUN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportIscsi {
+    /// File or device below.
+    pub backing: PathRef,
+    /// Whether that is a block device.
+    pub block: bool,
+    /// Bytes of a file that are shown.
+    pub bytes: u64,
+    /// No write passes.
+    pub read_only: bool,
+    /// Of the backstore.
+    pub name: String,
+    /// Unit serial number.
+    pub serial: String,
+    /// Attributes of the backstore, by LIO's names.
+    pub attributes: Vec<(String, String)>,
+    /// Of the target.
+    pub iqn: String,
+    /// Of the one initiator.
+    pub initiator: String,
+    /// Where it listens.
+    pub portal: SocketAddr,
+    /// By RDMA.
+    pub iser: bool,
+}
+
+impl ExportIscsi {
+    fn target<'a>(&'a self, backing: &'a Path) -> Target<'a> {
+        let store = Store {
+            backing,
+            block: self.block,
+            bytes: self.bytes,
+            read_only: self.read_only,
+            name: &self.name,
+            serial: &self.serial,
+        };
+        let Self { attributes, iqn, initiator, .. } = self;
+        Target { store, attributes, iqn, initiator, portal: self.portal, iser: self.iser }
+    }
+}
+
+impl Operation for ExportIscsi {
+    fn describe(&self) -> String {
+        let kind = if self.block { "iblock" } else { "fileio" };
+        let transport = if self.iser { "iser" } else { "iscsi" };
+        let attributes: String =
+            self.attributes.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        let Self { backing, name, iqn, initiator, portal, .. } = self;
+        format!(
+            "export {backing} as LIO's {kind} {name}{attributes} by {transport} {iqn} at {portal}, to {initiator} alone"
+        )
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.backing]
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("withdrawn", format!("{} from iscsi {}", self.backing, self.iqn)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(target::unexport_by_hand(&self.target(Path::new(""))))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for ExportIscsi {
+    fn key(&self, _: &RunTag) -> String {
+        format!("iscsi {}", self.iqn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known(&self.backing)
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        Ok(Yield { path: target::export(&self.target(self.backing.path()?))?, ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
+        let made = || Yield { path: Some(target::fabric()), ..Yield::default() };
+        Ok(target::is_exported(&self.name, &self.iqn).then(made))
+    }
+
+    fn unmake(&self, _: &RunTag, made: &Yield) -> Result<()> {
+        target::unexport(&self.target(Path::new("")), made.path.as_deref())
+    }
+}
+
+/// A session with such a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectIscsi {
+    /// Of the target.
+    pub iqn: String,
+    /// Where it listens.
+    pub portal: SocketAddr,
+    /// Name of the interface record.
+    pub iface: String,
+    /// Who logs in.
+    pub initiator: String,
+    /// By RDMA.
+    pub iser: bool,
+    /// Settings of the node record by open-iscsi's names.
+    pub settings: Vec<(String, String)>,
+}
+
+impl ConnectIscsi {
+    fn login(&self) -> Login<'_> {
+        let Self { iqn, iface, initiator, settings, .. } = self;
+        Login { iqn, portal: self.portal, iface, initiator, iser: self.iser, settings }
+    }
+}
+
+impl Operation for ConnectIscsi {
+    fn describe(&self) -> String {
+        let Self { iqn, portal, iface, initiator, .. } = self;
+        let transport = if self.iser { "iser" } else { "tcp" };
+        let settings: String =
+            self.settings.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+        format!(
+            "iscsiadm: log in to {iqn} at {portal} by {transport} as {initiator} (iface {iface}){settings}"
+        )
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("logged out of", &self.iqn))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(iscsi::logout_by_hand(&self.login()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for ConnectIscsi {
+    fn key(&self, _: &RunTag) -> String {
+        format!("iscsi session {}", self.iqn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The session does not; its records are files.
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        Ok(Yield { path: Some(iscsi::login(&self.login())?), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        let probe = Probe::of_files(Path::new("/"));
+        let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
+        Ok(iscsi::is_known(&self.login()).then(made))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        iscsi::logout(&self.login())
+    }
+}

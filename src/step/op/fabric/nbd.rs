@@ -1,0 +1,192 @@
+//! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
+//! the command lines of both ends.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use crate::host::probe::Probe;
+use crate::step::export;
+use crate::step::nbd::{self, Server};
+use crate::step::op::Spawn;
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Where an export is served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NbdServer {
+    /// Address and port.
+    Tcp(SocketAddr),
+    /// A socket in the run's folder.
+    Unix(PathBuf),
+}
+
+impl NbdServer {
+    fn borrowed(&self) -> Server<'_> {
+        match self {
+            NbdServer::Tcp(at) => Server::Tcp(*at),
+            NbdServer::Unix(socket) => Server::Unix(socket),
+        }
+    }
+}
+
+impl std::fmt::Display for NbdServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NbdServer::Tcp(at) => at.fmt(f),
+            NbdServer::Unix(socket) => socket.display().fmt(f),
+        }
+    }
+}
+
+/// The process that serves, after a look whether it can.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportNbd {
+    /// qemu-nbd with its whole command line.
+    pub spawn: Spawn,
+    /// File or device below.
+    pub backing: PathRef,
+    /// Of the export.
+    pub name: String,
+    /// Where it listens.
+    pub server: NbdServer,
+}
+
+impl Operation for ExportNbd {
+    fn describe(&self) -> String {
+        self.spawn.describe()
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)?;
+        self.spawn.perform(system, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+        self.spawn.find(system, tag, others)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        self.spawn.undo(system, tag, made)?;
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        self.spawn.undoing(made)
+    }
+
+    fn undo_by_hand(&self, tag: &RunTag, made: &Yield) -> Option<String> {
+        self.spawn.undo_by_hand(tag, made)
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.spawn.survives_reboot()
+    }
+}
+
+/// The look.
+impl Thing for ExportNbd {
+    fn key(&self, _: &RunTag) -> String {
+        format!("nbd export {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known(&self.backing)
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        export::check_free(self.backing.path()?)?;
+        if let NbdServer::Tcp(at) = self.server {
+            export::check_address(at.ip(), Some(at.port()))?;
+        }
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(None)
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The kernel's device over a connection to such an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectNbd {
+    /// Of the export.
+    pub name: String,
+    /// Where it is.
+    pub server: NbdServer,
+    /// Connections at the same time.
+    pub connections: u32,
+}
+
+impl Operation for ConnectNbd {
+    fn describe(&self) -> String {
+        let Self { name, server, connections, .. } = self;
+        format!("nbd-client: connect to {name} at {server} ({connections} x)")
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("disconnected", &self.name))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
+        made.path.as_ref().map(|device| format!("nbd-client -d {}", device.display()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for ConnectNbd {
+    fn key(&self, _: &RunTag) -> String {
+        format!("nbd {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
+        Ok(Yield { path: Some(device), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        let probe = Probe::of_files(Path::new("/"));
+        let made = || Yield { path: nbd::device_of(&probe, &self.name), ..Yield::default() };
+        Ok(nbd::is_connected(&self.name)?.then(made))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        nbd::disconnect(&self.name)
+    }
+}

@@ -1,0 +1,205 @@
+//! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
+//! carries the run's id.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use crate::host::probe::Probe;
+use crate::step::nvmet::{self, Subsystem};
+use crate::step::nvmf::{self, Connection};
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// A subsystem with one namespace, one host that may connect, and a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportNvmf {
+    /// Block device below.
+    pub device: PathRef,
+    /// Of the subsystem.
+    pub nqn: String,
+    /// Of the one host that may connect.
+    pub host_nqn: String,
+    /// Number of the port in configfs.
+    pub port_id: u16,
+    /// `tcp`, `rdma` or `loop`.
+    pub transport: String,
+    /// Where it listens; `None` of `loop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<(IpAddr, u16)>,
+    /// Bytes of data that come with a command; `None`: the kernel's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_data_size: Option<u64>,
+}
+
+fn at(at: Option<(IpAddr, u16)>) -> String {
+    at.map(|(address, port)| format!(" at {address}, port {port}")).unwrap_or_default()
+}
+
+impl ExportNvmf {
+    fn subsystem<'a>(&'a self, device: &'a Path) -> Subsystem<'a> {
+        Subsystem {
+            device,
+            nqn: &self.nqn,
+            host_nqn: &self.host_nqn,
+            port: self.port_id,
+            transport: &self.transport,
+            at: self.at,
+            inline_data_size: self.inline_data_size,
+        }
+    }
+
+    /// The same for whoever does not ask for the device.
+    fn named(&self) -> Subsystem<'_> {
+        self.subsystem(Path::new(""))
+    }
+}
+
+impl Operation for ExportNvmf {
+    fn describe(&self) -> String {
+        let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
+        let at = at(self.at);
+        format!("nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {host_nqn} alone")
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.device]
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("withdrawn", format!("{} from nvmet", self.device)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(nvmet::unexport_by_hand(&self.named()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for ExportNvmf {
+    fn key(&self, _: &RunTag) -> String {
+        format!("nvmet {}", self.nqn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known(&self.device)
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        Ok(Yield { path: Some(nvmet::export(&self.subsystem(self.device.path()?))?), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        let made = || Yield { path: Some(nvmet::folder(&self.nqn)), ..Yield::default() };
+        Ok(nvmet::is_exported(&self.named()).then(made))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        nvmet::unexport(&self.named())
+    }
+}
+
+/// A controller of such a subsystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectNvmf {
+    /// Of the subsystem.
+    pub nqn: String,
+    /// `tcp`, `rdma` or `loop`.
+    pub transport: String,
+    /// Where it listens; `None` of `loop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<(IpAddr, u16)>,
+    /// Who connects.
+    pub host_nqn: String,
+    /// The same as a UUID.
+    pub host_id: String,
+    /// Further options in the kernel's words.
+    pub options: Vec<String>,
+}
+
+impl Operation for ConnectNvmf {
+    fn describe(&self) -> String {
+        let Self { nqn, transport, host_nqn, .. } = self;
+        let options: String = self.options.iter().map(|option| format!(", {option}")).collect();
+        format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", at(self.at))
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("disconnected", &self.nqn))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!("nvme disconnect -n {}", self.nqn))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for ConnectNvmf {
+    fn key(&self, _: &RunTag) -> String {
+        format!("nvme {}", self.nqn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        let connection = Connection {
+            nqn: &self.nqn,
+            transport: &self.transport,
+            at: self.at,
+            host_nqn: &self.host_nqn,
+            host_id: &self.host_id,
+            options: &self.options,
+        };
+        Ok(Yield { path: Some(nvmf::connect(&connection)?), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        let probe = Probe::of_files(Path::new("/"));
+        let made = || Yield { path: nvmf::device(&probe, &self.nqn), ..Yield::default() };
+        Ok((!nvmf::controllers(&probe, &self.nqn).is_empty()).then(made))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        nvmf::disconnect(&self.nqn)
+    }
+}

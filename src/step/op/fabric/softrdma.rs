@@ -1,0 +1,122 @@
+//! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
+
+use super::{Operation, RunTag, System, Undoing, Yield};
+use crate::host::probe::Probe;
+use crate::step::softrdma::{self, Names};
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Which card it is wanted on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RdmaOn {
+    /// A pair of virtual cards of our own, one of which gets the address and so many bits of a network.
+    Own(IpAddr, u8),
+    /// The card that has the address.
+    At(IpAddr),
+    /// The card by which the address is reached.
+    Toward(IpAddr),
+}
+
+/// `rdma link add TYPE rxe`, where there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoftRdma {
+    /// A short part of the run's id, in the names of what is made.
+    pub short: String,
+    /// The card.
+    pub on: RdmaOn,
+}
+
+impl SoftRdma {
+    fn names(&self) -> Names {
+        softrdma::names(&self.short)
+    }
+}
+
+impl Operation for SoftRdma {
+    fn describe(&self) -> String {
+        let Names { rdma, card, peer } = self.names();
+        match &self.on {
+            RdmaOn::Own(address, prefix) => format!(
+                "ip link add {card} type veth peer name {peer}, with {address}/{prefix}; rdma link add {rdma} type rxe netdev {card}"
+            ),
+            RdmaOn::At(address) => {
+                format!(
+                    "rdma link add {rdma} type rxe on the card with {address}, unless it has an RDMA device"
+                )
+            }
+            RdmaOn::Toward(address) => {
+                format!(
+                    "rdma link add {rdma} type rxe on the card toward {address}, unless it has an RDMA device"
+                )
+            }
+        }
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+        let Names { rdma, .. } = self.names();
+        let is_made = made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
+        is_made.then(|| Undoing::new("removed", format!("the RDMA device {rdma}")))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(softrdma::unmake_by_hand(&self.names()))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for SoftRdma {
+    fn key(&self, _: &RunTag) -> String {
+        format!("rdma {}", self.names().rdma)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        let names = self.names();
+        let device = match self.on {
+            RdmaOn::Own(address, prefix) => softrdma::make_own(&names, address, prefix)?,
+            RdmaOn::At(address) => softrdma::at(&names, address)?,
+            RdmaOn::Toward(address) => softrdma::toward(&names, address)?,
+        };
+        Ok(Yield { path: Some(device), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(softrdma::is_there(&self.names()).then(Yield::default))
+    }
+
+    /// A device that was there before has another name, and stays.
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        softrdma::unmake(&self.names())
+    }
+
+    fn notes(&self, made: &Yield) -> Vec<String> {
+        let probe = Probe::of_files(Path::new("/"));
+        made.path.iter().map(|device| softrdma::note(&probe, device)).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! A member of an array is declared failed and taken out: what a dead drive does to it. The array's end undoes it.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::md;
+use crate::step::thing::{Change, Told};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// `mdadm --fail --remove`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailMember {
+    /// The array.
+    pub array: PathRef,
+    /// One of its members.
+    pub member: PathRef,
+}
+
+impl Change for FailMember {
+    fn of(&self) -> Result<&Path> {
+        self.array.path()
+    }
+
+    fn make(&self, _: Told<'_>) -> Result<()> {
+        md::fail(self.array.path()?, self.member.path()?)
+    }
+}
+
+impl Operation for FailMember {
+    fn describe(&self) -> String {
+        format!("mdadm {} --fail {} --remove", self.array, self.member)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.array, &mut self.member]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

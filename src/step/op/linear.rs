@@ -1,0 +1,96 @@
+//! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
+//! several devices put together.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::dm;
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `dmsetup create`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeLinear {
+    /// Its name; it carries the run's id.
+    pub name: String,
+    /// What it is made of, from its beginning.
+    pub stretches: Vec<Stretch>,
+    /// No write passes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+}
+
+/// Of a device below.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// It.
+    pub device: PathRef,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Thing for MakeLinear {
+    fn key(&self, _: &RunTag) -> String {
+        format!("dm {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        let devices = self.stretches.iter().filter_map(|stretch| stretch.device.path().ok());
+        devices.map(PathBuf::from).collect()
+    }
+
+    fn survives(&self) -> bool {
+        false
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        dm::create(self)
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        Ok(dm::find(&self.name))
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        dm::remove(&self.name)
+    }
+}
+
+impl Operation for MakeLinear {
+    fn describe(&self) -> String {
+        let stretch = |part: &Stretch| format!("{} +{} {}", part.device, part.offset, part.bytes);
+        let parts: Vec<String> = self.stretches.iter().map(stretch).collect();
+        let read_only = if self.read_only { " --readonly" } else { "" };
+        format!("dmsetup create {}{read_only}: linear {}", self.name, parts.join(", "))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("device mapper's {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!("dmsetup remove {}", self.name))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

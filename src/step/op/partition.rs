@@ -1,0 +1,93 @@
+//! A partition table with one partition on a block device, by sfdisk. The table's id is worked out from the run's, so that ours
+//! is told from every other.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::partition;
+use crate::step::thing::Thing;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `sfdisk`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakePartition {
+    /// The whole device.
+    pub device: PathRef,
+    /// `gpt` or `dos`.
+    pub table: String,
+    /// Id of the table, as sfdisk writes it.
+    pub id: String,
+    /// Name of a GPT's partition; it carries the run's id.
+    pub name: String,
+    /// First byte of the partition.
+    pub start: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+}
+
+impl Thing for MakePartition {
+    fn key(&self, _: &RunTag) -> String {
+        format!("partition {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.device.path().map(PathBuf::from).into_iter().collect()
+    }
+
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, _: &RunTag) -> Result<Yield> {
+        partition::create(self)
+    }
+
+    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+        partition::find(self)
+    }
+
+    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+        partition::remove(self)
+    }
+}
+
+impl Operation for MakePartition {
+    fn describe(&self) -> String {
+        format!(
+            "sfdisk {}: {} table {}, one partition at byte {}, {} bytes",
+            self.device, self.table, self.id, self.start, self.bytes
+        )
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        Some(format!("the beginning and the end of {} are lost", self.device))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.device]
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the partition table on {}", self.device)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!("wipefs --all --types gpt,dos,PMBR {}", self.device))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,47 @@
+//! A member that was taken out of an array comes back as if it were a new drive: all of it is rebuilt, whatever a bitmap knows.
+//! The rebuild goes on by itself. The array's end undoes it.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::md;
+use crate::step::thing::{Change, Told};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// `mdadm --zero-superblock`, `mdadm --add`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebuild {
+    /// The array.
+    pub array: PathRef,
+    /// What was a member of it.
+    pub member: PathRef,
+}
+
+impl Change for Rebuild {
+    fn of(&self) -> Result<&Path> {
+        self.array.path()
+    }
+
+    fn make(&self, _: Told<'_>) -> Result<()> {
+        md::rebuild(self.array.path()?, self.member.path()?)
+    }
+}
+
+impl Operation for Rebuild {
+    fn describe(&self) -> String {
+        format!("mdadm --zero-superblock {member}; mdadm {} --add {member}", self.array, member = self.member)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.array, &mut self.member]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,207 @@
+//! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused, whoever wrote it; of ours only what
+//! tells it as a table is wiped again.
+
+use super::Yield;
+use super::op::MakePartition;
+use super::system::{NotOurs, NothingMade, run, wait_until};
+use super::tool::{run_with, settle, tool};
+use crate::host::block::{self, BlockNode};
+use crate::host::probe::Probe;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the kernel may take to show or forget a partition.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Writes the table and tells the partition.
+///
+/// # Errors
+/// When there is a table, or the device can have none ([`NothingMade`]); sfdisk's words.
+pub fn create(wanted: &MakePartition) -> Result<Yield> {
+    let disk = ready(wanted).context(NothingMade)?;
+    let script = script(wanted, disk.logical_block_bytes)?;
+    // Nothing but the table is written: what else lies there was the guard's to judge.
+    let quiet = ["--quiet", "--wipe", "never", "--wipe-partitions", "never"];
+    run_with(with_disk(tool("sfdisk", quiet), &disk), &script)?;
+    settle();
+    if the_one(&disk).is_none() {
+        // A loop device without partscan is not looked at again by itself.
+        run(&mut with_disk(tool("partx", ["--add", "--nr", "1"]), &disk))?;
+    }
+    wait_until(PATIENCE, || the_one(&disk).is_some()).context("the kernel shows no partition")?;
+    settle();
+    let made = the_one(&disk).context("the partition is gone again")?;
+    ensure!(
+        (made.start, made.bytes) == (wanted.start, wanted.bytes),
+        "/dev/{} begins at byte {} and has {} bytes, not {} and {}",
+        made.name,
+        made.start,
+        made.bytes,
+        wanted.start,
+        wanted.bytes
+    );
+    Ok(yield_of(&made))
+}
+
+/// Our table, with its partition where the kernel knows that.
+///
+/// # Errors
+/// When sfdisk cannot be run.
+pub fn find(wanted: &MakePartition) -> Result<Option<Yield>> {
+    let Ok(disk) = disk_of(wanted) else { return Ok(None) };
+    let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
+    Ok(ours.then(|| the_one(&disk).map_or_else(Yield::default, |made| yield_of(&made))))
+}
+
+/// Takes our table away; one that is gone is fine.
+///
+/// # Errors
+/// When the partition is in use, or there is another table by now ([`NotOurs`]).
+pub fn remove(wanted: &MakePartition) -> Result<()> {
+    let Ok(disk) = disk_of(wanted) else { return Ok(()) };
+    match id_on(&disk)? {
+        // The kernel may know the partition still of a table that was written over.
+        None if !is_known(wanted, &disk) => return Ok(()),
+        Some(id) if !id.eq_ignore_ascii_case(&wanted.id) => {
+            return Err(
+                NotOurs(format!("/dev/{} has the partition table {id} now: left alone", disk.name)).into()
+            );
+        }
+        _ => settle(),
+    }
+    if the_one(&disk).is_some() {
+        let gone = wait_until(PATIENCE, || {
+            let _ = run(&mut with_disk(tool("partx", ["--delete", "--nr", "1"]), &disk));
+            the_one(&disk).is_none()
+        });
+        gone.with_context(|| format!("the partition on /dev/{} is in use", disk.name))?;
+    }
+    let types = if wanted.table == "gpt" { "gpt,PMBR" } else { "dos" };
+    run(&mut with_disk(tool("wipefs", ["--all", "--quiet", "--types", types]), &disk))?;
+    settle();
+    match id_on(&disk)? {
+        None => Ok(()),
+        Some(id) => bail!("/dev/{} has a partition table still ({id})", disk.name),
+    }
+}
+
+fn ready(wanted: &MakePartition) -> Result<BlockNode> {
+    let disk = disk_of(wanted)?;
+    ensure!(
+        disk.parent.is_none() && !disk.name.starts_with("dm-"),
+        "/dev/{} can have no partitions: the kernel makes them on whole disks, not on a part or on a device of the device mapper",
+        disk.name
+    );
+    if let Some(id) = id_on(&disk)? {
+        bail!(
+            "/dev/{name} has a partition table already ({id}); hint: name another drive, or if nobody needs what is on it, \
+             wipefs --all /dev/{name}",
+            name = disk.name
+        );
+    }
+    Ok(disk)
+}
+
+/// Whether the kernel has the very partition.
+fn is_known(wanted: &MakePartition, disk: &BlockNode) -> bool {
+    the_one(disk).is_some_and(|known| (known.start, known.bytes) == (wanted.start, wanted.bytes))
+}
+
+/// In sectors: sizes with a unit would be aligned by sfdisk.
+fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
+    let MakePartition { table, id, name, start, bytes, .. } = wanted;
+    ensure!(
+        start % sector == 0 && bytes % sector == 0,
+        "a partition of {bytes} bytes at byte {start} does not fit logical blocks of {sector} bytes; hint: align=1MiB"
+    );
+    let (start, size) = (start / sector, bytes / sector);
+    Ok(match table.as_str() {
+        "gpt" => format!(
+            "label: gpt\nlabel-id: {id}\nfirst-lba: {start}\n\nstart={start}, size={size}, name=\"{name}\"\n"
+        ),
+        _ => format!("label: dos\nlabel-id: {id}\n\nstart={start}, size={size}, type=83\n"),
+    })
+}
+
+/// Id of the partition table on a disk, if there is one.
+fn id_on(disk: &BlockNode) -> Result<Option<String>> {
+    let mut command = with_disk(tool("sfdisk", ["--json"]), disk);
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => id_of(&String::from_utf8_lossy(&output.stdout)).map(Some),
+        false if words.contains("does not contain a recognized partition table") => Ok(None),
+        false => bail!("{command:?} failed ({}): {}", output.status, words.trim()),
+    }
+}
+
+fn id_of(json: &str) -> Result<String> {
+    let told: serde_json::Value = serde_json::from_str(json).context("cannot understand sfdisk")?;
+    let table = &told["partitiontable"];
+    // A table without an id is somebody's too.
+    Ok(table["id"].as_str().or(table["label"].as_str()).unwrap_or("without an id").to_owned())
+}
+
+/// The one partition that the kernel knows.
+fn the_one(disk: &BlockNode) -> Option<BlockNode> {
+    block::partitions(&here(), disk).into_iter().next()
+}
+
+fn disk_of(wanted: &MakePartition) -> Result<BlockNode> {
+    let path = wanted.device.path()?;
+    let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    block::node(&here(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
+}
+
+fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::process::Command {
+    command.arg(Path::new("/dev").join(disk.name.replace('!', "/")));
+    command
+}
+
+fn yield_of(partition: &BlockNode) -> Yield {
+    Yield { path: Some(Path::new("/dev").join(partition.name.replace('!', "/"))), ..Yield::default() }
+}
+
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::PathRef;
+
+    fn wanted(table: &str) -> MakePartition {
+        MakePartition {
+            device: PathRef::Path("/dev/nvme0n1".into()),
+            table: table.into(),
+            id: "0x1a2b3c4d".into(),
+            name: "iotax-r-part0".into(),
+            start: 1 << 20,
+            bytes: 126 << 20,
+        }
+    }
+
+    #[test]
+    fn a_table_is_written_in_the_devices_own_blocks() {
+        let gpt = "label: gpt\nlabel-id: 0x1a2b3c4d\nfirst-lba: 2048\n\nstart=2048, size=258048, name=\"iotax-r-part0\"\n";
+        assert_eq!(script(&wanted("gpt"), 512).unwrap(), gpt);
+        let dos = "label: dos\nlabel-id: 0x1a2b3c4d\n\nstart=256, size=32256, type=83\n";
+        assert_eq!(script(&wanted("dos"), 4096).unwrap(), dos);
+        let odd = MakePartition { start: 63 * 512, ..wanted("gpt") };
+        assert!(script(&odd, 512).is_ok());
+        let error = script(&odd, 4096).unwrap_err().to_string();
+        assert!(error.contains("does not fit logical blocks of 4096 bytes; hint: "), "{error}");
+    }
+
+    #[test]
+    fn a_table_is_told_by_its_id() {
+        let told =
+            r#"{"partitiontable": {"label":"gpt","id":"7C4E","device":"/dev/loop0","unit":"sectors"}}"#;
+        assert_eq!(id_of(told).unwrap(), "7C4E");
+        assert_eq!(id_of(r#"{"partitiontable": {"label":"sgi"}}"#).unwrap(), "sgi");
+        assert!(id_of("not json").is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! In which state a thing made of several members is, as whoever made it tells: for the record of what was measured.
+
+use serde::{Deserialize, Serialize};
+
+/// The state of an array, as it was a moment ago.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ArrayState {
+    /// All members are in it and in sync.
+    Healthy,
+    /// Members are missing, and nothing takes their place.
+    Degraded {
+        /// How many.
+        missing: u32,
+    },
+    /// What members lack is computed from the others and written to those that take their place.
+    Rebuilding {
+        /// Members that are not whole yet.
+        missing: u32,
+        /// Share of it that is done, 0 to 1.
+        done: f64,
+    },
+    /// All members are there, and parity or copies are computed or compared: the first sync, a check.
+    Syncing {
+        /// Share of it that is done, 0 to 1.
+        done: f64,
+    },
+    /// It gives no data.
+    Down {
+        /// The kernel's word.
+        word: String,
+    },
+}
+
+impl std::fmt::Display for ArrayState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ArrayState::Healthy => write!(f, "healthy"),
+            ArrayState::Degraded { missing } => write!(f, "degraded, {missing} missing"),
+            ArrayState::Rebuilding { done, .. } => write!(f, "rebuilding, {:.0} % done", done * 100.0),
+            ArrayState::Syncing { done } => write!(f, "syncing, {:.0} % done", done * 100.0),
+            ArrayState::Down { word } => write!(f, "down ({word})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_told_and_kept_in_few_words() {
+        let rebuilding = ArrayState::Rebuilding { missing: 1, done: 0.626 };
+        assert_eq!(rebuilding.to_string(), "rebuilding, 63 % done");
+        let kept = serde_json::to_string(&rebuilding).unwrap();
+        assert_eq!(kept, r#"{"state":"rebuilding","missing":1,"done":0.626}"#);
+        assert_eq!(serde_json::from_str::<ArrayState>(&kept).unwrap(), rebuilding);
+        assert_eq!(serde_json::to_string(&ArrayState::Healthy).unwrap(), r#"{"state":"healthy"}"#);
+    }
+}

@@ -1,0 +1,78 @@
+//! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from.
+
+use super::system::run;
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// A program with its arguments, not run yet.
+pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = super::system::tool(program);
+    command.args(arguments);
+    command
+}
+
+/// The same run to its end with a script on its standard input; gives its standard output.
+///
+/// # Errors
+/// When it cannot be run or fails: its words.
+pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
+    let shown = format!("{command:?}");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
+    // One that ends without reading all of it has words of its own about that.
+    let told = child.stdin.take().context("no standard input")?.write_all(script.as_bytes());
+    let output = child.wait_with_output().with_context(|| format!("cannot run {shown}"))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{shown} failed ({}): {}", output.status, words.trim());
+    }
+    told.with_context(|| format!("{shown} did not take its script"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Loads kernel modules, where something of theirs is not there yet. A kernel that has them built in knows no module.
+///
+/// # Errors
+/// When there is none, or modprobe refuses.
+pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
+    run(&mut tool("modprobe", ["-a"].iter().chain(modules))).map(drop)
+}
+
+/// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what has changed, and what it has
+/// open cannot be taken away.
+pub(super) fn settle() {
+    let _ = tool("udevadm", ["settle", "--timeout=30"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
+pub(crate) fn guid(text: &str) -> String {
+    let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());
+    let (a, b, c, d) = (word(0), word(1), word(2), word(3));
+    // Of version 4, as a random one is.
+    let (b, c) = (b & 0xffff_0fff | 0x4000, c & 0x3fff_ffff | 0x8000_0000);
+    format!("{a:08X}-{:04X}-{:04X}-{:04X}-{:04X}{d:08X}", b >> 16, b & 0xffff, c >> 16, c & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_read_and_what_fails_has_its_words() {
+        assert_eq!(run_with(tool("cat", ["-"]), "label: gpt\n").unwrap(), "label: gpt\n");
+        let error = run_with(tool("ls", ["/there is none"]), "").unwrap_err().to_string();
+        assert!(error.contains("failed (exit status: 2)") && error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn a_guid_is_that_of_its_text() {
+        let one = guid("20260101-120000-a1b2 part0");
+        assert_eq!(one, guid("20260101-120000-a1b2 part0"));
+        assert_ne!(one, guid("20260101-120000-a1b2 part1"));
+        let lengths: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(one.split('-').nth(2).unwrap().starts_with('4'), "{one}");
+    }
+}
