@@ -25,7 +25,7 @@ mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;
-mod states;
+pub mod states;
 mod stopped;
 pub mod survey;
 mod together;

@@ -273,7 +273,8 @@ impl Ground<'_> {
             Some(_) => 1,
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
-        for set in &self.layout.sets {
+        // Further states of a set are on what it wrote.
+        for set in self.layout.sets.iter().filter(|set| set.after.is_none()) {
             let plan = self.set(set, 0)?;
             let first = first_writes::of_set(&plan.targets, region, self.scenario.data());
             let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();

@@ -9,10 +9,11 @@ use super::sets::Layout;
 use crate::exit::Failed;
 use crate::layer::state::State;
 use crate::layer::{Array, by_name};
+use crate::scenario::Scenario;
 use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::state::ArrayState;
-use crate::step::{Step, StepId};
+use crate::step::{PathRef, Step, StepId};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 
@@ -88,10 +89,9 @@ impl Session<'_> {
         for index in &layout.sets[planned.set].stacks {
             let stack = &self.scenario.stacks[*index];
             let at = stack.state.as_ref().context("a stack without a state")?;
-            let from = self.state_before(*index)?;
-            let array = array_of(up, at.of)?;
+            let from = state_before(self.scenario, *index)?;
             self.observer.tell(Event::Phase { what: format!("{}: from {from} to {}", stack.name, at.state) });
-            for step in self.transition(&array, from, at.state, up, *index)? {
+            for step in steps_into(self.scenario, up, *index)? {
                 self.perform(&step)?;
             }
             let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
@@ -109,9 +109,9 @@ impl Session<'_> {
             // A rebuild comes to its end by itself: the same member fails again, and comes back.
             let again = match at.state {
                 State::Rebuilding => {
-                    let failed = self.state_before(ready.index)?;
-                    let mut steps = self.transition(&array, State::Healthy, failed, up, ready.index)?;
-                    steps.extend(self.transition(&array, failed, State::Rebuilding, up, ready.index)?);
+                    let failed = state_before(self.scenario, ready.index)?;
+                    let mut steps = transition(&array, State::Healthy, failed, up, ready.index)?;
+                    steps.extend(transition(&array, failed, State::Rebuilding, up, ready.index)?);
                     steps
                 }
                 _ => Vec::new(),
@@ -120,35 +120,38 @@ impl Session<'_> {
         }
         Ok(watched)
     }
+}
 
-    fn state_before(&self, index: usize) -> Result<State> {
-        let at = self.scenario.stacks[index].state.as_ref().context("a stack without a state")?;
-        let before = self.scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
-        let before = before.filter(|other| other.of == at.of && other.position + 1 == at.position);
-        Ok(before.map(|other| other.state).next().unwrap_or(State::Healthy))
-    }
+/// In which state a stack is before it comes into its own.
+fn state_before(scenario: &Scenario, index: usize) -> Result<State> {
+    let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
+    let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
+    let mut before = before.filter(|other| other.of == at.of && other.position + 1 == at.position);
+    Ok(before.next().map_or(State::Healthy, |other| other.state))
+}
 
-    fn transition(
-        &self,
-        array: &Array,
-        from: State,
-        to: State,
-        up: &SetPlan,
-        index: usize,
-    ) -> Result<Vec<Step>> {
-        let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
-        let made = crate::step::PathRef::Yield(array.step);
-        let changes: Vec<(String, Op)> = layer.transition(&array.spec, &made, &array.members, &from, &to)?;
-        // Numbers of a plan end before these.
-        let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
-        let step = |(at, (why, op)): (usize, (String, Op))| Step {
-            id: first + at as StepId,
-            place: array.place.clone(),
-            why,
-            op,
-        };
-        Ok(changes.into_iter().enumerate().map(step).collect())
-    }
+/// What brings a stack from the state before into its own, on what is up.
+///
+/// # Errors
+/// When its layer knows no such way.
+pub fn steps_into(scenario: &Scenario, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
+    let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
+    transition(&array_of(up, at.of)?, state_before(scenario, index)?, at.state, up, index)
+}
+
+fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
+    let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
+    let made = PathRef::Yield(array.step);
+    let changes: Vec<(String, Op)> = layer.transition(&array.spec, &made, &array.members, &from, &to)?;
+    // Numbers of a plan end before these.
+    let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
+    let step = |(at, (why, op)): (usize, (String, Op))| Step {
+        id: first + at as StepId,
+        place: array.place.clone(),
+        why,
+        op,
+    };
+    Ok(changes.into_iter().enumerate().map(step).collect())
 }
 
 /// An array to be watched, not yet by anybody.

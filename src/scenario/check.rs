@@ -354,9 +354,9 @@ impl Parts {
             consent: self.consent,
             max_written: self.max_written,
             durability: self.durability.map(Box::new),
-            published,
-            rating: self.rating,
-            table,
+            published: published.map(Box::new),
+            rating: self.rating.map(Box::new),
+            table: table.map(Box::new),
             notes: self.notes,
         })
     }

@@ -615,7 +615,7 @@ fn ready_with_figures() -> Vec<(Scenario, Published)> {
     let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());
     scenarios
-        .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, published)))
+        .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, *published)))
         .collect()
 }
 

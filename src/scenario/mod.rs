@@ -72,13 +72,13 @@ pub struct Scenario {
     pub durability: Option<Box<DurabilitySpec>>,
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<Published>,
+    pub published: Option<Box<Published>>,
     /// What the drives below are rated at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rating: Option<Rating>,
+    pub rating: Option<Box<Rating>>,
     /// The tables that a report shows its figures in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub table: Option<TableSpec>,
+    pub table: Option<Box<TableSpec>>,
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<String, LabSpec>,

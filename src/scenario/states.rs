@@ -18,6 +18,17 @@ pub struct InState {
     pub of: usize,
 }
 
+impl InState {
+    /// Members that are lost in it; `None` while they are being rebuilt.
+    pub fn lost(&self) -> Option<u32> {
+        match self.state {
+            State::Healthy => Some(0),
+            State::Failed(count) => Some(count),
+            State::Rebuilding => None,
+        }
+    }
+}
+
 /// `healthy,failed(1),rebuilding`
 ///
 /// # Errors

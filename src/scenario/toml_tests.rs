@@ -277,9 +277,7 @@ fn refused_tables() {
         format!("[table]\nstacks = [\"a\", \"b\"]\n{groups}"),
         format!("[table]\n{groups}"),
         format!("[table]\ncolumns = [\"A\", \"B\"]\n{groups}{groups}"),
-        format!(
-            "[table]\ncolumns = [\"A\", \"B\"]\npercent_of = \"A\"\n[[table.group]]\nname = \"y\"\nstacks = [\"-\", \"a\"]\n"
-        ),
+        "[table]\ncolumns = [\"A\", \"B\"]\npercent_of = \"A\"\n[[table.group]]\nname = \"y\"\nstacks = [\"-\", \"a\"]\n".to_owned(),
         "[[table]]\nstacks = [\"a\", \"b\"]\n".to_owned(),
     ];
     let mut table = String::new();

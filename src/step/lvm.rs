@@ -2,7 +2,8 @@
 //! devices than the members, nothing is written to LVM's devices file, its backups or its archive, no daemon watches it, and
 //! no other boot activates it. What is ours is known by the UUIDs of the physical volumes, which are made of the run's id.
 
-use super::system::{NotOurs, NothingMade, run, tool, wait_until};
+use super::system::{NotOurs, NothingMade, run, wait_until};
+use super::tool::tool;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -150,7 +151,7 @@ fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
 /// A command of LVM's that sees these devices only.
 fn command(devices: &[PathBuf], words: &[String]) -> Command {
     let seen: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
-    let mut command = tool("lvm");
+    let mut command = tool("lvm", [""; 0]);
     command.env("LVM_SUPPRESS_FD_WARNINGS", "1");
     command.args(words.first()).args(["--yes", "--config", CONFIG, "--devices", &seen.join(",")]);
     command.args(words.iter().skip(1));

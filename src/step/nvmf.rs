@@ -1,8 +1,8 @@
 //! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
 //! NQN. Controllers of any other NQN are never touched.
 
-use super::export;
 use super::system::{tell_kernel, wait_until};
+use super::tool::{load_modules, settle};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result};
 use std::fs;
@@ -51,7 +51,7 @@ fn words(connection: &Connection) -> String {
 /// When the kernel does not connect, or shows no namespace.
 pub fn connect(connection: &Connection) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
-    export::load(&[module.as_str()])?;
+    load_modules(&[module.as_str()])?;
     let words = words(connection);
     tell(&words).with_context(|| {
         let nqn = connection.nqn;
@@ -66,6 +66,7 @@ pub fn connect(connection: &Connection) -> Result<PathBuf> {
     let shown = || device(&probe, connection.nqn).filter(|device| device.exists());
     wait_until(SHOWS_WITHIN, || shown().is_some())
         .with_context(|| format!("{} shows no namespace", connection.nqn))?;
+    settle();
     shown().context("the namespace went away")
 }
 

@@ -59,10 +59,10 @@ pub fn process_id(pid: u32) -> Option<ProcessId> {
     stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
 }
 
-/// Whether that very process is there and no zombie.
+/// Whether that very process is there and no zombie. While other threads of it are still ending, so are its files and sockets.
 pub fn runs(process: &ProcessId) -> bool {
-    stat(process.pid)
-        .is_some_and(|stat| stat.start_time == process.start_time && !matches!(stat.state, 'Z' | 'X'))
+    let lives = |stat: &Stat| !matches!(stat.state, 'Z' | 'X') || stat.threads > 1;
+    stat(process.pid).is_some_and(|stat| stat.start_time == process.start_time && lives(&stat))
 }
 
 /// How a process of ours ended that nobody has waited for yet, a moment given to one that is just ending: `signal: 9 (SIGKILL)`,
@@ -79,6 +79,7 @@ const ENDS_WITHIN: Duration = Duration::from_millis(500);
 /// Of /proc/PID/stat.
 struct Stat {
     state: char,
+    threads: u64,
     start_time: u64,
     exit_code: Option<i32>,
 }
@@ -91,6 +92,7 @@ fn stat(pid: u32) -> Option<Stat> {
     let field = |number: usize| fields.get(number - 3);
     Some(Stat {
         state: field(3)?.chars().next()?,
+        threads: field(20)?.parse().ok()?,
         start_time: field(22)?.parse().ok()?,
         exit_code: field(52).and_then(|code| code.parse().ok()),
     })

@@ -9,13 +9,14 @@ use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
+use super::tool::tool;
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
-use crate::host::probe::{Probe, program_path};
+use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
 use std::collections::BTreeMap;
@@ -557,7 +558,7 @@ fn loop_is_direct(device: &Path) -> bool {
 /// backing file, and later reads would measure nothing.
 fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
     let label = make.label.as_str();
-    let mut command = tool(&format!("mkfs.{}", make.kind));
+    let mut command = tool(&format!("mkfs.{}", make.kind), [""; 0]);
     match make.kind.as_str() {
         "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
         // Lazy initialisation would write in the background while slices are measured.
@@ -572,14 +573,6 @@ fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
         command.arg(device.path()?);
     }
     Ok(command)
-}
-
-/// A program of the system, wherever it lies, that speaks English and asks nothing.
-pub(super) fn tool(program: &str) -> Command {
-    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
-    let mut command = Command::new(found);
-    command.env("LC_ALL", "C").stdin(Stdio::null());
-    command
 }
 
 /// Runs a command to its end and gives its standard output.

@@ -7,10 +7,11 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitSync, Bounds, BuildSeed, CreateArray, ExportSpdk, ExportVhostScsi, FailMember, FillFile,
+    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ConnectIscsi, ConnectNbd, ConnectNvmf,
+    CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportVhostScsi, FailMember, FillFile,
     LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm,
-    MakePartition, MakeZpool, Mount, Op, Operation, PassThrough, Rebuild, RemoteAgent, Spawn, Stretch, Vdev,
-    ZfsContent,
+    MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent,
+    SoftRdma, Spawn, StartIscsid, Stretch, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -111,13 +112,81 @@ impl System for Shared {
     }
 }
 
+/// Both ends of every fabric, over the device of step 2.
+fn fabrics() -> Vec<Op> {
+    let address = "169.254.9.1".parse().unwrap();
+    let (nqn, host_nqn) = ("nqn.x:r-nvmf0".to_owned(), "nqn.x:host".to_owned());
+    let (iqn, initiator) = ("iqn.x:r-iscsi0".to_owned(), "iqn.x:r-initiator".to_owned());
+    let (name, socket) = ("iotax-r-nbd0".to_owned(), PathBuf::from("/run/r/nbd0.sock"));
+    let server = NbdServer::Unix(socket.clone());
+    vec![
+        Op::SoftRdma(SoftRdma { short: "0123abcd".into(), on: RdmaOn::Own(address, 30) }),
+        Op::ExportNvmf(ExportNvmf {
+            device: PathRef::Yield(2),
+            nqn: nqn.clone(),
+            host_nqn: host_nqn.clone(),
+            port_id: 10_001,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            inline_data_size: None,
+        }),
+        Op::ConnectNvmf(ConnectNvmf {
+            nqn,
+            transport: "rdma".into(),
+            at: Some((address, 4420)),
+            host_nqn,
+            host_id: "1-2".into(),
+            options: Vec::new(),
+        }),
+        Op::ExportIscsi(ExportIscsi {
+            backing: PathRef::Yield(2),
+            block: true,
+            bytes: 1 << 30,
+            read_only: true,
+            name: "iotax-r-iscsi0".into(),
+            serial: "iotax-r-iscsi0".into(),
+            attributes: Vec::new(),
+            iqn: iqn.clone(),
+            initiator: initiator.clone(),
+            portal: (address, 3260).into(),
+            iser: true,
+        }),
+        Op::StartIscsid(StartIscsid { directory: "/run/r".into(), iser: true }),
+        Op::ConnectIscsi(ConnectIscsi {
+            iqn,
+            portal: (address, 3260).into(),
+            iface: "iotax-r-iscsi0".into(),
+            initiator,
+            iser: true,
+            settings: Vec::new(),
+        }),
+        Op::ExportNbd(ExportNbd {
+            spawn: Spawn {
+                what: "qemu-nbd nbd0".into(),
+                argv: vec!["qemu-nbd".into(), "--export-name=iotax-r-nbd0".into()],
+                belows: vec![PathRef::Yield(2)],
+                tag: "--export-name=iotax-r-nbd0".into(),
+                log: "/run/r/nbd0.log".into(),
+                makes: vec![socket.clone()],
+                ready: Some(socket),
+            },
+            backing: PathRef::Yield(2),
+            name: name.clone(),
+            server: server.clone(),
+        }),
+        Op::ConnectNbd(ConnectNbd { name, server, connections: 1 }),
+    ]
+}
+
 /// The step of [`plan`] that makes a volume group.
 const ON_LVM: StepId = 10;
+/// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
+const ON_PARTS: StepId = ON_LVM + 9;
 
-/// file | loop | fs with its file, lvm | zfs mounted, and a guest with an image beside it.
+/// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
-    let ops = vec![
+    let mut ops = vec![
         Op::MakeFile(MakeFile {
             path: "/srv/x.img".into(),
             bytes: 1 << 30,
@@ -193,8 +262,17 @@ fn plan() -> Vec<Step> {
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
         Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
+        Op::ZpoolOffline(ZpoolOffline {
+            content: PathRef::Yield(ON_LVM + 2),
+            member: PathRef::Yield(ON_LVM),
+        }),
+        Op::ZpoolReplace(ZpoolReplace {
+            content: PathRef::Yield(ON_LVM + 2),
+            member: PathRef::Yield(ON_LVM),
+        }),
+        Op::AwaitResilver(AwaitResilver { content: PathRef::Yield(ON_LVM + 2) }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
-        // 11 to 16: partition and part of a device, an array of both in which a member fails and comes back.
+        // From ON_PARTS on.
         Op::MakePartition(MakePartition {
             device: PathRef::Yield(2),
             table: "gpt".into(),
@@ -208,10 +286,13 @@ fn plan() -> Vec<Step> {
             stretches: vec![Stretch { device: PathRef::Yield(2), offset: 0, bytes: 1 << 29 }],
             read_only: false,
         }),
-        Op::CreateArray(array(&[11, 12])),
-        Op::FailMember(FailMember { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::Rebuild(Rebuild { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::AwaitSync(AwaitSync { array: PathRef::Yield(13) }),
+        Op::CreateArray(array(&[ON_PARTS, ON_PARTS + 1])),
+        Op::FailMember(FailMember {
+            array: PathRef::Yield(ON_PARTS + 2),
+            member: PathRef::Yield(ON_PARTS + 1),
+        }),
+        Op::Rebuild(Rebuild { array: PathRef::Yield(ON_PARTS + 2), member: PathRef::Yield(ON_PARTS + 1) }),
+        Op::AwaitSync(AwaitSync { array: PathRef::Yield(ON_PARTS + 2) }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,
@@ -232,6 +313,9 @@ fn plan() -> Vec<Step> {
             ready: None,
         }),
     ];
+    // The guest stays the last: it has what other steps made.
+    let guest = ops.len() - 1;
+    ops.splice(guest..guest, fabrics());
     steps(ops)
 }
 
@@ -501,22 +585,23 @@ fn things_are_taken_away_from_the_top() {
     let plan = plan();
     let made = killed_whole(&plan, &mut machine.clone(), folder.path());
     let tag = tag(folder.path());
-    let undo = |step: usize| {
-        let op = plan[step].op.resolved(&made, &mut nowhere).unwrap();
-        op.operation().undo(&mut machine.clone(), &tag, &made[&(step as StepId)])
+    let undo = |step: StepId| {
+        let op = plan[step as usize].op.resolved(&made, &mut nowhere).unwrap();
+        op.operation().undo(&mut machine.clone(), &tag, &made[&step])
     };
-    for below in [11, 12] {
+    let [partition, part, array_at, fail] = [0, 1, 2, 3].map(|at| ON_PARTS + at);
+    for below in [partition, part] {
         assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
     }
-    let array = plan[13].op.resolved(&made, &mut nowhere).unwrap();
-    let state = || array.operation().state(&machine, &made[&13]).unwrap();
+    let array = plan[array_at as usize].op.resolved(&made, &mut nowhere).unwrap();
+    let state = || array.operation().state(&machine, &made[&array_at]).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
-    undo(13).unwrap();
+    undo(array_at).unwrap();
     assert_eq!(state(), None);
-    let fail = plan[14].op.resolved(&made, &mut nowhere).unwrap();
+    let fail = plan[fail as usize].op.resolved(&made, &mut nowhere).unwrap();
     assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
-    undo(12).unwrap();
-    undo(11).unwrap();
+    undo(part).unwrap();
+    undo(partition).unwrap();
 }
 
 #[test]

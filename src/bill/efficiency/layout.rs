@@ -1,7 +1,7 @@
 //! How the layers of a stack lay data over its drives: which of them joins them, by which level, with how much of redundancy.
 //! It refuses a layout from which nothing follows for what the drives allow, and says why.
 
-use crate::scenario::{LayerSpec, Medium, Stack};
+use crate::scenario::{InState, LayerSpec, Medium, Stack};
 use crate::units::parse_bytes;
 
 /// Data over so many drives.
@@ -11,7 +11,7 @@ pub struct Layout {
     pub drives: u64,
     /// How.
     pub spread: Spread,
-    /// Drives that are lost.
+    /// Drives that are lost; none as it is set up.
     pub failed: u64,
     /// `RAID5`, `LVM stripe`; empty of drives that nothing joins.
     pub name: String,
@@ -75,7 +75,7 @@ impl Layout {
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
         let (spread, name) = join(layer, drives)?;
-        Ok(Layout { drives, spread, failed: lost(layer), name })
+        Ok(Layout { drives, spread, failed: lost(stack)?, name })
     }
 
     /// `RAID5`, `RAID5 with 1 drive lost`.
@@ -108,9 +108,10 @@ fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
 }
 
-/// Drives that an array was told to do without.
-fn lost(layer: &LayerSpec) -> u64 {
-    number(layer, "failed").unwrap_or(0)
+/// Drives that an array does without while it is measured.
+fn lost(stack: &Stack) -> Result<u64, String> {
+    let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
+    lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
 }
 
 /// Files of several members may lie on one drive; nobody says.

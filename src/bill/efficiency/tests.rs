@@ -102,7 +102,7 @@ fn rated(figures: &[(&str, &str)], job: Job) -> Efficiency {
     let mut run = twin::arrays();
     let mut rating = Rating { source: "a page".into(), ..Rating::default() };
     figures.iter().for_each(|(key, text)| rating::set(&mut rating, key, text).unwrap());
-    run.start.scenario.rating = Some(rating);
+    run.start.scenario.rating = Some(Box::new(rating));
     run.start.scenario.workloads[0].jobs[0] = job;
     let found = findings(&run);
     let of_raid5 = |one: &&Efficiency| one.stack == "raid5" && one.by.word() == "rated";
@@ -245,10 +245,18 @@ fn layouts_are_read_from_the_layers() {
     let btrfs = [("type", "btrfs"), ("data", "raid1")];
     assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2 }, said("btrfs raid1"))));
     let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
-    assert_eq!(
-        of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB"), ("failed", "1")]),
-        Ok((raid6, said("RAID6 with 1 drive lost")))
-    );
+    assert_eq!(of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB")]), Ok((raid6, said("RAID6"))));
+    let in_state = |state: &str| {
+        let mut stack = twin::arrays().start.scenario.stacks[1].clone();
+        let layer = twin::layer("mdraid", &[("level", "6"), ("chunk", "64KiB")]);
+        (stack.medium, stack.layers) = (twin::drives(5), vec![layer]);
+        let state = format!(r#"{{"position":1,"state":"{state}","of":1}}"#);
+        stack.state = Some(serde_json::from_str(&state).unwrap());
+        Layout::of(&stack).map(|layout| layout.said())
+    };
+    assert_eq!(in_state("failed(1)"), Ok(said("RAID6 with 1 drive lost")));
+    assert_eq!(in_state("healthy"), Ok(said("RAID6")));
+    assert!(in_state("rebuilding").unwrap_err().contains("rebuild"));
     assert!(of(2, "mdraid", &[("level", "6")]).is_err());
     let over = |over| Spread::Striped { over };
     assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));

@@ -62,13 +62,13 @@ pub(crate) fn published() -> RunData {
         row("read p99", ["1.27ms", "1.20ms", "<25%"]),
         row("read p99.99", ["2.0ms", "2.1ms", "-"]),
     ];
-    run.start.scenario.published = Some(Published {
+    run.start.scenario.published = Some(Box::new(Published {
         source: "a page that never was, 2026".into(),
         hardware: "a drive of the twin's".into(),
         note: Some("its charts are lost".into()),
         baseline: "file".into(),
         figures: rows.concat(),
-    });
+    }));
     run
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn arrays() -> RunData {
     for (key, text) in printed {
         rating::set(&mut rating, key, text).unwrap();
     }
-    run.start.scenario.rating = Some(rating);
+    run.start.scenario.rating = Some(Box::new(rating));
     run
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn tables() -> RunData {
     let iops = |stack: &str, printed: &str| {
         PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed).unwrap()
     };
-    scenario.published = Some(Published {
+    scenario.published = Some(Box::new(Published {
         source: "a page that never was, 2026".into(),
         hardware: "six drives of the twin's".into(),
         note: None,
@@ -189,8 +189,8 @@ pub(crate) fn tables() -> RunData {
             iops("mdadm-iser", "124615.40"),
             iops("zfs-iser", "33734.00"),
         ],
-    });
-    scenario.table = Some(TableSpec {
+    }));
+    scenario.table = Some(Box::new(TableSpec {
         columns: COLUMNS.map(str::to_owned).to_vec(),
         percent_of: Some(0),
         rows,
@@ -199,7 +199,7 @@ pub(crate) fn tables() -> RunData {
             group("iSER", [Some("lvm-iser"), Some("mdadm-iser"), Some("zfs-iser")]),
             group("NVMe-oF", [Some("lvm-nvmeof"), Some("mdadm-nvmeof"), None]),
         ],
-    });
+    }));
     run
 }
 

@@ -1,6 +1,6 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{ADDRESS, Ends, Wire, only, port, qualified};
+use super::{ADDRESS, Ends, Wire, only, port, qualified, rdma_needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
@@ -76,13 +76,17 @@ impl Layer for Iscsi {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = if iser(spec) { &["ib_isert", "ip", "rdma", "rdma_rxe"][..] } else { &[] };
-        [&["root", "iscsi_target_mod"], own].concat()
+        match iser(spec) {
+            true => [&["root", "iscsi_target_mod", "ib_isert"], rdma_needs(spec)].concat(),
+            false => vec!["root", "iscsi_target_mod"],
+        }
     }
 
     fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = if iser(spec) { &["ib_iser", "ip", "rdma", "rdma_rxe"][..] } else { &["iscsi_tcp"] };
-        [&["root", "open-iscsi"], own].concat()
+        match iser(spec) {
+            true => [&["root", "open-iscsi", "ib_iser"], rdma_needs(spec)].concat(),
+            false => vec!["root", "open-iscsi", "iscsi_tcp"],
+        }
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {

@@ -1,6 +1,6 @@
 //! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) and its host.
 
-use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, uuid};
+use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, rdma_needs, uuid};
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::scenario::LayerSpec;
@@ -85,18 +85,17 @@ impl Layer for Nvmf {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let own = match wire(spec) {
-            Wire::Tcp => &["nvmet_tcp"][..],
-            Wire::Rdma => &["nvmet_rdma", "ip", "rdma", "rdma_rxe"],
-            Wire::Inside => &["nvme_loop"],
-        };
-        [&["root", "nvmet"], own].concat()
+        match wire(spec) {
+            Wire::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
+            Wire::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
+            Wire::Inside => vec!["root", "nvmet", "nvme_loop"],
+        }
     }
 
     fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
             Wire::Tcp => vec!["root", "nvme_tcp"],
-            Wire::Rdma => vec!["root", "nvme_rdma", "ip", "rdma", "rdma_rxe"],
+            Wire::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
             Wire::Inside => vec!["root", "nvme_loop"],
         }
     }

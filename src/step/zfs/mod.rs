@@ -8,8 +8,8 @@ pub mod state;
 
 pub use arc::{ArcLimit, check_ddt};
 
-use super::system::{NotOurs, NothingMade, run, tool, wait_until};
-use super::tool::settle;
+use super::system::{NotOurs, NothingMade, run, wait_until};
+use super::tool::{load_modules, settle, tool};
 use anyhow::{Context, Result, anyhow};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Pool<'_> {
         }
         for words in commands {
             let [program, rest @ ..] = words.as_slice() else { continue };
-            run(tool(program).args(rest))?;
+            run(&mut tool(program, rest))?;
         }
         volume.map(|volume| self.device(volume)).transpose()
     }
@@ -62,6 +62,7 @@ impl Pool<'_> {
     /// udev makes the link some time after the device.
     fn device(&self, volume: &str) -> Result<PathBuf> {
         let link = self.link(volume);
+        // Where there is no udev there will be no link either, which is what is told.
         settle();
         wait_until(Duration::from_secs(10), || link.exists())
             .with_context(|| format!("{} does not appear; hint: udev makes it", link.display()))?;
@@ -91,7 +92,7 @@ impl Pool<'_> {
             let mut last = None;
             // Whoever looks at new devices (udev) may have one open for a moment.
             let destroyed = wait_until(Duration::from_secs(10), || {
-                last = run(tool("zpool").args(["destroy", self.name])).err();
+                last = run(&mut tool("zpool", ["destroy", self.name])).err();
                 last.is_none()
             });
             destroyed
@@ -106,7 +107,7 @@ impl Pool<'_> {
 
     /// A pool that a name finds may have been made by somebody who took it.
     fn must_be_ours(&self) -> Result<()> {
-        let told = run(tool("zfs").args(["get", "-H", "-o", "value", PROPERTY, self.name]))?;
+        let told = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
         match told.trim() == self.run_id {
             true => Ok(()),
             false => Err(NotOurs(format!(
@@ -124,7 +125,7 @@ impl Pool<'_> {
         if !Path::new("/sys/module/zfs").exists() {
             return Ok(false);
         }
-        let names = run(tool("zpool").args(["list", "-H", "-o", "name"]))?;
+        let names = run(&mut tool("zpool", ["list", "-H", "-o", "name"]))?;
         Ok(names.lines().any(|name| name == self.name))
     }
 
@@ -157,10 +158,10 @@ impl Trace {
 
     fn wipe(&self) -> Result<()> {
         for device in &self.labelled {
-            run(tool("zpool").args(["labelclear", "-f"]).arg(device))?;
+            run(tool("zpool", ["labelclear", "-f"]).arg(device))?;
         }
         if self.partitioned {
-            run(tool("wipefs").args(["--all", "--quiet", "--types", "gpt,PMBR"]).arg(&self.device))?;
+            run(tool("wipefs", ["--all", "--quiet", "--types", "gpt,PMBR"]).arg(&self.device))?;
         }
         Ok(())
     }
@@ -168,9 +169,7 @@ impl Trace {
 
 /// Loads the module, which zpool does by itself not everywhere.
 fn load() -> Result<()> {
-    if !Path::new("/sys/module/zfs").exists() {
-        run(tool("modprobe").arg("zfs"))?;
-    }
+    load_modules(&["zfs"])?;
     wait_until(Duration::from_secs(10), || Path::new("/dev/zfs").exists()).context("/dev/zfs does not appear")
 }
 
@@ -187,7 +186,7 @@ fn first_partition(device: &Path) -> Option<PathBuf> {
 
 fn said_by_blkid(part: &Path) -> String {
     // What it does not know it has no words for, and ends with 2.
-    run(tool("blkid").args(["-p", "-o", "export"]).arg(part)).unwrap_or_default()
+    run(tool("blkid", ["-p", "-o", "export"]).arg(part)).unwrap_or_default()
 }
 
 /// Whether a partition is one that zpool makes of a whole disk.
@@ -198,7 +197,7 @@ fn is_zpools(blkid: &str) -> bool {
 
 /// The pool whose label is there. `zdb` reads it past the kernel, and ends with 2 where there is none.
 fn label_of(device: &Path) -> Option<String> {
-    let told = run(tool("zdb").arg("-l").arg(device)).ok()?;
+    let told = run(tool("zdb", ["-l"]).arg(device)).ok()?;
     pool_of_label(&told)
 }
 

@@ -3,8 +3,9 @@
 
 use super::{first_partition, is_zpools, label_of, said_by_blkid};
 use crate::step::state::ArrayState;
-use crate::step::system::{run, tool};
+use crate::step::system::run;
 use crate::step::thing::Told;
+use crate::step::tool::tool;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ fn volumes() -> Vec<(PathBuf, PathBuf)> {
 /// What zpool says: the pool cannot do without it.
 pub fn offline(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
-    run(tool("zpool").args(["offline", &pool]).arg(member)).map(drop)
+    run(tool("zpool", ["offline", &pool]).arg(member)).map(drop)
 }
 
 /// Lets a member come back as a drive that nothing is known of. The resilver goes on by itself.
@@ -55,9 +56,9 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
     if let Some(of) = label_of(&labelled) {
         ensure!(of == pool, "{} carries the label of the pool {of}", labelled.display());
         // With it ZFS would know what the drive has, and write only the rest. It is offline, so nobody has it open.
-        run(tool("zpool").args(["labelclear", "-f"]).arg(&labelled))?;
+        run(tool("zpool", ["labelclear", "-f"]).arg(&labelled))?;
     }
-    run(tool("zpool").args(["replace", "-f", &pool]).arg(&member)).map(drop)
+    run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }
 
 /// Waits until every member is whole; `told` what share is done, and it may end that.
@@ -89,7 +90,7 @@ fn real(member: &Path) -> Result<PathBuf> {
 /// # Errors
 /// What zpool tells is not understood.
 pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
-    match run(tool("zpool").args(["status", "-P", pool])) {
+    match run(&mut tool("zpool", ["status", "-P", pool])) {
         Ok(text) => {
             of_status(&text).map(Some).with_context(|| format!("cannot understand zpool status {pool}"))
         }
