@@ -268,15 +268,16 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
     let line = |what: Unwritten| {
         let (index, _) = &plan.targets[what.target];
         let (written, of) = (show_bytes(what.written()), &scenario.stacks[*index].name);
+        let data = if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
         let how = match what.order {
             FirstWrites::InOrder => "all of it once, in order".to_owned(),
             FirstWrites::AtRandom { block } => {
                 format!("blocks of {} at random places, then all of it in order", show_bytes(block))
             }
         };
-        view.paragraph("  ", &format!("write {written} through {of} before it is measured: {how}"))
+        view.paragraph("  ", &format!("write {written} through {of} before it is measured: {how}{data}"))
     };
-    of_set(&plan.targets, region).into_iter().map(line).collect()
+    of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
 }
 
 /// Of writes: the regime, and the caches that it has to do with.

@@ -1,19 +1,24 @@
-//! Fills a file of ours with data that no drive can compress or deduplicate, so that later reads
-//! measure the drive and not holes. Refuses files without our marker.
+//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load says how far its own can be), so
+//! that later reads measure the drive and not holes. Refuses files without our marker.
 
 use super::marker::{self, Marker};
 use crate::exit::Failed;
 use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result};
+use iotax_load::{DataKind, Stream};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 const CHUNK: usize = MIB as usize;
 /// O_DIRECT wants memory aligned to the device's block; no device here asks for more than 4 KiB.
 const ALIGN: usize = 4096;
+
+/// ZFS writes a transaction group every five seconds.
+const BLOCKS_COUNTED: Duration = Duration::from_secs(20);
 
 /// How filling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,22 +29,29 @@ pub enum Filled {
     Stopped(u64),
 }
 
-/// Writes incompressible data over the data region of a file of ours, and syncs it. `progress` gets
-/// the bytes written so far, after every MiB, and may stop.
+/// Writes data of that kind over the data region of a file of ours, and syncs it. `progress` gets
+/// the bytes written so far, after every MiB, and may stop. A file of other data than incompressible is
+/// not called filled: whoever uses it next fills it anew.
 ///
 /// # Errors
 /// When the file is not ours, the file system is full, or holes are left behind.
-pub fn fill(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<Filled> {
+pub fn fill(
+    path: &Path,
+    seed: u64,
+    data: DataKind,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<Filled> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
     marker::set_filled(path, false)?;
     let file = open_for_fill(path, &marker)?;
+    let stream = Stream::new(data, seed);
     let written =
-        write_all(&file, marker.bytes, seed, progress).map_err(|error| write_error(path, &error))?;
+        write_all(&file, marker.bytes, stream, progress).map_err(|error| write_error(path, &error))?;
     if written < marker.bytes {
         return Ok(Filled::Stopped(written));
     }
     file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
-    let holes = holes(path)?;
+    let holes = settled_holes(path, allowed_holes(marker.bytes, data))?;
     if holes > 0 {
         return Err(Failed::measurement(format!(
             "{} of {} are holes after filling it; hint: a file system that compresses or deduplicates cannot be measured so",
@@ -48,8 +60,29 @@ pub fn fill(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow
         ))
         .into());
     }
-    marker::set_filled(path, true)?;
+    marker::set_filled(path, data.is_unique())?;
     Ok(Filled::Whole)
+}
+
+/// What a file system may keep in fewer blocks than there are bytes: what the data compress by, and, of any data, the little that
+/// ZFS's reckoning of parity and our trailer, which is mostly zeros, are off.
+fn allowed_holes(bytes: u64, data: DataKind) -> u64 {
+    bytes / 100 * u64::from(data.compress_percent) + bytes / 16 + (64 << 10)
+}
+
+/// The holes beyond those allowed. ZFS counts blocks when their transaction group is written, some seconds after they are durable.
+fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
+    let start = Instant::now();
+    loop {
+        let holes = holes(path)?;
+        if holes <= allowed {
+            return Ok(0);
+        }
+        if start.elapsed() > BLOCKS_COUNTED {
+            return Ok(holes);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Bytes of a file that no block stands behind: after a discard (mkfs on a loop over the file) later
@@ -80,17 +113,16 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
 fn write_all(
     file: &File,
     bytes: u64,
-    seed: u64,
+    mut stream: Stream,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> std::io::Result<u64> {
     let mut memory = vec![0; CHUNK + ALIGN];
     let start = memory.as_ptr().align_offset(ALIGN);
     let buffer = &mut memory[start..start + CHUNK];
-    let mut random = SplitMix(seed);
     let mut written = 0;
     while written < bytes {
         let length = CHUNK.min(usize::try_from(bytes - written).unwrap_or(CHUNK));
-        random.fill(&mut buffer[..length]);
+        stream.fill(&mut buffer[..length]);
         file.write_all_at(&buffer[..length], written)?;
         written += length as u64;
         if progress(written).is_break() && written < bytes {
@@ -111,28 +143,11 @@ fn write_error(path: &Path, error: &std::io::Error) -> anyhow::Error {
     }
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014): fast, and every block of it differs.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn fill(&mut self, buffer: &mut [u8]) {
-        for word in buffer.chunks_exact_mut(8) {
-            word.copy_from_slice(&self.next().to_le_bytes());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::guard::marker::{TRAILER, create, read};
+    use crate::units::GIB;
 
     fn ours(bytes: u64) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("temporary folder");
@@ -149,7 +164,7 @@ mod tests {
     fn filled_whole_and_the_trailer_stays() {
         let (_folder, path) = ours(2 * MIB + 8192);
         let mut last = 0;
-        let filled = fill(&path, 1, &mut |bytes| {
+        let filled = fill(&path, 1, DataKind::default(), &mut |bytes| {
             last = bytes;
             go_on(bytes)
         });
@@ -164,9 +179,34 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_stated_data_has_them_and_is_filled_anew_by_the_next() {
+        let (_folder, path) = ours(4 * MIB);
+        let kind = DataKind { compress_percent: 50, dedupe_percent: 25, unit: 4096 };
+        assert_eq!(fill(&path, 1, kind, &mut go_on).expect("fill"), Filled::Whole);
+        let data = std::fs::read(&path).expect("read");
+        let data = &data[..4 << 20];
+        let zeros = data.iter().filter(|byte| **byte == 0).count();
+        assert!(zeros.abs_diff(2 << 20) < 1 << 14, "{zeros} zeros");
+        let blocks: std::collections::HashSet<&[u8]> = data.chunks(4096).collect();
+        // Of 1024 blocks: four standard deviations are 55.
+        assert!(blocks.len().abs_diff(768) < 56, "{} different ones", blocks.len());
+        assert!(!read(&path).expect("read").expect("ours").filled);
+    }
+
+    #[test]
+    fn fewer_blocks_are_allowed_as_far_as_the_data_compress() {
+        let kind = |compress_percent| DataKind { compress_percent, ..DataKind::default() };
+        assert!(allowed_holes(GIB, kind(0)) < GIB / 15);
+        assert!((GIB / 2..GIB / 100 * 57).contains(&allowed_holes(GIB, kind(50))));
+        let (_folder, path) = ours(4 * MIB);
+        fill(&path, 1, DataKind::default(), &mut go_on).expect("fill");
+        assert_eq!(settled_holes(&path, 0).expect("holes"), 0);
+    }
+
+    #[test]
     fn stopped_is_not_filled() {
         let (_folder, path) = ours(4 * MIB);
-        let stopped = fill(&path, 1, &mut |_| ControlFlow::Break(())).expect("fill");
+        let stopped = fill(&path, 1, DataKind::default(), &mut |_| ControlFlow::Break(())).expect("fill");
         assert_eq!(stopped, Filled::Stopped(MIB));
         assert!(!read(&path).expect("read").expect("ours").filled);
     }
@@ -176,14 +216,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join("theirs");
         std::fs::write(&path, vec![7; 16384]).expect("write");
-        assert!(fill(&path, 1, &mut go_on).unwrap_err().to_string().contains("not a file of iotax"));
+        assert!(
+            fill(&path, 1, DataKind::default(), &mut go_on)
+                .unwrap_err()
+                .to_string()
+                .contains("not a file of iotax")
+        );
         assert_eq!(std::fs::read(&path).expect("read"), vec![7; 16384]);
     }
 
     #[test]
     fn a_punched_hole_is_noticed() {
         let (_folder, path) = ours(4 * MIB);
-        fill(&path, 1, &mut go_on).expect("fill");
+        fill(&path, 1, DataKind::default(), &mut go_on).expect("fill");
         assert_eq!(holes(&path).expect("holes"), 0);
         let file = File::options().write(true).open(&path).expect("open");
         let punch = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;

@@ -33,10 +33,29 @@ pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     Some(WriteCache { name, bytes, stacks: Vec::new() })
 }
 
+/// What ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or where its module is not loaded yet what it will
+/// be (a tenth of the memory, 4 GiB at most: zfs(4)). `None` where the memory is not known.
+pub fn zfs(probe: &Probe) -> Option<WriteCache> {
+    let told = probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);
+    let usual = || memory_bytes(probe, "MemTotal").map(|bytes| (bytes / 10).min(4 << 30));
+    let bytes = told.or_else(usual)?;
+    let name = "ZFS's dirty data (zfs_dirty_data_max)".to_owned();
+    Some(WriteCache { name, bytes, stacks: Vec::new() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::host::made_up::server;
+
+    #[test]
+    fn zfs_has_a_limit_that_its_module_tells_or_that_follows_from_the_memory() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", "MemTotal: 1048576 kB\n")]);
+        assert_eq!(zfs(&machine.probe).unwrap().bytes, (1 << 30) / 10);
+        machine.put(&[("/sys/module/zfs/parameters/zfs_dirty_data_max", "67108864\n")]);
+        assert_eq!(zfs(&machine.probe).unwrap().bytes, 64 << 20);
+    }
 
     #[test]
     fn the_page_cache_has_a_limit_in_bytes_or_of_the_memory() {

@@ -10,12 +10,14 @@ pub mod state;
 pub mod volume;
 
 use crate::host::Missing;
+use crate::host::caches::WriteCache;
+use crate::host::probe::Probe;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
-use iotax_load::Hold;
+use iotax_load::{DataKind, Hold};
 use state::State;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -196,6 +198,11 @@ pub trait Layer: Sync {
         false
     }
 
+    /// A cache of its own that holds writes back above the flush, on the machine that is looked at.
+    fn write_cache(&self, _spec: &LayerSpec, _probe: &Probe) -> Option<WriteCache> {
+        None
+    }
+
     /// How many of its members may fail before data are lost.
     fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
         0
@@ -214,7 +221,7 @@ pub trait Layer: Sync {
         to: &State,
     ) -> Result<Vec<(String, Op)>> {
         bail!(
-            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid",
+            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid, and of zfs but for a stripe",
             spec.origin,
             spec.name
         )
@@ -242,6 +249,8 @@ pub struct PlanContext {
     pub writable: bool,
     /// Seed of file contents.
     pub seed: u64,
+    /// What files are filled with.
+    pub data: DataKind,
     /// Where steps are performed.
     pub place: String,
     /// Whether something is set up above the layer being planned: a guest needs the programs for it.
@@ -265,6 +274,7 @@ impl PlanContext {
             guest_parts,
             writable: false,
             seed,
+            data: DataKind::default(),
             place: HOST.to_owned(),
             set_up_above: false,
             steps: Vec::new(),

@@ -32,7 +32,26 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let guests = WriteCache { name: "the memory of a guest".into(), bytes: memory, stacks: inside };
     let guests = Some(guests).filter(|cache| !cache.stacks.is_empty());
     let mut all: Vec<WriteCache> = [named, here, guests].into_iter().flatten().collect();
+    all.extend(of_layers(scenario, probe));
     all.sort_by_key(|cache| std::cmp::Reverse(cache.bytes));
+    all
+}
+
+/// Those that layers bring along on this host, each with all of its stacks.
+fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
+    let mut all: Vec<WriteCache> = Vec::new();
+    for stack in scenario.stacks.iter().filter(|stack| stack.medium.place() == HOST) {
+        let caches = stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, probe));
+        for mut cache in caches {
+            match all.iter_mut().find(|known| known.name == cache.name) {
+                Some(known) => known.stacks.push(stack.name.clone()),
+                None => {
+                    cache.stacks.push(stack.name.clone());
+                    all.push(cache);
+                }
+            }
+        }
+    }
     all
 }
 
@@ -88,6 +107,8 @@ mod tests {
             ("", buffered, vec![LIMIT]),
             ("", &[("rw", "randread"), ("direct", "0")], vec![]),
             (" | loop", writes, vec![]),
+            (" | loop | zfs", writes, vec![(1 << 30) / 10]),
+            (" | loop | zfs(sync=always)", writes, vec![]),
             (" | loop(direct-io=false)", writes, vec![LIMIT]),
             (" | vm(cache=none)", writes, vec![]),
             (" | vm(cache=directsync)", writes, vec![]),

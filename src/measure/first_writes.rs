@@ -14,7 +14,7 @@ use crate::step::op::Op;
 use crate::store::record::{LaidOut, LayingOut, Record};
 use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, ensure};
-use iotax_load::{Bound, Job, Rw, SliceSpec, TargetSpec};
+use iotax_load::{Bound, DataKind, Job, Rw, SliceSpec, TargetSpec};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is written at once where the order is that of the bytes.
@@ -35,6 +35,8 @@ pub struct Unwritten {
     pub bytes: u64,
     /// How many targets it has, in all of its places.
     pub parts: u64,
+    /// What is written: the kind of data of the load.
+    pub data: DataKind,
 }
 
 impl Unwritten {
@@ -54,7 +56,7 @@ impl Session<'_> {
         ready: &[Ready],
         region: u64,
     ) -> Result<()> {
-        let all = of_set(&up.targets, region);
+        let all = of_set(&up.targets, region, self.scenario.data());
         for what in &all {
             let ready = &ready[what.target];
             let bytes = show_bytes(what.written());
@@ -100,7 +102,7 @@ impl Session<'_> {
 }
 
 /// What of a set must be written first, so that the region of all stacks is; stacks that stand on one thing name it once.
-pub fn of_set(targets: &[(usize, Exposed)], region: u64) -> Vec<Unwritten> {
+pub fn of_set(targets: &[(usize, Exposed)], region: u64, data: DataKind) -> Vec<Unwritten> {
     let is_first = |at: &usize| {
         let same = |other: &Exposed, one: &Exposed| (&other.place, &other.paths) == (&one.place, &one.paths);
         !targets[..*at].iter().any(|(_, other)| same(other, &targets[*at].1))
@@ -111,7 +113,7 @@ pub fn of_set(targets: &[(usize, Exposed)], region: u64) -> Vec<Unwritten> {
         let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
         let part = part.min(exposed.bytes);
         let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
-        Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: targets })
+        Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: targets, data })
     };
     (0..targets.len()).filter(is_first).filter_map(of).collect()
 }
@@ -145,7 +147,8 @@ pub fn write(
 
 /// A job a pass.
 fn jobs(what: &Unwritten) -> Vec<Job> {
-    let in_order = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
+    let job = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
+    let in_order = job.writing(what.data);
     match what.order {
         FirstWrites::InOrder => vec![in_order],
         FirstWrites::AtRandom { block } => {
@@ -208,7 +211,7 @@ mod tests {
     use crate::step::HOST;
     use std::path::Path;
 
-    fn all_of(path: &Path, order: FirstWrites) -> (LaidOut, Vec<u8>) {
+    fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {
         let bytes = 3 * MIB;
         marker::create(path, bytes + MIB, "r").unwrap();
         let mut places = Places::default();
@@ -224,7 +227,7 @@ mod tests {
             owed: Vec::new(),
             others: Vec::new(),
         };
-        let what = Unwritten { target: 0, order, bytes, parts: 1 };
+        let what = Unwritten { target: 0, order, bytes, parts: 1, data };
         let done = write(&mut places, &ready, &member, &what, &AtomicBool::new(false)).unwrap();
         let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true));
         assert!(stopped.unwrap_err().to_string().contains("interrupted"));
@@ -235,12 +238,25 @@ mod tests {
     fn every_block_is_written_and_none_behind_the_end() {
         let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
         for (name, order) in [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })] {
-            let (done, content) = all_of(&folder.path().join(name), order);
+            let (done, content) = all_of(&folder.path().join(name), order, DataKind::default());
             assert_eq!((done.bytes, done.written), (3 * MIB, 3 * MIB * order.passes()));
             assert!(done.took_ns > 0 && done.stack == "s" && done.place == HOST);
             let (data, behind) = content.split_at(3 << 20);
             assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
             assert!(behind[..1 << 20].iter().all(|byte| *byte == 0));
         }
+    }
+
+    #[test]
+    fn what_is_written_first_is_of_the_kind_that_the_load_writes() {
+        let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
+        let data = DataKind { compress_percent: 50, dedupe_percent: 40, unit: 4096 };
+        let (_, content) = all_of(&folder.path().join("x"), FirstWrites::InOrder, data);
+        let blocks: Vec<&[u8]> = content[..3 << 20].chunks(4096).collect();
+        let zeros = blocks.iter().flat_map(|block| block.iter()).filter(|byte| **byte == 0).count();
+        assert!(zeros.abs_diff(3 << 19) < 3 << 12, "{zeros} zeros");
+        let new: std::collections::BTreeSet<_> = blocks.iter().collect();
+        // Of 768 blocks: four standard deviations are 54.
+        assert!(new.len().abs_diff(768 * 60 / 100) < 55, "{} new ones", new.len());
     }
 }

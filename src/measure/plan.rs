@@ -277,7 +277,7 @@ impl Ground<'_> {
         // Further states of a set are on what it wrote.
         for set in self.layout.sets.iter().filter(|set| set.after.is_none()) {
             let plan = self.set(set, 0)?;
-            let first = first_writes::of_set(&plan.targets, region);
+            let first = first_writes::of_set(&plan.targets, region, self.scenario.data());
             let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
             bytes += visits * (filled(&plan.steps) + first);
         }
@@ -394,7 +394,10 @@ impl Ground<'_> {
     }
 
     fn context(&self) -> PlanContext {
-        PlanContext::new(self.tag.clone(), self.guest_parts.clone(), self.scenario.measure.seed)
+        let seed = self.scenario.measure.seed;
+        let mut context = PlanContext::new(self.tag.clone(), self.guest_parts.clone(), seed);
+        context.data = self.scenario.data();
+        context
     }
 }
 

@@ -476,7 +476,7 @@ fn images_of(stacks: &[&str], rw: &str) -> String {
                 let _ = writeln!(text, "{}: {}", step.why, operation.describe());
                 assert!(operation.irreversible().is_some());
             }
-            for first in first_writes::of_set(&plan.targets, region) {
+            for first in first_writes::of_set(&plan.targets, region, ground.scenario.data()) {
                 let stack = &ground.scenario.stacks[plan.targets[first.target].0].text;
                 let _ = writeln!(text, "written first: {} through {stack}", first.written());
             }

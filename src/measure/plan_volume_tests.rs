@@ -38,7 +38,8 @@ fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
     let scenario = scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
-        let first = first_writes::of_set(&plan.targets, ground.bounds().unwrap().region);
+        let first =
+            first_writes::of_set(&plan.targets, ground.bounds().unwrap().region, ground.scenario.data());
         assert_eq!(first.len(), 1);
         assert_eq!((first[0].bytes, first[0].parts, first[0].written()), (1 << 30, 4, 4 << 30));
         let writable = |step: &Step| matches!(&step.op, Op::MakeLinear(part) if !part.read_only);

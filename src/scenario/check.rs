@@ -15,7 +15,7 @@ use super::{
     grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
 };
 use crate::layer::state::State;
-use iotax_load::EngineName;
+use iotax_load::{EngineName, Job};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -341,6 +341,7 @@ impl Parts {
         self.note_twins();
         self.note_choices();
         self.note_depth();
+        self.note_data(&workloads);
         let labs = place::labs_of(&self.stacks, &self.names);
         Ok(Scenario {
             labs,
@@ -528,6 +529,22 @@ impl Parts {
                 names.join(", ")
             )
         }));
+    }
+
+    /// What is filled before is of one kind.
+    fn note_data(&mut self, workloads: &[Workload]) {
+        let of = |job: &Job| (job.buffer_compress_percentage, job.dedupe_percentage);
+        let jobs = workloads.iter().flat_map(|workload| workload.jobs.iter().map(move |job| (workload, job)));
+        let mut stated = jobs.filter(|(_, job)| !job.data().is_unique());
+        let Some((first, kind)) = stated.next() else { return };
+        let other = stated.find(|(_, job)| of(job) != of(kind));
+        if let Some((other, _)) = other {
+            self.notes.push(format!(
+                "workloads write different kinds of data: files and volumes are filled with that of \"{}\" (buffer_compress_percentage={}, \
+                 dedupe_percentage={}), also for \"{}\"",
+                first.name, kind.buffer_compress_percentage, kind.dedupe_percentage, other.name
+            ));
+        }
     }
 
     /// What holds of the figures of a stack because of how it was set up.

@@ -29,6 +29,31 @@ fn two_stacks_of_the_command_line() {
 }
 
 #[test]
+fn what_is_filled_is_of_the_kind_that_the_first_load_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.fio");
+    let of = |jobs: &str| {
+        std::fs::write(&path, jobs).unwrap();
+        let scenario = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap();
+        let said = scenario.notes.iter().any(|note| note.contains("different kinds of data"));
+        (scenario.data(), scenario.workloads[0].subject(), said)
+    };
+    let (data, subject, said) = of("[a]\nrw=randwrite\nbs=16k\n");
+    assert!(data.is_unique() && !said && !subject.contains('%'), "{data:?} {subject}");
+    let (data, subject, said) =
+        of("[a]\nrw=randwrite\nbs=16k\nbuffer_compress_percentage=50\ndedupe_percentage=30\n");
+    assert_eq!((data.compress_percent, data.dedupe_percent, data.unit), (50, 30, 16 << 10));
+    assert!(subject.ends_with(", 50 % compressible, 30 % duplicates") && !said, "{subject}");
+    // A load that only reads states what there is to be read.
+    let (data, subject, said) =
+        of("[a]\nrw=randread\nbs=4k\n[b]\nstonewall\nrw=randread\ndedupe_percentage=40\n");
+    assert_eq!((data.dedupe_percent, data.unit, said), (40, 4096, false));
+    assert!(!subject.contains('%'), "{subject}");
+    let two = "[a]\nrw=write\ndedupe_percentage=10\n[b]\nstonewall\nrw=write\ndedupe_percentage=20\n";
+    assert!(of(two).2);
+}
+
+#[test]
 fn a_bill() {
     let request = Request { bill: true, ..Request::default() };
     let scenario =

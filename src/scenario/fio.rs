@@ -528,7 +528,6 @@ const SHAPING: &[Shaping] = &[
     ("zero_buffers", &["0"], DATA, "write buffer_compress_percentage=100"),
     ("buffer_pattern", &[], DATA, ""),
     ("buffer_compress_chunk", &[], DATA, ""),
-    ("dedupe_percentage", &["0"], DATA, ""),
     ("dedupe_mode", &["repeat"], DATA, ""),
     ("write_hint", &["none"], LOAD, ""),
     ("verify", &["0", "null"], VERIFY, ""),

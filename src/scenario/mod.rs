@@ -38,7 +38,7 @@ pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
-use iotax_load::{EngineName, Job};
+use iotax_load::{DataKind, EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -106,6 +106,12 @@ impl Scenario {
     /// Whether any load of it writes; durability trials do.
     pub fn writes(&self) -> bool {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
+    }
+
+    /// What files and volumes are filled with before anything is measured: the kind of data of the first job that states one.
+    pub fn data(&self) -> DataKind {
+        let jobs = self.workloads.iter().flat_map(|workload| &workload.jobs);
+        jobs.map(Job::data).find(|data| !data.is_unique()).unwrap_or_default()
     }
 
     /// For each stack, how much of a byte written through each of the stacks comes to each drive below it.
@@ -410,12 +416,22 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         threads => said("numjobs", format!(" x {threads}")),
     };
     let rate = said("rate_iops", rate_words(job));
-    format!("{bs}{kind}{depth}{jobs}{rate}")
+    let data = data_words(job);
+    format!("{bs}{kind}{depth}{jobs}{rate}{data}")
 }
 
 /// `, rate_iops 1000` of an open loop.
 pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
+}
+
+/// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
+fn data_words(job: &Job) -> String {
+    let said = |percent: u8, what: &str| {
+        let stated = job.rw.writes() && percent > 0;
+        if stated { format!(", {percent} % {what}") } else { String::new() }
+    };
+    said(job.buffer_compress_percentage, "compressible") + &said(job.dedupe_percentage, "duplicates")
 }
 
 /// fio's short form: 4096 is `4k`, 1 MiB is `1M`.

@@ -40,6 +40,11 @@ pub const WORDS: &[WordDef] = &[
         help: "I/Os a second a thread, issued on schedule; \"[1000,2000]\" sweeps",
     },
     WordDef { name: "buffer_compress_percentage", aliases: &[], help: "how compressible write data are" },
+    WordDef {
+        name: "dedupe_percentage",
+        aliases: &[],
+        help: "percent of blocks written that repeat the thread's last new one",
+    },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
@@ -152,6 +157,7 @@ impl JobWords {
             direct,
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
+            dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };

@@ -12,6 +12,7 @@ use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_load::DataKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -136,7 +137,7 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn fill_file(&mut self, path: &Path, _: u64) -> Result<()> {
+    fn fill_file(&mut self, path: &Path, _: u64, _: DataKind) -> Result<()> {
         ensure!(self.files.contains_key(path), "{} does not exist", path.display());
         self.changed()
     }

@@ -18,6 +18,7 @@ use crate::guard::marker;
 use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
+use iotax_load::DataKind;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
@@ -61,8 +62,8 @@ pub trait System {
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>>;
     /// Removes a file that is ours and still the same.
     fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
-    /// Fills it with incompressible data, unless its marker says that it is.
-    fn fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
+    /// Fills it with data of that kind; with incompressible data unless its marker says that it is.
+    fn fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
     /// Attaches a loop device.
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
     /// Loop devices on a backing file that show exactly so many bytes of it. Ours are always attached
@@ -198,14 +199,14 @@ impl System for RealSystem {
         }
     }
 
-    fn fill_file(&mut self, path: &Path, seed: u64) -> Result<()> {
+    fn fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()> {
         let Some(marker) = marker::read(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
-        if marker.filled {
+        if marker.filled && data.is_unique() {
             return Ok(());
         }
-        match fill::fill(path, seed, &mut |bytes| self.tell(Progress::Filled(bytes)))? {
+        match fill::fill(path, seed, data, &mut |bytes| self.tell(Progress::Filled(bytes)))? {
             Filled::Whole => Ok(()),
             Filled::Stopped(bytes) => bail!("interrupted after {}", crate::units::show_bytes(bytes)),
         }

@@ -7,12 +7,12 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf,
-    CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember,
-    FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear,
-    MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
-    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev,
-    ZfsContent,
+    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd,
+    ConnectNvmf, CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
+    ExportVhostScsi, FailMember, FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile,
+    MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
+    Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
+    SplitSpdk, StartIscsid, Stretch, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -25,6 +25,7 @@ use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
 use crate::layer::guest::DiskKey;
 use anyhow::Result;
+use iotax_load::DataKind;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ impl System for Shared {
     forward! {
         make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
         remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
-        fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
+        fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
         make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
@@ -181,7 +182,7 @@ fn fabrics() -> Vec<Op> {
 /// The step of [`plan`] that makes a volume group.
 const ON_LVM: StepId = 10;
 /// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
-const ON_PARTS: StepId = ON_LVM + 6;
+const ON_PARTS: StepId = ON_LVM + 9;
 
 /// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
@@ -194,7 +195,12 @@ fn plan() -> Vec<Step> {
             keep: false,
             inside_mount: false,
         }),
-        Op::FillFile(FillFile { file: path("/srv/x.img"), bytes: 1 << 30, seed: 1 }),
+        Op::FillFile(FillFile {
+            file: path("/srv/x.img"),
+            bytes: 1 << 30,
+            seed: 1,
+            data: DataKind::default(),
+        }),
         Op::AttachLoop(AttachLoop {
             backing: path("/srv/x.img"),
             bytes: 1 << 30,
@@ -258,6 +264,15 @@ fn plan() -> Vec<Step> {
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
         Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
+        Op::ZpoolOffline(ZpoolOffline {
+            content: PathRef::Yield(ON_LVM + 2),
+            member: PathRef::Yield(ON_LVM),
+        }),
+        Op::ZpoolReplace(ZpoolReplace {
+            content: PathRef::Yield(ON_LVM + 2),
+            member: PathRef::Yield(ON_LVM),
+        }),
+        Op::AwaitResilver(AwaitResilver { content: PathRef::Yield(ON_LVM + 2) }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
         // From ON_PARTS on.
         Op::MakePartition(MakePartition {

@@ -1,7 +1,7 @@
 //! The memory of one thread's I/Os: page-aligned, mapped and touched before the first slice, and
-//! the data that are written. By default these are random, and no block is ever written twice, so
-//! that a layer which compresses or finds duplicates cannot cheat.
+//! the data that are written, of the kind that the job states.
 
+use crate::data::{DataKind, Repeats, SECTOR, fill_new, kept_bytes, kept_of};
 use crate::random::Random;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
@@ -9,9 +9,6 @@ use std::ptr::NonNull;
 
 /// Alignment of every buffer; no device asks for more.
 const ALIGN: usize = 4096;
-
-/// `buffer_compress_percentage` holds for every stretch of this many bytes (as fio's default).
-const SECTOR: usize = 512;
 
 /// Blocks up to this size are changed throughout before each write. Of larger ones a cache line a
 /// sector is: no compressor's window holds two of them, and a whole pass would cost as much
@@ -32,8 +29,8 @@ pub(crate) struct Needs {
     pub(crate) reads: bool,
     /// Whether any is written.
     pub(crate) writes: bool,
-    /// How compressible what is written is, 0 ..= 100.
-    pub(crate) compress_percent: u8,
+    /// What is written.
+    pub(crate) data: DataKind,
 }
 
 /// One mapping with a buffer a slot for reads, one for writes, or both: what was read must not
@@ -45,7 +42,10 @@ pub(crate) struct Buffers {
     write_base: usize,
     bs: usize,
     kept: usize,
+    /// Bytes that are new or repeated as a whole.
+    unit: usize,
     random: Random,
+    repeats: Repeats,
     abandoned: bool,
 }
 
@@ -66,7 +66,9 @@ impl Buffers {
             stride,
             write_base: if needs.reads { mapped / parts } else { 0 },
             bs: needs.bs,
-            kept: kept_bytes(needs.compress_percent),
+            kept: kept_bytes(needs.data.compress_percent),
+            unit: if needs.data.dedupe_percent > 0 { needs.data.unit_of(needs.bs) } else { needs.bs },
+            repeats: Repeats::new(&needs.data, Random::new(random.clone().next(), 1)),
             random,
             abandoned: false,
         };
@@ -82,15 +84,17 @@ impl Buffers {
         self.at(slot as usize * self.stride)
     }
 
-    /// What a slot writes next: changed since its last write.
+    /// What a slot writes next: changed since its last write, but for units that repeat another.
     #[inline]
     pub(crate) fn write(&mut self, slot: u32) -> *mut u8 {
         let start = self.at(self.write_base + slot as usize * self.stride);
-        let key = self.random.next();
         // SAFETY: `at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and the
         // caller asks only for slots that have no I/O in flight, so nobody else touches it.
         let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
-        refresh(data, self.kept, key);
+        let (kept, random) = (self.kept, &mut self.random);
+        for unit in data.chunks_mut(self.unit) {
+            self.repeats.next(unit, |unit| refresh(unit, kept, random.next()));
+        }
         start
     }
 
@@ -115,12 +119,7 @@ impl Buffers {
             let start = self.at(self.write_base + slot * self.stride);
             // SAFETY: as in `write`; no I/O exists yet.
             let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
-            for sector in data.chunks_mut(SECTOR) {
-                let kept = kept_of(sector.len(), self.kept);
-                for word in sector[..kept].chunks_mut(8) {
-                    word.copy_from_slice(&self.random.next().to_ne_bytes()[..word.len()]);
-                }
-            }
+            fill_new(data, self.kept, &mut self.random);
         }
     }
 }
@@ -146,16 +145,6 @@ fn map(length: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
     let base = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, access, flags)? };
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
-}
-
-/// Random bytes at the start of each full sector; the rest is zeros.
-fn kept_bytes(compress_percent: u8) -> usize {
-    SECTOR * usize::from(100 - compress_percent.min(100)) / 100
-}
-
-/// The same of the short sector at the end of a block that is no multiple of a sector.
-fn kept_of(length: usize, kept: usize) -> usize {
-    length * kept / SECTOR
 }
 
 /// Changes every word that is not to stay zero by one key. Random words stay random, and no
@@ -186,10 +175,12 @@ fn xor(data: &mut [u8], key: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::tests::{compressed_away, duplicates, kind};
     use std::collections::HashSet;
 
     fn needs(bs: usize, compress_percent: u8) -> Needs {
-        Needs { slots: 3, bs, reads: true, writes: true, compress_percent }
+        let data = DataKind { compress_percent, ..DataKind::default() };
+        Needs { slots: 3, bs, reads: true, writes: true, data }
     }
 
     fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
@@ -250,6 +241,31 @@ mod tests {
                 assert!(zeros.abs_diff(expected) <= 30, "{zeros} at {percent} %");
             }
         }
+    }
+
+    /// All that is written by three slots in turn.
+    fn all_written(bs: usize, data: DataKind, writes: u32) -> Vec<u8> {
+        let needs = Needs { data, ..needs(bs, 0) };
+        let mut buffers = Buffers::new(needs, Random::new(3, 1)).unwrap();
+        (0..writes).flat_map(|turn| written(&mut buffers, turn % 3, bs)).collect()
+    }
+
+    #[test]
+    fn what_is_written_compresses_and_repeats_as_stated() {
+        for (zeros, repeated) in [(0, 0), (50, 0), (0, 40), (70, 25), (30, 100)] {
+            let data = all_written(8192, kind(zeros, repeated, 0), 3000);
+            let (away, found) = (compressed_away(&data, 8192), duplicates(&data, 8192));
+            assert!((away - f64::from(zeros)).abs() < 2.0, "{away} of {zeros} %");
+            // 3000 writes: four standard deviations are at most 3.7 points.
+            assert!((found - f64::from(repeated)).abs() < 3.7, "{found} of {repeated} %");
+        }
+    }
+
+    #[test]
+    fn units_within_a_large_write_repeat_as_stated() {
+        let data = all_written(1 << 20, kind(50, 30, 16 << 10), 40);
+        let (away, found) = (compressed_away(&data, 16 << 10), duplicates(&data, 16 << 10));
+        assert!((away - 50.0).abs() < 2.0 && (found - 30.0).abs() < 3.7, "{away} {found}");
     }
 
     #[test]

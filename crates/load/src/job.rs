@@ -1,5 +1,6 @@
 //! What I/O to issue, in fio's own words. A job says nothing about where: that is the target.
 
+use crate::data::DataKind;
 use serde::{Deserialize, Serialize};
 
 /// fio's `rw`.
@@ -88,8 +89,40 @@ pub struct Job {
     pub rate_iops: Option<u64>,
     /// How compressible write data are, 0 (incompressible, the default) ..=100.
     pub buffer_compress_percentage: u8,
+    /// Percentage of write data that repeat the thread's last new block, 0 (none, the default) ..=100.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dedupe_percentage: u8,
+    /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe_unit: Option<u64>,
     /// Seed of offsets, mix and buffers; thread i uses seed and i.
     pub randseed: u64,
+}
+
+fn is_zero(percent: &u8) -> bool {
+    *percent == 0
+}
+
+impl Job {
+    /// What it writes.
+    pub fn data(&self) -> DataKind {
+        DataKind {
+            compress_percent: self.buffer_compress_percentage,
+            dedupe_percent: self.dedupe_percentage,
+            unit: self.dedupe_unit.unwrap_or(self.bs),
+        }
+    }
+
+    /// The same job with data of that kind.
+    #[must_use]
+    pub fn writing(self, data: DataKind) -> Job {
+        Job {
+            buffer_compress_percentage: data.compress_percent,
+            dedupe_percentage: data.dedupe_percent,
+            dedupe_unit: Some(data.unit).filter(|unit| *unit > 0 && data.dedupe_percent > 0),
+            ..self
+        }
+    }
 }
 
 impl Default for Job {
@@ -110,6 +143,8 @@ impl Default for Job {
             direct: true,
             rate_iops: None,
             buffer_compress_percentage: 0,
+            dedupe_percentage: 0,
+            dedupe_unit: None,
             randseed: 1,
         }
     }

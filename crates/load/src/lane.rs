@@ -211,7 +211,7 @@ impl<E: Engine + 'static> Lane<E> {
             bs: job.bs as usize,
             reads: job.rw.reads(),
             writes: job.rw.writes(),
-            compress_percent: job.buffer_compress_percentage,
+            data: job.data(),
         };
         let buffers = Buffers::new(needs, random(0))?;
         let file = setup.file.try_clone()?;

@@ -7,6 +7,7 @@
 mod buffer;
 pub mod clock;
 mod crew;
+mod data;
 pub mod engine;
 pub mod histogram;
 mod hold;
@@ -20,6 +21,7 @@ mod tally;
 mod target;
 pub mod worker;
 
+pub use data::{DataKind, Stream};
 pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Job, Rw};

@@ -3,6 +3,7 @@
 //! sizes that O_DIRECT cannot do.
 
 use crate::buffer::{Buffers, Needs};
+use crate::data::DataKind;
 use crate::offsets::Region;
 use crate::random::Random;
 use crate::{Hold, Job, LoadError, TargetSpec};
@@ -203,7 +204,7 @@ impl Target {
 
 /// Memory for reads at prepare.
 pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
-    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, compress_percent: 0 };
+    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, data: DataKind::default() };
     Buffers::new(needs, Random::new(0, 0))
 }
 

@@ -507,6 +507,7 @@ fn oddity(job: &Job) -> Option<String> {
             job.buffer_compress_percentage > 100,
             format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),
         ),
+        (job.dedupe_percentage > 100, format!("dedupe_percentage={} is above 100", job.dedupe_percentage)),
         (rate == 0 || rate > pace::MAX_RATE, format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE)),
     ];
     checks.into_iter().find(|(odd, _)| *odd).map(|(_, reason)| reason)

@@ -121,7 +121,8 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
 /// A drive is full from the start: a read of what was never written would reach no disk, here or below a volume on it.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
-    let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.data_seed(&path) };
+    let seed = context.data_seed(&path);
+    let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed, data: context.data };
     let file = MakeFile { path, bytes, keep: false, inside_mount: false };
     [
         context.add("make a drive of the lab", Op::MakeFile(file)),

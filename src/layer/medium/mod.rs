@@ -81,7 +81,8 @@ fn plan_file(path: &Path, keep: bool, found: &Found, context: &mut PlanContext) 
         let file = MakeFile { path: path.to_owned(), bytes: found.bytes, keep, inside_mount: false };
         context.add("create the file under test", Op::MakeFile(file));
         let file = PathRef::Path(path.to_owned());
-        let fill = FillFile { file, bytes: found.bytes, seed: context.data_seed(path) };
+        let seed = context.data_seed(path);
+        let fill = FillFile { file, bytes: found.bytes, seed, data: context.data };
         context.add("fill the file under test", Op::FillFile(fill));
     }
     exposed(path.to_owned(), found, HOST, context.writable)

@@ -123,6 +123,10 @@ impl Layer for Lvm {
         true
     }
 
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        spec.option("type") == Some("thin")
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(below.block, "{}: lvm needs block devices below it; hint: put loop between", spec.origin);
         let room = Room::of(below, spec)?;
@@ -143,6 +147,7 @@ impl Layer for Lvm {
             block: true,
             writable: context.writable,
             unwritten,
+            uneven: false,
             ..below.clone()
         })
     }

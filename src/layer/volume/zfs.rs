@@ -2,13 +2,18 @@
 //! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
 
 use super::{file_on, options_of};
+use crate::host::caches::{self, WriteCache};
+use crate::host::probe::Probe;
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, flag, number, size, word};
+use crate::layer::state::{self, Move, State};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, flag, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
-use crate::step::op::{LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent};
+use crate::step::op::{
+    AwaitResilver, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
+};
 use crate::units::{GIB, KIB, MIB, show_bytes};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 /// What the catalog says of it.
 pub const HELP: LayerHelp = LayerHelp {
@@ -154,9 +159,52 @@ impl Layer for Zfs {
         true
     }
 
-    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        spec.option("kind") != Some("dataset")
+    }
+
+    fn redundancy(&self, spec: &LayerSpec, _: usize) -> u32 {
+        match spec.option("vdev") {
+            // Of one mirror: two of different mirrors may be lost by chance only.
+            Some("mirror" | "raidz") => 1,
+            Some("raidz2") => 2,
+            _ => 0,
+        }
+    }
+
+    fn transition(
+        &self,
+        spec: &LayerSpec,
+        made: &PathRef,
+        members: &[PathRef],
+        from: &State,
+        to: &State,
+    ) -> Result<Vec<(String, Op)>> {
+        let content = || made.clone();
+        let fail = |member: usize| {
+            let op = ZpoolOffline { content: content(), member: members[member].clone() };
+            (format!("take member {} of {} offline", member + 1, members.len()), Op::ZpoolOffline(op))
+        };
+        let back = |member: usize| {
+            let op = ZpoolReplace { content: content(), member: members[member].clone() };
+            (format!("resilver member {} of {}", member + 1, members.len()), Op::ZpoolReplace(op))
+        };
+        let whole =
+            || ("wait for the resilver".to_owned(), Op::AwaitResilver(AwaitResilver { content: content() }));
+        let what = format!("{} of {} members", spec.text(), members.len());
+        let way = state::way(*from, *to, self.redundancy(spec, members.len()), &what)
+            .map_err(|why| anyhow!("{}: {why}", spec.origin))?;
+        let step = |step: Move| match step {
+            Move::Fail(member) => fail(member),
+            Move::Return(member) => back(member),
+            Move::Await => whole(),
+        };
+        Ok(way.into_iter().map(step).collect())
+    }
+
+    fn write_cache(&self, spec: &LayerSpec, probe: &Probe) -> Option<WriteCache> {
         // They wait in memory for the next transaction group.
-        spec.option("sync") != Some("always")
+        caches::zfs(probe).filter(|_| spec.option("sync") != Some("always"))
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -174,7 +222,16 @@ impl Layer for Zfs {
             content: wish.content(),
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
-        let shown = Exposed { bytes: wish.bytes, writable: context.writable, ..below.clone() };
+        let array = (self.redundancy(spec, below.paths.len()) > 0).then(|| Array {
+            step: pool,
+            made: PathRef::Yield(pool),
+            members: below.paths.clone(),
+            spec: spec.clone(),
+            place: below.place.clone(),
+        });
+        let (bytes, writable) = (wish.bytes, context.writable);
+        let array = array.or_else(|| below.array.clone());
+        let shown = Exposed { bytes, writable, uneven: false, array, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
             return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });
@@ -351,6 +408,7 @@ fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
+    use crate::host::made_up::server;
     use crate::layer::by_name;
     use crate::step::{RunTag, Step};
 
@@ -400,6 +458,34 @@ mod tests {
             refused(&Zfs, &Exposed { block: false, ..over(1, 128 * MIB) }, ""),
         ];
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn members_go_offline_and_come_back_as_new_drives() {
+        let (exposed, _) = planned(&Zfs, &over(4, GIB), "raidz2").unwrap();
+        let array = exposed.array.unwrap();
+        let way = |from, to| {
+            let made = PathRef::Yield(array.step);
+            let steps = Zfs.transition(&array.spec, &made, &array.members, &from, &to);
+            steps.map(|steps| {
+                steps
+                    .iter()
+                    .map(|(why, op)| format!("{why}: {}", op.operation().describe()))
+                    .collect::<Vec<_>>()
+            })
+        };
+        let (healthy, rebuilding) = (State::Healthy, State::Rebuilding);
+        let all = [
+            way(healthy, State::Failed(2)).unwrap(),
+            way(State::Failed(1), rebuilding).unwrap(),
+            way(State::Failed(1), healthy).unwrap(),
+            way(rebuilding, healthy).unwrap(),
+            vec![way(healthy, State::Failed(3)).unwrap_err().to_string()],
+            vec![way(healthy, rebuilding).unwrap_err().to_string()],
+        ];
+        insta::assert_snapshot!(all.map(|lines| lines.join("\n")).join("\n\n"));
+        let (stripe, _) = planned(&Zfs, &over(4, GIB), "stripe").unwrap();
+        assert!(stripe.array.is_none(), "it has no member to lose");
     }
 
     #[test]
@@ -467,7 +553,8 @@ mod tests {
             origin: "here".into(),
         };
         let zfs = by_name("zfs").unwrap();
-        let caches = ["standard", "disabled", "always"].map(|sync| zfs.caches_writes(&spec(sync)));
-        assert_eq!(caches, [true, true, false]);
+        let machine = server();
+        let holds = |sync| zfs.write_cache(&spec(sync), &machine.probe).is_some();
+        assert_eq!(["standard", "disabled", "always"].map(holds), [true, true, false]);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
+use iotax_load::DataKind;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ impl Operation for MakeFile {
     }
 }
 
-/// Incompressible data into a file of ours, so that no layer can serve holes or zeroes.
+/// Data into a file of ours, so that no layer can serve holes or zeroes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillFile {
     /// The file.
@@ -63,11 +64,14 @@ pub struct FillFile {
     pub bytes: u64,
     /// Seed of the data.
     pub seed: u64,
+    /// What they are like: incompressible unless the load says otherwise.
+    #[serde(default, skip_serializing_if = "DataKind::is_unique")]
+    pub data: DataKind,
 }
 
 impl Operation for FillFile {
     fn describe(&self) -> String {
-        format!("fill {} with {} of incompressible data", self.file, crate::units::show_bytes(self.bytes))
+        format!("fill {} with {} of {}", self.file, crate::units::show_bytes(self.bytes), self.data)
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
@@ -75,7 +79,7 @@ impl Operation for FillFile {
     }
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.fill_file(self.file.path()?, self.seed)?;
+        system.fill_file(self.file.path()?, self.seed, self.data)?;
         Ok(Yield::default())
     }
 

@@ -26,6 +26,7 @@ mod spdk_nvmf;
 mod spdk_raid;
 mod vhost_scsi;
 mod zpool;
+mod zpool_member;
 
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
@@ -54,6 +55,7 @@ pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use vhost_scsi::ExportVhostScsi;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
+pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::state::ArrayState;
 use super::system::System;
@@ -84,6 +86,12 @@ pub enum Op {
     MakeLvm(MakeLvm),
     /// A pool of ZFS and what is in it.
     MakeZpool(MakeZpool),
+    /// A member of a pool taken offline.
+    ZpoolOffline(ZpoolOffline),
+    /// One that comes back.
+    ZpoolReplace(ZpoolReplace),
+    /// A resilver waited for.
+    AwaitResilver(AwaitResilver),
     /// The limit of ZFS's cache.
     LimitArc(LimitArc),
     /// A partition table with one partition.
@@ -245,6 +253,9 @@ macro_rules! as_operation {
             Op::Mount(op) => op,
             Op::MakeLvm(op) => op,
             Op::MakeZpool(op) => op,
+            Op::ZpoolOffline(op) => op,
+            Op::ZpoolReplace(op) => op,
+            Op::AwaitResilver(op) => op,
             Op::LimitArc(op) => op,
             Op::MakePartition(op) => op,
             Op::MakeLinear(op) => op,

@@ -1,6 +1,7 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
 use crate::step::zfs::{self, PROPERTY, Pool};
 use anyhow::Result;
@@ -218,6 +219,10 @@ impl Thing for MakeZpool {
 
     fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
         self.pool(tag)?.unmake()
+    }
+
+    fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
+        zfs::state::state_of(&self.name)
     }
 }
 

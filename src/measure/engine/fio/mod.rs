@@ -199,6 +199,9 @@ impl Fio {
         } else {
             line("refill_buffers", &1);
         }
+        if job.dedupe_percentage > 0 {
+            line("dedupe_percentage", &job.dedupe_percentage);
+        }
         if let Some(rate) = job.rate_iops {
             line("rate_iops", &rate);
         }

@@ -1,25 +1,24 @@
-//! ZFS, as far as one pool of a run goes, and the limit of its cache (ARC). The pool is in nobody's cache file, so that no other
+//! ZFS, as far as one pool of a run goes: here it is made, found and taken away, `state` has what becomes of its members, `arc`
+//! the limit of ZFS's cache. The pool is in nobody's cache file, so that no other
 //! boot imports it, and carries the run's id as a property. Of a whole disk zpool makes a partition table first: that is taken
 //! away with the labels, so that the member is free again.
 
-use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
+mod arc;
+pub mod state;
+
+pub use arc::{ArcLimit, check_ddt};
+
+use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{load_modules, settle, tool};
-use crate::units::{MIB, show_bytes};
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde::{Deserialize, Serialize};
+use anyhow::{Context, Result, anyhow};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The pool's property with the run's id.
 pub const PROPERTY: &str = "iotax:run";
-/// What a block costs in the table of a pool that finds duplicates, in memory.
-pub const DDT_ENTRY: u64 = 320;
-/// ZFS takes no smaller limit.
-const LEAST_ARC: u64 = 64 * MIB;
 /// Type of the partition that zpool makes of a whole disk.
 const PARTITION_TYPE: &str = "6a898cc3-1dd2-11b2-99a6-080020736631";
-const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
 /// A pool and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,102 +207,9 @@ fn pool_of_label(text: &str) -> Option<String> {
     name.map(str::to_owned)
 }
 
-/// What the ARC may hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArcLimit {
-    /// The module's parameter, bytes; 0: ZFS decides.
-    pub parameter: u64,
-    /// What holds, bytes; 0: the module is not loaded.
-    pub limit: u64,
-}
-
-impl ArcLimit {
-    /// That of this machine.
-    pub fn here() -> ArcLimit {
-        let parameter = fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
-        let stats = fs::read_to_string("/proc/spl/kstat/zfs/arcstats").unwrap_or_default();
-        ArcLimit { parameter: parameter.unwrap_or(0), limit: c_max(&stats).unwrap_or(0) }
-    }
-
-    /// Sets it.
-    ///
-    /// # Errors
-    /// ZFS does not take that many bytes.
-    pub fn set(bytes: u64) -> Result<()> {
-        load()?;
-        tell_kernel(Path::new(PARAMETER), &bytes.to_string())?;
-        let now = ArcLimit::here().limit;
-        ensure!(
-            now == bytes,
-            "ZFS keeps its ARC at {} and does not take {}; hint: at least {}, and less than the memory there ({})",
-            show_bytes(now),
-            show_bytes(bytes),
-            show_bytes(LEAST_ARC),
-            show_bytes(memory())
-        );
-        Ok(())
-    }
-
-    /// Puts it back. A parameter of 0 is taken without a change of what holds, so that comes first.
-    ///
-    /// # Errors
-    /// The kernel does not take it.
-    pub fn restore(self) -> Result<()> {
-        if !Path::new(PARAMETER).exists() {
-            return Ok(());
-        }
-        let limit = if self.limit == 0 { usual_limit() } else { self.limit };
-        tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
-        tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())
-    }
-}
-
-/// `c_max                           4    1030117376`
-fn c_max(arcstats: &str) -> Option<u64> {
-    let line = arcstats.lines().find(|line| line.starts_with("c_max "))?;
-    line.split_whitespace().nth(2)?.parse().ok()
-}
-
-/// What ZFS takes on Linux when nothing is said: half of the memory.
-fn usual_limit() -> u64 {
-    memory() / 2
-}
-
-fn memory() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
-}
-
-/// Whether the table of blocks of a volume fits what the ARC may hold here.
-///
-/// # Errors
-/// It does not: then every write waits for reads of the table, which measures neither ZFS nor the drives.
-pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
-    let here = ArcLimit::here().limit;
-    let limit = if here == 0 { usual_limit() } else { here };
-    check_table(bytes, block, limit, hint)
-}
-
-fn check_table(bytes: u64, block: u64, limit: u64, hint: &str) -> Result<()> {
-    let blocks = bytes.div_ceil(block);
-    let table = blocks.saturating_mul(DDT_ENTRY);
-    if table > limit {
-        bail!(
-            "dedup=on: the table of {blocks} blocks of {} takes {} of memory ({DDT_ENTRY} bytes a block), and the ARC may hold {}; \
-             hint: {hint}",
-            show_bytes(block),
-            show_bytes(table),
-            show_bytes(limit)
-        );
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::GIB;
 
     /// As blkid 2.38 told of a partition of a pool's member, after its label was cleared.
     const PARTITION: &str = "DEVNAME=/dev/nvme0n1p1\nPART_ENTRY_SCHEME=gpt\nPART_ENTRY_NAME=zfs-616c279aa4584a9b\n\
@@ -325,25 +231,6 @@ mod tests {
                      name: 'iotax-r-zfs0'\n    state: 2\n    txg: 50\n    hostname: '(none)'\n";
         assert_eq!(pool_of_label(label).as_deref(), Some("iotax-r-zfs0"));
         assert_eq!(pool_of_label("failed to unpack label 0\n"), None);
-    }
-
-    #[test]
-    fn the_limit_of_the_arc_is_what_holds() {
-        let stats = "c                               4    1030117376\nc_min                           4    64382336\n\
-                     c_max                           4    1030117376\n";
-        assert_eq!(c_max(stats), Some(1_030_117_376));
-        assert_eq!(c_max(""), None);
-    }
-
-    #[test]
-    fn a_table_that_the_memory_has_no_room_for_is_refused() {
-        assert!(check_table(800 * GIB, 16 << 10, 64 * GIB, "less").is_ok());
-        let error = check_table(10 << 40, 16 << 10, 64 * GIB, "a smaller size").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "dedup=on: the table of 671088640 blocks of 16 KiB takes 200 GiB of memory (320 bytes a block), and the ARC may \
-             hold 64 GiB; hint: a smaller size"
-        );
     }
 
     #[test]

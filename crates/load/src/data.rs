@@ -1,0 +1,207 @@
+//! What written data are like: how far they can be compressed, and how much of them is there already. Without a word they are
+//! random and no block comes twice, so that a layer which compresses or finds duplicates cannot cheat.
+
+use crate::random::Random;
+use serde::{Deserialize, Serialize};
+
+/// `buffer_compress_percentage` holds for every stretch of this many bytes (as fio's default).
+pub(crate) const SECTOR: usize = 512;
+
+/// A kind of data, in fio's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataKind {
+    /// fio's `buffer_compress_percentage`: the share of each sector that is zeros, 0 ..= 100.
+    pub compress_percent: u8,
+    /// fio's `dedupe_percentage`: the share of units that repeat the last new one, 0 ..= 100.
+    pub dedupe_percent: u8,
+    /// Bytes that are new or repeated as a whole; 0: what is written at once.
+    pub unit: u64,
+}
+
+impl DataKind {
+    /// Whether it is random data of which no unit comes twice.
+    pub fn is_unique(&self) -> bool {
+        self.compress_percent == 0 && self.dedupe_percent == 0
+    }
+
+    /// Bytes of a unit where so many are written at once.
+    pub(crate) fn unit_of(&self, written: usize) -> usize {
+        usize::try_from(self.unit).ok().filter(|unit| (1..written).contains(unit)).unwrap_or(written)
+    }
+}
+
+impl std::fmt::Display for DataKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (zeros, repeated) = (self.compress_percent, self.dedupe_percent);
+        match (zeros, repeated) {
+            (0, 0) => write!(f, "incompressible data"),
+            (_, 0) => write!(f, "data of which {zeros} % can be compressed away"),
+            (0, _) => write!(f, "incompressible data, {repeated} % of it duplicates of {} B", self.unit),
+            _ => write!(
+                f,
+                "data of which {zeros} % can be compressed away, {repeated} % of it duplicates of {} B",
+                self.unit
+            ),
+        }
+    }
+}
+
+/// Decides which units are new, and knows the last of them.
+pub(crate) struct Repeats {
+    percent: u8,
+    last: Vec<u8>,
+    random: Random,
+}
+
+impl Repeats {
+    pub(crate) fn new(kind: &DataKind, random: Random) -> Repeats {
+        Repeats { percent: kind.dedupe_percent, last: Vec::new(), random }
+    }
+
+    /// Makes a unit the last new one again, or lets `renew` make it new.
+    pub(crate) fn next(&mut self, unit: &mut [u8], renew: impl FnOnce(&mut [u8])) {
+        if self.percent == 0 {
+            return renew(unit);
+        }
+        // The short unit at an end is a unit of its own length.
+        if self.last.len() >= unit.len() && self.random.chance(self.percent) {
+            return unit.copy_from_slice(&self.last[..unit.len()]);
+        }
+        renew(unit);
+        self.last.clear();
+        self.last.extend_from_slice(unit);
+    }
+}
+
+/// Data of a kind from a seed, one stretch after the other: what a file is filled with.
+pub struct Stream {
+    kind: DataKind,
+    random: Random,
+    repeats: Repeats,
+}
+
+impl Stream {
+    /// The same seed gives the same data.
+    pub fn new(kind: DataKind, seed: u64) -> Stream {
+        Stream { kind, random: Random::new(seed, 0), repeats: Repeats::new(&kind, Random::new(seed, 1)) }
+    }
+
+    /// Fills a stretch, which begins a unit.
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        let kept = kept_bytes(self.kind.compress_percent);
+        let random = &mut self.random;
+        for unit in buffer.chunks_mut(self.kind.unit_of(buffer.len()).max(1)) {
+            self.repeats.next(unit, |unit| fill_new(unit, kept, random));
+        }
+    }
+}
+
+/// Random bytes at the start of each sector, zeros behind them.
+pub(crate) fn fill_new(data: &mut [u8], kept: usize, random: &mut Random) {
+    for sector in data.chunks_mut(SECTOR) {
+        let (new, rest) = sector.split_at_mut(kept_of(sector.len(), kept));
+        for word in new.chunks_mut(8) {
+            word.copy_from_slice(&random.next().to_ne_bytes()[..word.len()]);
+        }
+        rest.fill(0);
+    }
+}
+
+/// Random bytes at the start of each full sector; the rest is zeros.
+pub(crate) fn kept_bytes(compress_percent: u8) -> usize {
+    SECTOR * usize::from(100 - compress_percent.min(100)) / 100
+}
+
+/// The same of the short sector at the end of a block that is no multiple of a sector.
+pub(crate) fn kept_of(length: usize, kept: usize) -> usize {
+    length * kept / SECTOR
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    pub(crate) fn kind(compress_percent: u8, dedupe_percent: u8, unit: u64) -> DataKind {
+        DataKind { compress_percent, dedupe_percent, unit }
+    }
+
+    /// The share of bytes that LZ4 takes away, block by block as ZFS does, in percent.
+    pub(crate) fn compressed_away(data: &[u8], block: usize) -> f64 {
+        let length = |block: &[u8]| lz4_flex::block::compress(block).len().min(block.len());
+        let left: usize = data.chunks(block).map(length).sum();
+        100.0 - 100.0 * left as f64 / data.len() as f64
+    }
+
+    /// The share of units that are there already, in percent.
+    pub(crate) fn duplicates(data: &[u8], unit: usize) -> f64 {
+        let units: Vec<&[u8]> = data.chunks(unit).collect();
+        let different: HashSet<&[u8]> = units.iter().copied().collect();
+        100.0 - 100.0 * different.len() as f64 / units.len() as f64
+    }
+
+    fn streamed(kind: DataKind, bytes: usize) -> Vec<u8> {
+        let mut data = vec![7; bytes];
+        let mut stream = Stream::new(kind, 5);
+        data.chunks_mut(1 << 20).for_each(|piece| stream.fill(piece));
+        data
+    }
+
+    #[test]
+    fn a_compressor_takes_away_what_was_stated() {
+        for percent in [0, 30, 50, 80, 100] {
+            let data = streamed(kind(percent, 0, 0), 4 << 20);
+            for block in [4096, 16 << 10, 128 << 10] {
+                let away = compressed_away(&data, block);
+                // LZ4 says in some bytes a sector how many zeros there were.
+                assert!((away - f64::from(percent)).abs() < 2.0, "{away} of {percent} % in {block}");
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_units_repeat_as_was_stated_and_no_others() {
+        for percent in [0, 25, 50, 90] {
+            for zeros in [0, 50] {
+                let data = streamed(kind(zeros, percent, 8192), 32 << 20);
+                let found = duplicates(&data, 8192);
+                // 4096 units: four standard deviations are 3.1 points.
+                assert!((found - f64::from(percent)).abs() < 3.2, "{found} of {percent} %");
+                assert!((compressed_away(&data, 8192) - f64::from(zeros)).abs() < 2.0);
+            }
+        }
+        let all = streamed(kind(0, 100, 8192), 1 << 20);
+        assert!(duplicates(&all, 8192) > 99.0, "all are the first");
+    }
+
+    #[test]
+    fn a_unit_is_as_long_as_was_stated() {
+        let data = streamed(kind(0, 50, 16 << 10), 32 << 20);
+        assert!((duplicates(&data, 16 << 10) - 50.0).abs() < 5.0);
+        // A block of two units is a duplicate where both are: each repeats what is before it, or is it.
+        assert!(duplicates(&data, 64 << 10) < 25.0);
+    }
+
+    #[test]
+    fn one_seed_gives_one_content() {
+        assert_eq!(streamed(kind(30, 30, 4096), 1 << 20), streamed(kind(30, 30, 4096), 1 << 20));
+        let mut other = vec![0; 1 << 20];
+        Stream::new(kind(30, 30, 4096), 6).fill(&mut other);
+        assert_ne!(streamed(kind(30, 30, 4096), 1 << 20), other);
+    }
+
+    #[test]
+    fn what_it_is_in_words() {
+        let all = [kind(0, 0, 4096), kind(50, 0, 0), kind(0, 30, 16384), kind(50, 30, 4096)];
+        assert_eq!(
+            all.map(|kind| kind.to_string()),
+            [
+                "incompressible data",
+                "data of which 50 % can be compressed away",
+                "incompressible data, 30 % of it duplicates of 16384 B",
+                "data of which 50 % can be compressed away, 30 % of it duplicates of 4096 B"
+            ]
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! What is done to the members of a pool that stands: one is taken offline, one comes back as a new drive, a resilver is
+//! waited for. The pool's end undoes all of it.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::step::thing::{Change, Told};
+use crate::step::zfs::state;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// `zpool offline`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZpoolOffline {
+    /// What is in the pool: a volume's device, or a file system's name.
+    pub content: PathRef,
+    /// One of its members.
+    pub member: PathRef,
+}
+
+/// `zpool labelclear`, `zpool replace`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZpoolReplace {
+    /// What is in the pool.
+    pub content: PathRef,
+    /// What was a member of it.
+    pub member: PathRef,
+}
+
+/// `zpool wait -t resilver`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AwaitResilver {
+    /// What is in the pool.
+    pub content: PathRef,
+}
+
+impl Change for ZpoolOffline {
+    fn of(&self) -> Result<&Path> {
+        self.content.path()
+    }
+
+    fn make(&self, _: Told<'_>) -> Result<()> {
+        state::offline(self.content.path()?, self.member.path()?)
+    }
+}
+
+impl Change for ZpoolReplace {
+    fn of(&self) -> Result<&Path> {
+        self.content.path()
+    }
+
+    fn make(&self, _: Told<'_>) -> Result<()> {
+        state::replace(self.content.path()?, self.member.path()?)
+    }
+}
+
+impl Change for AwaitResilver {
+    fn of(&self) -> Result<&Path> {
+        self.content.path()
+    }
+
+    fn make(&self, told: Told<'_>) -> Result<()> {
+        state::await_resilver(self.content.path()?, told)
+    }
+}
+
+impl Operation for ZpoolOffline {
+    fn describe(&self) -> String {
+        format!("zpool offline (the pool of {}) {}", self.content, self.member)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.content, &mut self.member]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
+
+impl Operation for ZpoolReplace {
+    fn describe(&self) -> String {
+        let member = &self.member;
+        format!("zpool labelclear -f {member}; zpool replace -f (the pool of {}) {member}", self.content)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.content, &mut self.member]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
+
+impl Operation for AwaitResilver {
+    fn describe(&self) -> String {
+        format!("wait until all members of the pool of {} are whole", self.content)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.content]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
