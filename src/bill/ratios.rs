@@ -180,8 +180,52 @@ impl Asked<'_> {
 }
 
 impl RatioCell {
-    /// Whether something follows from its share.
+    /// Whether something follows from its share: not from that of a limit.
     pub fn is_resolved(&self) -> bool {
-        self.verdict.as_ref().is_some_and(Verdict::is_resolved)
+        self.masked.is_none() && self.verdict.as_ref().is_some_and(Verdict::is_resolved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::{findings, twin};
+
+    #[test]
+    fn shares_are_those_of_the_column_whatever_the_baseline_is() {
+        let found = findings(&twin::tables());
+        let [iser, nvmeof] = found.tables.as_slice() else { panic!("{:?}", found.tables) };
+        // Latencies of 90 and 300 us, and of 80 us on both.
+        let near = |table: &RatioTable, column: usize, truth: f64| {
+            table.rows.iter().all(|row| {
+                let share = row.cells[column].share.as_ref().unwrap();
+                share.bounds().is_some() && (share.value().unwrap() - truth).abs() < 0.01
+            })
+        };
+        assert!(near(iser, 2, 0.3) && near(nvmeof, 1, 1.0), "{:?}", found.tables);
+        assert!(iser.rows.iter().all(|row| row.cells[0].share.is_none()), "the column itself has none");
+        let absent = &nvmeof.rows[0].cells[2];
+        assert!(absent.share.is_none() && absent.value.value().is_none());
+        let published = iser.rows[0].cells[1].published.as_ref().unwrap().value().unwrap();
+        assert!((published - 124_615.4 / 131_652.9).abs() < 1e-9);
+        assert!(nvmeof.rows[0].cells[1].published.is_none());
+    }
+
+    #[test]
+    fn nothing_follows_from_the_share_of_a_limit() {
+        let mut run = twin::masked();
+        let stacks: Vec<Option<String>> =
+            run.start.scenario.stacks.iter().map(|stack| Some(stack.name.clone())).collect();
+        run.start.scenario.table = Some(Box::new(TableSpec {
+            columns: stacks.iter().flatten().cloned().collect(),
+            percent_of: Some(0),
+            rows: run.start.scenario.workloads.iter().map(|workload| workload.name.clone()).collect(),
+            metric: None,
+            groups: vec![TableGroup { name: None, stacks }],
+        }));
+        let found = findings(&run);
+        let cell = &found.tables[0].rows[0].cells[1];
+        assert!(cell.masked.is_some() && cell.share.as_ref().unwrap().value().is_some());
+        assert!(!cell.is_resolved());
     }
 }
