@@ -112,6 +112,8 @@ impl System for Shared {
 
 /// The step of [`plan`] that makes a volume group.
 const ON_LVM: StepId = 10;
+/// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
+const ON_PARTS: StepId = ON_LVM + 6;
 
 /// file | loop | fs with its file, lvm | zfs mounted, and a guest with an image beside it.
 fn plan() -> Vec<Step> {
@@ -188,7 +190,7 @@ fn plan() -> Vec<Step> {
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
         Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
-        // 11 to 16: partition and part of a device, an array of both in which a member fails and comes back.
+        // From ON_PARTS on.
         Op::MakePartition(MakePartition {
             device: PathRef::Yield(2),
             table: "gpt".into(),
@@ -202,10 +204,13 @@ fn plan() -> Vec<Step> {
             stretches: vec![Stretch { device: PathRef::Yield(2), offset: 0, bytes: 1 << 29 }],
             read_only: false,
         }),
-        Op::CreateArray(array(&[11, 12])),
-        Op::FailMember(FailMember { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::Rebuild(Rebuild { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::AwaitSync(AwaitSync { array: PathRef::Yield(13) }),
+        Op::CreateArray(array(&[ON_PARTS, ON_PARTS + 1])),
+        Op::FailMember(FailMember {
+            array: PathRef::Yield(ON_PARTS + 2),
+            member: PathRef::Yield(ON_PARTS + 1),
+        }),
+        Op::Rebuild(Rebuild { array: PathRef::Yield(ON_PARTS + 2), member: PathRef::Yield(ON_PARTS + 1) }),
+        Op::AwaitSync(AwaitSync { array: PathRef::Yield(ON_PARTS + 2) }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,
@@ -495,22 +500,23 @@ fn things_are_taken_away_from_the_top() {
     let plan = plan();
     let made = killed_whole(&plan, &mut machine.clone(), folder.path());
     let tag = tag(folder.path());
-    let undo = |step: usize| {
-        let op = plan[step].op.resolved(&made, &mut nowhere).unwrap();
-        op.operation().undo(&mut machine.clone(), &tag, &made[&(step as StepId)])
+    let undo = |step: StepId| {
+        let op = plan[step as usize].op.resolved(&made, &mut nowhere).unwrap();
+        op.operation().undo(&mut machine.clone(), &tag, &made[&step])
     };
-    for below in [11, 12] {
+    let [partition, part, array_at, fail] = [0, 1, 2, 3].map(|at| ON_PARTS + at);
+    for below in [partition, part] {
         assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
     }
-    let array = plan[13].op.resolved(&made, &mut nowhere).unwrap();
-    let state = || array.operation().state(&machine, &made[&13]).unwrap();
+    let array = plan[array_at as usize].op.resolved(&made, &mut nowhere).unwrap();
+    let state = || array.operation().state(&machine, &made[&array_at]).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
-    undo(13).unwrap();
+    undo(array_at).unwrap();
     assert_eq!(state(), None);
-    let fail = plan[14].op.resolved(&made, &mut nowhere).unwrap();
+    let fail = plan[fail as usize].op.resolved(&made, &mut nowhere).unwrap();
     assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
-    undo(12).unwrap();
-    undo(11).unwrap();
+    undo(part).unwrap();
+    undo(partition).unwrap();
 }
 
 #[test]

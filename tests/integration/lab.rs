@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-const MOMENT: Duration = Duration::from_secs(60);
+pub const MOMENT: Duration = Duration::from_secs(60);
 
 /// Steps that were performed, undone at the end however the test ends.
-struct Made {
+pub struct Made {
     system: RealSystem,
     tag: RunTag,
     steps: Vec<(Step, Yield)>,
@@ -52,23 +52,23 @@ impl Drop for Made {
     }
 }
 
-fn parts() -> Parts {
+pub fn parts() -> Parts {
     let stack = "file:/var/tmp/none.img,size=1MiB | vm".to_owned();
     Parts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap()).unwrap()
 }
 
-fn boot(parts: &Parts, root_image: PathBuf, folder: &Path) -> (Made, GuestPlan) {
+pub fn boot(parts: &Parts, root_image: PathBuf, folder: &Path, drive_bytes: u64) -> (Made, GuestPlan) {
     let drive = |name: &str| LabDrive {
         name: name.to_owned(),
         file: folder.join(format!("{name}.img")),
-        bytes: 64 << 20,
+        bytes: drive_bytes,
     };
     let wish = LabWish {
         place: "lab".into(),
         origin: "the test".into(),
         drives: ["d0", "d1", "d2"].map(drive).into(),
         vcpus: 2,
-        memory: Memory::plain(1 << 30),
+        memory: Memory::plain(2 << 30),
         root_image,
     };
     let tag = RunTag { run_id: format!("lab-test-{}", std::process::id()), run_dir: folder.to_owned() };
@@ -86,7 +86,7 @@ fn inspected(peer: &mut Peer, path: &Path) -> Inspection {
     }
 }
 
-fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
+pub fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
     let run = Run { id: "r".into(), dir: "/run/iotax".into() };
     let asked = match undo {
         None => StepAsked::Perform { op, run },
@@ -117,7 +117,7 @@ fn a_lab_has_its_drives_and_two_agents() {
     }
     let image = image.unwrap();
     let begin = std::time::Instant::now();
-    let (made, guest) = boot(&parts, image, folder.path());
+    let (made, guest) = boot(&parts, image, folder.path(), 64 << 20);
     let (mut load, note, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
     let mut steps = reach_steps(&guest).unwrap();
     assert!(note.is_some_and(|note| note.starts_with("emulated")));

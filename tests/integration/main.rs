@@ -10,6 +10,7 @@ mod each;
 mod guests;
 mod images;
 mod lab;
+mod lab_kills;
 mod nested;
 mod page;
 mod place;
