@@ -56,7 +56,7 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
 /// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
 pub fn create(array: &CreateArray) -> Result<Yield> {
     let members = ready(array).context(NothingMade)?;
-    run(tool("mdadm", create_words(array)).args(members.iter().map(|member| node_path(member))))?;
+    run(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
     settle();
     let device = arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
     bounds(array, &device)?;
