@@ -22,7 +22,7 @@ pub enum Entry {
         /// The boot it was done in: loop devices, mounts and processes end with it.
         boot_id: String,
         /// What, with every path resolved.
-        step: Step,
+        step: Box<Step>,
     },
     /// Done.
     Done {
@@ -79,7 +79,7 @@ impl Journal {
     pub fn intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
         self.next_seq += 1;
-        self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: step.clone() })?;
+        self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: Box::new(step.clone()) })?;
         Ok(seq)
     }
 
@@ -137,7 +137,7 @@ pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
     for entry in entries {
         match entry {
             Entry::Intent { seq, boot_id, step } => {
-                open.push(Open { seq: *seq, boot_id: boot_id.clone(), step: step.clone(), made: None })
+                open.push(Open { seq: *seq, boot_id: boot_id.clone(), step: (**step).clone(), made: None })
             }
             Entry::Done { seq, made } => {
                 if let Some(found) = open.iter_mut().find(|open| open.seq == *seq) {

@@ -191,8 +191,6 @@ impl Layer for SpdkBdev {
             write_unit,
             split: false,
             uneven: false,
-            split: false,
-            uneven: false,
             ..below.clone()
         })
     }
