@@ -7,6 +7,7 @@ pub mod cli;
 pub mod exit;
 pub mod guard;
 pub mod host;
+pub mod lab;
 pub mod layer;
 pub mod measure;
 pub mod report;

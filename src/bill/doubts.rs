@@ -6,10 +6,11 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
+use super::{confounders, efficiency};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
-use crate::store::record::{HOST, PlaceFacts, Slice, SpdkTarget, Value};
+use crate::store::record::{HOST, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     held_by_the_cache,
     answered_by_a_cache,
     faster_than_below,
+    above_its_drives,
     other_sides,
     polled_beside,
     engines,
@@ -45,7 +47,9 @@ pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Warni
             let case = Case { reading, found, at };
             let stack = case.stack().name.as_str();
             let found = CHECKS.iter().filter_map(|check| check(&case));
-            all.extend(found.map(|(kind, text)| Doubt { kind, text, stack, load: &reading.workload.name }));
+            let beside = confounders::of(reading, at).into_iter().map(|text| (confounders::KIND, text));
+            let load = &reading.workload.name;
+            all.extend(found.chain(beside).map(|(kind, text)| Doubt { kind, text, stack, load }));
         }
     }
     // Alike in number only, and of one kind.
@@ -98,15 +102,6 @@ impl<'a> Case<'a> {
         self.run().slices.iter().filter(move |slice| slice.stack == *stack && slice.workload == *workload)
     }
 
-    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different sets bear one name:
-    /// that with a disk of the stack is meant.
-    fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
-        let (place, stack) = (&self.reading.worker(at)?.place, self.reading.name(at));
-        let named = || self.run().places.iter().filter(|known| known.place == *place);
-        let has_it = |known: &&PlaceFacts| known.disks.iter().any(|disk| disk.stack == stack);
-        named().rfind(has_it).or_else(|| named().next_back())
-    }
-
     /// Visit and place of every worker of the stack.
     fn seats(&self) -> BTreeSet<(u32, &'a str)> {
         let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
@@ -118,7 +113,7 @@ impl<'a> Case<'a> {
     /// The device under load.
     fn device_of(&self, at: usize) -> Option<&'a Device> {
         let target = &self.reading.worker(at)?.target;
-        let targets = &self.place_of(at)?.facts.targets;
+        let targets = &self.reading.place_of(at)?.facts.targets;
         targets.iter().find(|known| known.path.to_str() == Some(target))?.devices.first()
     }
 }
@@ -166,7 +161,7 @@ fn stolen(case: &Case) -> Option<(&'static str, String)> {
 }
 
 fn too_few_processors(case: &Case) -> Option<(&'static str, String)> {
-    let place = case.place_of(case.at)?;
+    let place = case.reading.place_of(case.at)?;
     let processors = place.facts.cpu.threads?;
     let jobs: u64 = case.reading.workload.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
     (place.place != HOST && jobs > processors).then(|| {
@@ -290,6 +285,12 @@ fn faster_than_below(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
+/// More than all of its drives can do at once; against what they do here before what they are rated at.
+fn above_its_drives(case: &Case) -> Option<(&'static str, String)> {
+    let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
+    ours.filter_map(efficiency::above).next().map(|text| ("faster", text))
+}
+
 /// Settings of a block device's queue that somebody chooses; the rest say what the device is.
 const QUEUE: &[&str] =
     &["nr_requests", "max_sectors_kb", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "wbt_lat_usec"];
@@ -297,7 +298,7 @@ const QUEUE: &[&str] =
 /// What else is not the same on both sides.
 fn other_sides(case: &Case) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
-    let (a, b) = (case.place_of(base)?, case.place_of(case.at)?);
+    let (a, b) = (case.reading.place_of(base)?, case.reading.place_of(case.at)?);
     let name = case.reading.name(base);
     let mut differ = Vec::new();
     if !std::ptr::eq(a, b) {

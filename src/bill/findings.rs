@@ -5,7 +5,9 @@ use super::ceiling::Masked;
 use super::compare::Checks;
 use super::crowd::Crowd;
 use super::durability::Durability;
+use super::efficiency::Efficiency;
 use super::published::PublishedFindings;
+use super::ratios::RatioTable;
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
 use crate::scenario::SweepPoint;
@@ -181,6 +183,9 @@ pub struct Findings {
     /// What somebody published of these stacks, beside what was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFindings>,
+    /// The tables that the scenario asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<RatioTable>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// Recorded while measuring, and found while reading.
@@ -257,6 +262,9 @@ pub struct WorkloadFindings {
     /// Stacks whose load runs in several guests at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crowds: Vec<Crowd>,
+    /// Stacks against the most that their drives allow, where that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub efficiency: Vec<Efficiency>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
 }

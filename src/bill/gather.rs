@@ -131,6 +131,12 @@ pub struct Usage {
     squares: f64,
 }
 
+/// CPU time of all places that a stack takes some of: a guest's is in its host's.
+fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
+    let cpu = slice.host_cpu.or(slice.cpu)?;
+    Some(slice.other_cpu.map_or(cpu, |other| cpu.plus(other)))
+}
+
 impl Usage {
     fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
         if let Some(cpu_ns) = found.cpu_ns {
@@ -254,7 +260,7 @@ impl Side {
         round.cpu_generator_ns = joined(first, round.cpu_generator_ns, found.cpu_ns);
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
-        round.cpu_ns = joined(first, round.cpu_ns, slice.host_cpu.or(slice.cpu).map(used));
+        round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
         for part in &slice.parts {
             let sum = round.parts.entry(part.place.clone()).or_default();
             (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);

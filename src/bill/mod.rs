@@ -6,10 +6,12 @@ mod baseline;
 pub mod ceiling;
 mod charges;
 mod compare;
+mod confounders;
 pub mod course;
 pub mod crowd;
 mod doubts;
 pub mod durability;
+pub mod efficiency;
 pub mod findings;
 mod gather;
 mod headline;
@@ -17,6 +19,7 @@ pub mod knee;
 mod limits;
 mod lines;
 pub mod published;
+pub mod ratios;
 mod reading;
 mod rows;
 pub mod run;
@@ -66,6 +69,9 @@ pub fn findings(run: &RunData) -> Findings {
         behind.push(estimates);
     }
     settle(&run.start.scenario.measure, &mut workloads, behind);
+    for (at, workload) in workloads.iter_mut().enumerate() {
+        workload.efficiency = efficiency::of(&readings, at, &workload.rows);
+    }
     let durability = durability::durability(run);
     let said = match &durability {
         Some(found) => durability::headline(found),
@@ -91,6 +97,7 @@ pub fn findings(run: &RunData) -> Findings {
         places: run.places.iter().map(place).collect(),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
+        tables: ratios::tables(run, &readings, &workloads),
         workloads,
     }
 }
@@ -203,6 +210,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
         crowds: crowd::crowds(reading),
+        efficiency: Vec::new(),
         bill,
     };
     (found, Behind { comparisons: estimates, bill_lines, latency, cpu })

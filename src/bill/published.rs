@@ -506,7 +506,7 @@ mod tests {
         let published = twin::published().start.scenario.published.unwrap();
         let figures = vec![row("mdraid(level=5)", "200us"), row("lvm", "150us")];
         let baseline = "mdraid(level=5)".to_owned();
-        run.start.scenario.published = Some(Published { baseline, figures, ..published });
+        run.start.scenario.published = Some(Box::new(Published { baseline, figures, ..*published }));
         let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
         assert!(matches!(p50(&run).measured, Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&run));
         run.slices.retain(|slice| slice.visit < 3);

@@ -9,7 +9,7 @@ use super::subject::Quantity;
 use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
-use crate::store::record::{IO_ERRORS, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::store::record::{IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
 use std::collections::HashMap;
 
 /// A workload with its gathered rounds.
@@ -168,6 +168,15 @@ impl<'a> Reading<'a> {
         let ours =
             |worker: &&WorkerUp| worker.stack == self.name(at) && worker.workload == self.workload.name;
         self.run.workers.iter().find(ours)
+    }
+
+    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different sets bear one name:
+    /// that with a disk of the stack is meant.
+    pub fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
+        let (place, stack) = (&self.worker(at)?.place, self.name(at));
+        let named = || self.run.places.iter().filter(|known| known.place == *place);
+        let has_it = |known: &&PlaceFacts| known.disks.iter().any(|disk| disk.stack == stack);
+        named().rfind(has_it).or_else(|| named().next_back())
     }
 
     /// Bytes of every stack that the load reached, all members and guests of one together; `None`: nothing was loaded.

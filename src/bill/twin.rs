@@ -46,6 +46,8 @@ pub(crate) struct Twin {
     /// Words over which the jobs are swept.
     swept: &'static [&'static str],
     slice_ns: f64,
+    /// I/Os of a slice of writes, which ends on equal bytes.
+    writes: f64,
     rounds: u32,
     /// Each stack is up alone, in so many visits.
     apart: Option<u32>,
@@ -134,6 +136,7 @@ impl Twin {
             jobs: Vec::new(),
             swept: &[],
             slice_ns: SLICE_NS,
+            writes: 4096.0,
             rounds: 48,
             apart: None,
             attaches: 1,
@@ -329,7 +332,7 @@ impl Twin {
         };
         let slice_ns = if how.purpose == Purpose::Long { 4.0 * self.slice_ns } else { self.slice_ns };
         let ios = if job.rw.writes() {
-            4096.0
+            self.writes
         } else {
             (slice_ns * (load / (queued * 1.12)).min(pace / 1e9).min(limit / 1e9)).floor()
         };
@@ -342,6 +345,8 @@ impl Twin {
             round,
             slice: position,
             purpose: how.purpose,
+            other_cpu: None,
+            state: None,
             host_cpu: self.stacks[stack]
                 .host_cpu_ns
                 .map(|more| cpu_times((used.0 + ios * more, used.1), window_ns)),
@@ -451,6 +456,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         medium: Medium::File { path: "/srv/iotax.img".into(), size: Some(4 << 30), keep: false },
         layers: stack.text.split(" | ").skip(1).map(layer).collect(),
         own: false,
+        state: None,
     };
     RunStart {
         id: format!("20260101-120000-{seed:04}"),
@@ -472,6 +478,8 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
             max_written: None,
             durability: None,
             published: None,
+            rating: None,
+            table: None,
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
         siblings: 1,

@@ -25,6 +25,9 @@ pub struct Asked {
         default_missing_value = ""
     )]
     pub durability: Option<String>,
+    /// States to measure arrays in, one after the other: healthy,failed(1),rebuilding,healthy
+    #[arg(long, value_name = "STATE,...")]
+    pub states: Option<String>,
     /// The guest behind @lab: drives=6,drive_size=512MiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
@@ -70,6 +73,7 @@ impl Asked {
             destroy: self.destroy.clone(),
             max_written: self.max_written.clone(),
             durability: self.durability.clone(),
+            states: self.states.clone(),
             lab: self.lab.clone(),
         }
     }

@@ -58,6 +58,11 @@ const CAPABILITIES: &[Capability] = &[
     stack("loop", "layer loop", "/dev/x | loop"),
     stack("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
     stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+    stack("fs(btrfs)", "layer fs(btrfs)", "/dev/x | fs(btrfs)"),
+    stack("lvm", "layer lvm", "/dev/x | lvm"),
+    stack("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
+    stack("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
+    stack("zfs", "layer zfs", "/dev/x | zfs"),
     stack("partition", "layer partition", "/dev/x | partition"),
     stack("linear", "layers split and linear", "/dev/x | split(2)"),
     listed(
@@ -71,6 +76,7 @@ const CAPABILITIES: &[Capability] = &[
     stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
     listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
     stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
+    listed("lab", "RAID, LVM, ZFS, fabrics in a lab guest", &["qemu", "guest-kernel", "lab-image"]),
     stack("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
     stack("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
     stack("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
@@ -406,6 +412,7 @@ mod tests {
             daemon_io_uring: || Err("qemu-storage-daemon is not installed".into()),
             ovmf: || Err("OVMF is not installed".into()),
             spdk: || Err("no SPDK target listens on /var/tmp/spdk.sock".into()),
+            lab: || Err("the lab's root image for 6.1.0-56-amd64 is not built".into()),
         };
         let diagnosis = diagnose(&machine.probe, Vec::new());
         let text = render(&diagnosis);

@@ -7,6 +7,7 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod lab;
 mod list;
 mod plan;
 mod progress;
@@ -56,6 +57,8 @@ enum Command {
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
     Doctor(doctor::Options),
+    /// The root image of the lab guest, in which RAID, volume managers and fabrics are tried: build, show, remove
+    Lab(lab::Args),
     /// Prove iotax's own statistics by simulations with a known truth
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in four short parts
@@ -123,6 +126,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Compare(args) => compare::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
+        Command::Lab(args) => lab::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args, &runs()?),
         Command::Demo(args) => demo::run(&args, &runs()?),
         Command::Agent(args) => agent::run(&args).map(|()| DONE),

@@ -14,7 +14,8 @@ use crate::measure::first_writes::{Unwritten, of_set};
 use crate::measure::plan::{Ground, SetPlan, filled};
 use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
-use crate::measure::sets::Layout;
+use crate::measure::sets::{Layout, Set};
+use crate::measure::states;
 use crate::scenario::{Agent, DurabilitySpec, LabSpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
 use crate::step::op::{Operation, RemoteAgent};
@@ -88,6 +89,10 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         let together = if names.len() > 1 { " (up together)" } else { "" };
         let head = format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
         text += &view.paragraph("", &head);
+        if let Some(after) = set.after {
+            text += &in_further_state(view, scenario, &ground, set, after)?;
+            continue;
+        }
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &region
             .as_ref()
@@ -153,6 +158,28 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
     let head =
         "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
     view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
+}
+
+/// What leads into it, of stacks that an earlier set brought up.
+fn in_further_state(
+    view: &View,
+    scenario: &Scenario,
+    ground: &Ground,
+    set: &Set,
+    after: usize,
+) -> Result<String> {
+    let sets = &ground.layout.sets;
+    let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
+    let up = ground.set(&sets[first], 0)?;
+    let mut text = format!("  in the same visit, behind set {}\n", after + 1);
+    for index in &set.stacks {
+        let steps = states::steps_into(scenario, &up, *index)?;
+        let line = |step: &Step| {
+            view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
+        };
+        text += &steps.iter().map(line).collect::<String>();
+    }
+    Ok(text + "  measure, its state read before and behind every slice\n")
 }
 
 /// Guests with emulated drives that are up for the whole run.
@@ -285,7 +312,7 @@ fn published(scenario: &Scenario) -> String {
             published.source
         )
     };
-    scenario.published.as_ref().map(said).unwrap_or_default()
+    scenario.published.as_deref().map(said).unwrap_or_default()
 }
 
 /// The points of each sweep in the order of measuring, and how long they take at most.

@@ -109,6 +109,10 @@ fn disks_of_server(machine: &Machine) {
         ("/sys/kernel/iommu_groups/14/devices/0000:01:00.0/class", "0x010802\n"),
         ("/sys/bus/pci/drivers/vfio-pci/module/version", "0.2\n"),
         ("/sys/module/vhost_scsi/refcnt", "0\n"),
+        ("/sys/module/dm_mod/refcnt", "1\n"),
+        ("/sys/module/dm_thin_pool/refcnt", "0\n"),
+        ("/sys/module/dm_cache_smq/refcnt", "0\n"),
+        ("/sys/module/zfs/refcnt", "0\n"),
     ]);
     machine.link(&format!("{port}/driver"), "/sys/bus/pci/drivers/nvme");
     machine.link(&format!("{port}/iommu_group"), "/sys/kernel/iommu_groups/14");
@@ -179,9 +183,12 @@ pub(crate) fn complete_server() -> Machine {
         ("losetup", "losetup from util-linux 2.38.1"),
         ("mkfs.xfs", "mkfs.xfs version 6.1.0"),
         ("mkfs.ext4", "mke2fs 1.47.0"),
+        ("mkfs.btrfs", "mkfs.btrfs, part of btrfs-progs v6.2"),
+        ("lvm", "LVM version: 2.03.16(2) (2022-05-18)"),
+        ("zpool", "zfs-2.1.11-1+deb12u1"),
+        ("wipefs", "wipefs from util-linux 2.38.1"),
         ("sfdisk", "sfdisk from util-linux 2.38.1"),
         ("partx", "partx from util-linux 2.38.1"),
-        ("wipefs", "wipefs from util-linux 2.38.1"),
         ("dmsetup", "Library version: 1.02.185"),
         ("mdadm", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5"),
         ("blkid", "blkid from util-linux 2.38.1"),
@@ -203,6 +210,7 @@ pub(crate) fn complete_server() -> Machine {
         daemon_io_uring: || Ok(()),
         ovmf: || Ok(()),
         spdk: || Ok(()),
+        lab: || Ok(()),
     };
     let modules =
         ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];

@@ -152,6 +152,28 @@ pub const ALL: &[Need] = &[
         reboot: false,
     },
     Need {
+        id: "mkfs.btrfs",
+        why: "for the layer fs(btrfs)",
+        supply: &[
+            debian("apt-get install btrfs-progs"),
+            fedora("dnf install btrfs-progs"),
+            everywhere("install btrfs-progs"),
+        ],
+        check: |probe| program(probe, "mkfs.btrfs"),
+        reboot: false,
+    },
+    Need {
+        id: "lvm",
+        why: "for the layer lvm",
+        supply: &[
+            debian("apt-get install lvm2"),
+            fedora("dnf install lvm2"),
+            everywhere("install LVM 2.03.12 or newer"),
+        ],
+        check: |probe| program(probe, "lvm"),
+        reboot: false,
+    },
+    Need {
         id: "sfdisk",
         why: "for the layer partition",
         supply: &[
@@ -175,11 +197,52 @@ pub const ALL: &[Need] = &[
     },
     Need {
         id: "dm_mod",
-        why: "for the layers split and linear",
+        why: "for the layers split, linear and lvm",
         supply: &[everywhere(
             "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it), or install its package of further modules",
         )],
         check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-thin-pool",
+        why: "for the layer lvm(thin)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-thin-pool", "/sys/module/dm_thin_pool"),
+        reboot: false,
+    },
+    Need {
+        id: "dm-cache",
+        why: "for the layer lvm(cache)",
+        supply: &[everywhere(
+            "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
+        )],
+        check: |probe| module(probe, "dm-cache-smq", "/sys/module/dm_cache_smq"),
+        reboot: false,
+    },
+    Need {
+        id: "zfs",
+        why: "for the layer zfs",
+        supply: &[
+            debian(
+                "apt-get install zfsutils-linux zfs-dkms (Debian: in contrib; Ubuntu needs the first only)",
+            ),
+            everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
+        ],
+        check: |probe| program(probe, "zpool").or_else(|| module(probe, "zfs", "/sys/module/zfs")),
+        reboot: false,
+    },
+    Need {
+        id: "wipefs",
+        why: "to take partition tables that zpool made off its members again",
+        supply: &[
+            debian("apt-get install util-linux"),
+            fedora("dnf install util-linux"),
+            everywhere("install util-linux"),
+        ],
+        check: |probe| program(probe, "wipefs"),
         reboot: false,
     },
     Need {
@@ -307,6 +370,13 @@ pub const ALL: &[Need] = &[
             everywhere("install OVMF (edk2's firmware for guests)"),
         ],
         check: |probe| (probe.guest.ovmf)().err(),
+        reboot: false,
+    },
+    Need {
+        id: "lab-image",
+        why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
+        supply: &[everywhere("iotax lab build")],
+        check: |probe| (probe.guest.lab)().err(),
         reboot: false,
     },
     Need {
@@ -529,6 +599,7 @@ mod tests {
             daemon_io_uring: || Err("forbidden".into()),
             ovmf: || Err("no OVMF".into()),
             spdk: || Err("no target".into()),
+            lab: || Err("not built".into()),
         };
         let asked = Probe { guest, ..machine.probe.clone() };
         assert_eq!(what("qemu", &asked), "too old");
@@ -536,6 +607,7 @@ mod tests {
         assert_eq!(what("qemu-io_uring", &asked), "not built in");
         assert_eq!(what("qemu-storage-daemon", &asked), "is 5.2.0");
         assert_eq!(what("storage-daemon-io_uring", &asked), "forbidden");
+        assert_eq!(what("lab-image", &asked), "not built");
         assert!(what("kvm", &asked).contains("only emulates: 20 ms a loop"));
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();

@@ -48,6 +48,8 @@ pub struct GuestProbe {
     pub ovmf: fn() -> Result<(), String>,
     /// Whether an SPDK target answers where they listen by default, or why not.
     pub spdk: fn() -> Result<(), String>,
+    /// Whether the root image of the lab is built, or why not.
+    pub lab: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
@@ -61,6 +63,7 @@ impl GuestProbe {
         daemon_io_uring: || Err("not asked".into()),
         ovmf: || Err("not asked".into()),
         spdk: || Err("not asked".into()),
+        lab: || Err("not asked".into()),
     };
 }
 

@@ -4,7 +4,7 @@
 use super::fabric;
 use super::guest::qemu::SMALLEST_MEMORY;
 use super::guest::{attach, pin};
-use super::volume;
+use super::volume::{self, fs, lvm, zfs};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
 use std::net::{IpAddr, Ipv4Addr};
@@ -124,11 +124,13 @@ impl LayerHelp {
 /// Every layer of this version.
 pub const ALL: &[LayerHelp] = &[
     LOOP,
-    FS,
     volume::PARTITION_HELP,
     volume::SPLIT_HELP,
     volume::LINEAR_HELP,
     volume::MDRAID_HELP,
+    lvm::HELP,
+    zfs::HELP,
+    fs::HELP,
     volume::SPDK_HELP,
     DELAY,
     VM,
@@ -154,25 +156,6 @@ const LOOP: LayerHelp = LayerHelp {
     one_of: &[],
     below: Face::Any,
     gives: Face::Block,
-    anywhere: false,
-    ..LayerHelp::PLAIN
-};
-
-const FS: LayerHelp = LayerHelp {
-    name: "fs",
-    help: "a new file system and one file in it",
-    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
-    options: &[OptionDef {
-        name: "type",
-        aliases: &[],
-        kind: OptionKind::Word(&["xfs", "ext4"]),
-        default: None,
-        help: "which file system",
-    }],
-    positional: Some("type"),
-    one_of: &["type"],
-    below: Face::Block,
-    gives: Face::File,
     anywhere: false,
     ..LayerHelp::PLAIN
 };

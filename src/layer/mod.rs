@@ -13,7 +13,8 @@ use crate::host::Missing;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use anyhow::{Context, Result, bail};
+use crate::units;
+use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::Hold;
 use state::State;
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub const ALL: &[&dyn Layer] = &[
     &known::Delay,
     &known::EngineLayer,
     &volume::Loop,
+    &volume::Lvm,
+    &volume::Zfs,
     &volume::FileSystem,
     &volume::Partition,
     &volume::Split,
@@ -77,6 +80,23 @@ pub struct Exposed {
     pub engine: Option<Engine>,
     /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
     pub write_unit: Option<u64>,
+    /// The step that made what has states (an array, a pool), with what is below it.
+    pub array: Option<Array>,
+}
+
+/// What can lose members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The step that made it: its state is asked by this.
+    pub step: StepId,
+    /// What that step made.
+    pub made: PathRef,
+    /// Its members.
+    pub members: Vec<PathRef>,
+    /// The layer that it is.
+    pub spec: LayerSpec,
+    /// Where it lives.
+    pub place: String,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.
@@ -160,15 +180,15 @@ pub trait Layer: Sync {
         false
     }
 
+    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
+    fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
+        self.writes_below(spec)
+    }
+
     /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
     /// have made anything of its own on it by then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
-    }
-
-    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
-    fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
-        self.writes_below(spec)
     }
 
     /// Whether it acknowledges writes that are in this host's page cache only.
@@ -224,6 +244,8 @@ pub struct PlanContext {
     pub seed: u64,
     /// Where steps are performed.
     pub place: String,
+    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    pub set_up_above: bool,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -244,6 +266,7 @@ impl PlanContext {
             writable: false,
             seed,
             place: HOST.to_owned(),
+            set_up_above: false,
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),
@@ -319,4 +342,13 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
     word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+}
+
+/// Bytes, where they are written or the catalog has a default.
+///
+/// # Errors
+/// When it is no size.
+pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }

@@ -3,12 +3,13 @@
 
 use super::observer::Event;
 use super::places::{self, Places};
+use super::plan::{LabPlan, SetPlan};
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;
 use crate::exit::Failed;
-use crate::layer::by_name;
-use crate::scenario::{Scenario, Stack};
+use crate::layer::{by_name, catalog};
+use crate::scenario::{IN_GUEST, Scenario, Stack};
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
 use crate::units::counted;
@@ -30,14 +31,30 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     needs
 }
 
+/// Whether anything is set up inside of a guest.
+pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
+    let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    layers.any(|(spec, place)| place == IN_GUEST && is_made(&spec.name))
+}
+
+fn is_made(name: &str) -> bool {
+    !catalog::find(name).is_some_and(|help| help.anywhere)
+}
+
 /// Hosts over SSH that something is set up on.
 fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
-    let is_made = |name: &str| !crate::layer::catalog::find(name).is_some_and(|help| help.anywhere);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
         .filter(|(spec, _)| is_made(&spec.name))
         .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
     places.filter(|place| is_ssh_place(place)).collect()
+}
+
+fn all_met(lacking: &[String]) -> Result<()> {
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::need(lacking.join("\n")).into()),
+    }
 }
 
 impl Session<'_> {
@@ -82,21 +99,36 @@ impl Session<'_> {
     /// Exit code 3 naming it, with the command that supplies it.
     pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
         let mut lacking = Vec::new();
-        for (place, ids) in needs_of(self.scenario).into_iter().filter(|(place, _)| place != HOST) {
-            let ids: Vec<&str> = ids.into_iter().collect();
-            if ids.is_empty() {
-                continue;
+        for (place, ids) in needs_of(self.scenario) {
+            if place != HOST && place != IN_GUEST {
+                lacking.extend(self.lacking_in(&place, &ids)?);
             }
-            let missing = self.executor.hand(&place)?.missing(&ids)?;
-            lacking.extend(survey::listed_in(&place, &missing));
         }
-        match lacking.is_empty() {
-            true => Ok(()),
-            false => Err(Failed::need(lacking.join("\n")).into()),
+        all_met(&lacking)
+    }
+
+    /// The same of guests in which something is set up, once they are reached.
+    ///
+    /// # Errors
+    /// As [`Session::needs_are_met_elsewhere`].
+    pub(super) fn needs_are_met_in_guests(&mut self, plan: &SetPlan) -> Result<()> {
+        let ids = needs_of(self.scenario).remove(IN_GUEST).unwrap_or_default();
+        let mut lacking = Vec::new();
+        for guest in plan.guests.iter().filter(|guest| guest.files.steps.is_some()) {
+            lacking.extend(self.lacking_in(&guest.place, &ids)?);
+        }
+        all_met(&lacking)
+    }
+
+    fn lacking_in(&mut self, place: &str, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
+        let ids: Vec<&str> = ids.iter().copied().collect();
+        match ids.is_empty() {
+            true => Ok(None),
+            false => Ok(survey::listed_in(place, &self.executor.hand(place)?.missing(&ids)?)),
         }
     }
 
-    fn reach_labs(&mut self, places: &mut Places, plan: &super::plan::LabPlan) -> Result<()> {
+    fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
             let drives =

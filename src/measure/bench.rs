@@ -3,6 +3,7 @@
 
 use super::engine;
 use super::places::{Place, Places, runs_apart};
+use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, Together};
 use super::wire::message::{Ran, Request, Response};
@@ -47,6 +48,8 @@ pub struct Ready {
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
+    /// Places below that work for it and have no load: the other ends of fabrics.
+    pub others: Vec<String>,
 }
 
 /// A place that a stack is loaded in.
@@ -100,6 +103,8 @@ pub struct Bench<'a> {
     pub clocks: BTreeMap<String, ClockReading>,
     /// Whether its workers have jobs at a rate.
     pub paced: bool,
+    /// Keeps stacks in the states that they are measured in.
+    pub keeper: Option<Keeper<'a>>,
 }
 
 /// How the places of one worker begin.
@@ -125,6 +130,7 @@ pub struct Done {
     together: Option<Together>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
+    other_cpu: Option<CpuTimes>,
     device_read: Option<u64>,
     gate: Option<Gate>,
     run_again: u32,
@@ -300,10 +306,24 @@ impl Bench<'_> {
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
     pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
-        let done = self.slice(worker, bound)?;
-        self.store_slice(worker, &done, spot)?;
-        self.check(worker, &done.result)?;
-        Ok(done)
+        let stack = self.ready[worker].index;
+        for _ in 0..TRIES {
+            self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.before(stack))?;
+            let done = self.slice(worker, bound)?;
+            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
+            let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
+            let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
+            self.store_slice(worker, &done, spot, state)?;
+            self.check(worker, &done.result)?;
+            if kept {
+                return Ok(done);
+            }
+        }
+        Err(Failed::measurement(format!(
+            "{}: it left its state during each of {TRIES} slices; hint: shorter slices (--slice), or larger drives, whose rebuild lasts longer",
+            self.ready[worker].stack
+        ))
+        .into())
     }
 
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
@@ -335,6 +355,7 @@ impl Bench<'_> {
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
         let read_before = self.device_reads(worker)?;
+        let others_before = self.others(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
             let names: Vec<&str> =
@@ -343,12 +364,23 @@ impl Bench<'_> {
         })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
         let Ran { result, cpu } = ran;
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, device_read, gate, run_again: 0 })
+        Ok(Done { result, together, cpu, host_cpu, other_cpu, device_read, gate, run_again: 0 })
+    }
+
+    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
+    fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
+        let mut all: Option<CpuTimes> = None;
+        for name in self.ready[worker].others.clone() {
+            let Some(times) = cpu_times(self.places.get(&name)?)? else { return Ok(None) };
+            all = Some(all.map_or(times, |sum| sum.plus(times)));
+        }
+        Ok(all)
     }
 
     /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes or runs on another
@@ -439,7 +471,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot) -> Result<()> {
+    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot, state: Option<String>) -> Result<()> {
         let ready = self.ready[worker].clone();
         // Windows of several places are told in the host's time already.
         let clock_offset_ns = match ready.members.as_slice() {
@@ -466,6 +498,8 @@ impl Bench<'_> {
             samples,
             cpu: done.cpu,
             host_cpu: done.host_cpu,
+            other_cpu: done.other_cpu,
+            state,
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),

@@ -222,6 +222,7 @@ mod tests {
             members: vec![member.clone()],
             engine: None,
             owed: Vec::new(),
+            others: Vec::new(),
         };
         let what = Unwritten { target: 0, order, bytes, parts: 1 };
         let done = write(&mut places, &ready, &member, &what, &AtomicBool::new(false)).unwrap();

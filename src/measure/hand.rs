@@ -5,7 +5,7 @@ use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
 use crate::exit::{Failed, code_of};
 use crate::host::{Missing, needs};
-use crate::layer::guest;
+use crate::layer::guest::{self, DiskKey};
 use crate::step::hand::Hand;
 use crate::step::op::Op;
 use crate::step::state::ArrayState;
@@ -19,6 +19,9 @@ use std::time::Duration;
 /// The first sync of an array, the making of a pool: a person waits that long before anything is measured, and may end it.
 /// A peer that is dead is found out by its silence.
 const STEP_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// To find a disk, in a place that is busy.
+const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
 /// What is asked of the agent in a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -222,6 +225,17 @@ impl Hand for RemoteHand {
         match self.ask(&Asked::BootId)? {
             Told::Boot { id } => Ok(id),
             other => Err(self.strange(&other)),
+        }
+    }
+
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        let request = match key {
+            DiskKey::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
+            DiskKey::Pci(address) => Request::DiskAtPci { address: address.clone() },
+        };
+        match self.peer.call(request, LOOK_LIMIT).map_err(Failed::from)? {
+            Response::Disk { path } => Ok(path),
+            other => Err(Failed::from(self.peer.unexpected("disk", &other)).into()),
         }
     }
 

@@ -88,15 +88,7 @@ impl Handler for Machine {
     }
 
     fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
-        // The disk may appear a moment after the agent.
-        let start = Instant::now();
-        loop {
-            match disk::find(key) {
-                Some(path) => return Ok(path),
-                None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has {key}"),
-                None => std::thread::sleep(Duration::from_millis(20)),
-            }
-        }
+        disk::find_soon(key)
     }
 
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {

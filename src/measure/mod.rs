@@ -25,6 +25,7 @@ mod remotes;
 pub mod rounds;
 pub mod session;
 pub mod sets;
+pub mod states;
 mod stopped;
 pub mod survey;
 mod together;

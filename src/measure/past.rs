@@ -131,7 +131,12 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
     match slice.purpose {
         Purpose::Plain => Some(RoundKind::Plain),
         Purpose::Long => Some(RoundKind::Long),
-        Purpose::WarmUp | Purpose::Pilot | Purpose::Alone | Purpose::Beside | Purpose::Matched => None,
+        Purpose::WarmUp
+        | Purpose::Pilot
+        | Purpose::Alone
+        | Purpose::Beside
+        | Purpose::Matched
+        | Purpose::OutOfState => None,
     }
 }
 

@@ -90,11 +90,7 @@ impl Places {
     pub fn reach_lab(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<Box<dyn Hand>> {
         // It is never stopped: what is below a stack in another place may be in it.
         self.reach_guest(plan, run_id, stop)?.control = None;
-        let mut peer = guest::lab::reach_steps(plan)?;
-        peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
-        let process = started_process(&plan.tag)?
-            .with_context(|| format!("QEMU of the lab {} has ended", plan.place))?;
-        Ok(Box::new(RemoteHand::new(peer, Box::new(move || !runs(&process)))))
+        hand_in_guest(plan, run_id)
     }
 
     /// A guest that was reset in its QEMU, which is `control`.
@@ -345,6 +341,18 @@ impl Place {
             other => Err(Failed::from(self.peer.unexpected(name, &other)).into()),
         }
     }
+}
+
+/// The hand in a guest that has an agent for steps.
+///
+/// # Errors
+/// As [`guest::lab::reach_steps`].
+pub fn hand_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Hand>> {
+    let mut peer = guest::lab::reach_steps(plan)?;
+    peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
+    let process =
+        started_process(&plan.tag)?.with_context(|| format!("QEMU of guest {} has ended", plan.place))?;
+    Ok(Box::new(RemoteHand::new(peer, Box::new(move || !runs(&process)))))
 }
 
 /// The hand on a host over SSH, by a connection of its own under that id.

@@ -11,7 +11,7 @@ use crate::guard::marker;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
-use crate::layer::{Exposed, PlanContext, by_name, guest};
+use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::Op;
@@ -40,6 +40,8 @@ pub struct SetPlan {
     pub steps: Vec<Step>,
     /// How many of them make what the guests stand on: they come first.
     pub below_guests: usize,
+    /// Where those begin that are performed in the guests, once these are reached.
+    pub in_guests: usize,
     /// Guests among them.
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
@@ -54,6 +56,18 @@ pub struct LabPlan {
     /// What they start.
     pub guests: Vec<guest::GuestPlan>,
 }
+
+/// How far a stack is planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Upto {
+    /// With its guest, if it has one.
+    Guests,
+    /// With all of its layers.
+    Top,
+}
+
+/// The layer that is a guest.
+const GUEST: &str = "vm";
 
 /// What the run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +127,16 @@ impl Ground<'_> {
     pub fn set(&self, set: &Set, visit: u32) -> Result<SetPlan> {
         let mut context = self.context();
         let mut made: BTreeMap<String, Exposed> = BTreeMap::new();
-        let mut targets = Vec::new();
         for index in &set.stacks {
-            let exposed = self.stack(*index, visit, &mut context, &mut made)?;
-            targets.push((*index, exposed));
+            self.stack(*index, visit, Upto::Guests, &mut context, &mut made)?;
         }
         let below_guests = context.steps.len();
         guest::finish(&mut context)?;
-        Ok(SetPlan { steps: context.steps, below_guests, guests: context.guests, targets })
+        let in_guests = context.steps.len();
+        let whole =
+            |index: &usize| Ok((*index, self.stack(*index, visit, Upto::Top, &mut context, &mut made)?));
+        let targets = set.stacks.iter().map(whole).collect::<Result<_>>()?;
+        Ok(SetPlan { steps: context.steps, below_guests, in_guests, guests: context.guests, targets })
     }
 
     /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not
@@ -258,7 +274,8 @@ impl Ground<'_> {
             Some(_) => 1,
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
-        for set in &self.layout.sets {
+        // Further states of a set are on what it wrote.
+        for set in self.layout.sets.iter().filter(|set| set.after.is_none()) {
             let plan = self.set(set, 0)?;
             let first = first_writes::of_set(&plan.targets, region);
             let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
@@ -293,17 +310,20 @@ impl Ground<'_> {
         &self,
         index: usize,
         visit: u32,
+        upto: Upto,
         context: &mut PlanContext,
         made: &mut BTreeMap<String, Exposed>,
     ) -> Result<Exposed> {
         let stack = &self.scenario.stacks[index];
         let sibling = self.layout.sibling_in(index, visit);
         let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
-        context.writable = self.must_write(index, 0);
+        context.writable = self.must_write(stack, 0);
         context.own = stack.own.then_some(index);
         // The files themselves are up already: only what they show is wanted here.
         let mut exposed = self.bottom(stack, index, sibling, context)?;
-        for (depth, spec) in stack.layers.iter().enumerate() {
+        let guest = stack.layers.iter().position(|spec| spec.name == GUEST).map(|at| at + 1);
+        let depth = if upto == Upto::Guests { guest } else { None };
+        for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
             key = format!("{key} | {}", spec.key());
             exposed = match made.get(&key) {
                 Some(exposed) => exposed.clone(),
@@ -338,6 +358,11 @@ impl Ground<'_> {
         let layer = by_name(&spec.name)
             .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
         context.place = below.place.clone();
+        context.set_up_above = self.sharing(index, depth + 1).any(|stack| {
+            stack.layers[depth + 1..]
+                .iter()
+                .any(|spec| !catalog::find(&spec.name).is_some_and(|help| help.anywhere))
+        });
         context.writable = self.must_write_any(index, depth + 1);
         write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
@@ -347,19 +372,23 @@ impl Ground<'_> {
     /// Whether writes must pass the first `depth` layers of a stack, for it or for any stack that
     /// shares that prefix.
     fn must_write_any(&self, index: usize, depth: usize) -> bool {
-        let stacks = &self.scenario.stacks;
-        let prefix = &stacks[index].layers[..depth];
-        (0..stacks.len()).any(|other| {
-            let same = stacks[other].medium == stacks[index].medium
-                && stacks[other].layers.len() >= depth
-                && prefix.iter().zip(&stacks[other].layers).all(|(a, b)| a.key() == b.key());
-            same && self.must_write(other, depth)
+        self.sharing(index, depth).any(|stack| self.must_write(stack, depth))
+    }
+
+    /// All stacks whose first `depth` layers are those of this one.
+    fn sharing(&self, index: usize, depth: usize) -> impl Iterator<Item = &Stack> {
+        let own = &self.scenario.stacks[index];
+        self.scenario.stacks.iter().filter(move |other| {
+            let same = |(a, b): (&LayerSpec, &LayerSpec)| a.key() == b.key();
+            other.medium == own.medium
+                && other.layers.len() >= depth
+                && own.layers[..depth].iter().zip(&other.layers).all(same)
         })
     }
 
     /// Whether the load, or a layer above the first `depth`, writes, or opens what is below as if it would.
-    fn must_write(&self, index: usize, depth: usize) -> bool {
-        let above = &self.scenario.stacks[index].layers[depth..];
+    fn must_write(&self, stack: &Stack, depth: usize) -> bool {
+        let above = &stack.layers[depth..];
         self.scenario.writes()
             || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec)))
     }

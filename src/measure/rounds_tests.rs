@@ -204,6 +204,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         members: vec![Member { place: place.into(), targets: vec![target] }],
         engine: None,
         owed: Vec::new(),
+        others: Vec::new(),
     }
 }
 
@@ -258,6 +259,7 @@ impl Rig {
                 starts: Default::default(),
                 clocks: Default::default(),
                 paced: false,
+                keeper: None,
             },
             baseline: 0,
             members: &[1; 2],

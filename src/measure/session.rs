@@ -7,17 +7,18 @@ use super::handler::Allowed;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::past::Past;
-use super::places::Places;
+use super::places::{self, Places};
 use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
+use super::states;
 use super::survey::{self, Survey};
 use super::told::Told;
 use crate::exit::Failed;
 use crate::guard::admit::Admitted;
 use crate::guard::judge::Intent;
 use crate::guard::marker;
-use crate::layer::guest;
+use crate::layer::{Exposed, guest};
 use crate::scenario::{Medium, Regime, Scenario, Stack};
 use crate::stats::rounds::{Round, RoundKind};
 use crate::stats::schedule::Schedule;
@@ -25,7 +26,7 @@ use crate::stats::steady::SteadySpec;
 use crate::stats::stop::StopSpec;
 use crate::step::executor::Executor;
 use crate::step::op::Op;
-use crate::step::{HOST, PathRef, Step, ssh_host};
+use crate::step::{HOST, PathRef, Step, is_ssh_place, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
 use anyhow::{Context, Result};
@@ -102,7 +103,7 @@ impl Session<'_> {
     /// The first failure; what could not be taken down afterwards comes with it.
     pub fn run(&mut self) -> Result<Outcome> {
         let layout = layout(self.scenario);
-        let layout = if self.past.apart { layout.apart() } else { layout };
+        let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
         let result = self.carry_out(&layout);
         self.observer.tell(Event::TakingDown);
         let taken_down = self.take_down(0);
@@ -169,8 +170,8 @@ impl Session<'_> {
     }
 
     fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
-        for planned in self.planned_visits(layout) {
-            match self.visit(layout, places, planned, region)? {
+        for chain in self.planned_visits(layout) {
+            match self.visit(layout, places, &chain, region)? {
                 Visited::Done => {}
                 Visited::Interrupted => return self.interrupted(),
                 Visited::Disturbed(share) => return self.visits_apart(layout, places, region, share),
@@ -201,7 +202,7 @@ impl Session<'_> {
             .tell(Event::Warning { text: format!("{reason}: each is measured by itself, in visits") });
         self.store.append(&Record::Apart { reason })?;
         self.past.apart = true;
-        self.visits(&layout.apart(), places, region)
+        self.visits(&layout.apart(&self.scenario.stacks), places, region)
     }
 
     fn interrupted(&mut self) -> Result<Outcome> {
@@ -221,59 +222,65 @@ impl Session<'_> {
     }
 
     /// One visit for stacks that can be up together; as many as there are equal siblings where these are swapped (two: at
-    /// half time), and that for every attach; several in random order where sets take turns.
-    fn planned_visits(&self, layout: &Layout) -> Vec<Planned> {
+    /// half time), and that for every attach; several in random order where sets take turns. Sets of one chain are in one visit.
+    fn planned_visits(&self, layout: &Layout) -> Vec<Vec<Planned>> {
         if layout.sets.len() == 1 {
             // A Latin square: every stack once on every one of the equal files.
             let last = self.past.first_visit + self.ways(layout) as u32 - 1;
-            return (self.past.first_visit..=last).map(|number| Planned { number, set: 0 }).collect();
+            return (self.past.first_visit..=last).map(|number| vec![Planned { number, set: 0 }]).collect();
         }
-        let mut made = vec![0; layout.sets.len()];
+        let chains = layout.chains();
+        let mut made = vec![0; chains.len()];
         let mut schedule = Schedule::new(self.scenario.measure.seed, u64::MAX);
         schedule
-            .visits(layout.sets.len(), self.scenario.measure.visits as usize)
+            .visits(chains.len(), self.scenario.measure.visits as usize)
             .into_iter()
-            .map(|set| {
-                made[set] += 1;
-                Planned { number: made[set] - 1, set }
+            .map(|chain| {
+                made[chain] += 1;
+                let number = made[chain] - 1;
+                chains[chain].iter().map(|set| Planned { number, set: *set }).collect()
             })
             .collect()
     }
 
-    /// Brings a set up, measures every workload on it, takes it down.
+    /// Workloads that a visit is still to measure on a set.
+    fn todo(&self, planned: Planned) -> Vec<usize> {
+        let is_left = |index: &usize| {
+            let name = &self.scenario.workloads[*index].name;
+            !self.past.workloads_done.contains(name)
+                && !self.past.ended.contains(&(planned.number, planned.set as u32, name.clone()))
+        };
+        (0..self.scenario.workloads.len()).filter(is_left).collect()
+    }
+
+    /// Brings a set up, measures every workload on it, in one state after the other if it has states, takes it down.
     fn visit(
         &mut self,
         layout: &Layout,
         places: &mut Places,
-        planned: Planned,
+        chain: &[Planned],
         region: u64,
     ) -> Result<Visited> {
-        let set = planned.set as u32;
-        let todo: Vec<usize> = (0..self.scenario.workloads.len())
-            .filter(|index| {
-                let name = &self.scenario.workloads[*index].name;
-                !self.past.workloads_done.contains(name)
-                    && !self.past.ended.contains(&(planned.number, set, name.clone()))
-            })
-            .collect();
-        if todo.is_empty() {
+        let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
             return Ok(Visited::Done);
-        }
+        };
+        let (planned, further) = (chain[0], &chain[1..=last]);
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
         self.write_first(places, planned, &up, &ready, region)?;
-        let mut outcome = Visited::Done;
-        for index in todo {
-            outcome = match self.measure(layout, places, planned, &ready, index)? {
-                Ended::Interrupted => Visited::Interrupted,
-                Ended::Disturbed { share } => Visited::Disturbed(share),
-                _ => continue,
-            };
-            break;
+        let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
+        for planned in further {
+            if outcome != Visited::Done {
+                break;
+            }
+            let ready = self.in_next_state(layout, *planned, &up, &ready)?;
+            outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
+        // What is set up in a guest may lie on a disk that outlives it.
+        self.executor.undo_to(mark + up.in_guests)?;
         for guest in &up.guests {
             places.leave(&guest.place);
         }
@@ -283,6 +290,25 @@ impl Session<'_> {
         }
         self.take_down(mark)?;
         Ok(outcome)
+    }
+
+    /// Every workload that is left on a set that is up.
+    fn measure_all(
+        &mut self,
+        layout: &Layout,
+        places: &mut Places,
+        planned: Planned,
+        up: &SetPlan,
+        ready: &[Ready],
+    ) -> Result<Visited> {
+        for index in self.todo(planned) {
+            match self.measure(layout, places, planned, up, ready, index)? {
+                Ended::Interrupted => return Ok(Visited::Interrupted),
+                Ended::Disturbed { share } => return Ok(Visited::Disturbed(share)),
+                _ => {}
+            }
+        }
+        Ok(Visited::Done)
     }
 
     /// Undoes what is up above a mark, and says what is worth a word of it.
@@ -303,6 +329,7 @@ impl Session<'_> {
         layout: &Layout,
         places: &mut Places,
         planned: Planned,
+        up: &SetPlan,
         ready: &[Ready],
         index: usize,
     ) -> Result<Ended> {
@@ -325,6 +352,7 @@ impl Session<'_> {
             });
         let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
         let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
+        let watched = self.watched(up, ready)?;
         let mut visit = Visit {
             steady,
             bench: Bench {
@@ -339,6 +367,7 @@ impl Session<'_> {
                 starts: BTreeMap::new(),
                 clocks: BTreeMap::new(),
                 paced: false,
+                keeper: Some(states::keeper(&mut self.executor, watched)),
             },
             baseline: self.scenario.baseline,
             members: &members,
@@ -439,10 +468,15 @@ impl Session<'_> {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
             self.look_again(&layout.sets[planned.set])?;
-            self.perform_all(&plan.steps)?;
+            self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
             match self.reach_guests(places, &plan) {
-                Ok(()) => return Ok(plan),
+                Ok(()) => {
+                    self.needs_are_met_in_guests(&plan)?;
+                    self.perform_all(&plan.steps[plan.in_guests..])?;
+                    self.tell_notes()?;
+                    return Ok(plan);
+                }
                 Err(error) if self.fall_back_to_tcg(&error) => {
                     self.warn(
                         "accelerator",
@@ -488,6 +522,9 @@ impl Session<'_> {
         for guest in &plan.guests {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
+            if guest.files.steps.is_some() {
+                self.executor.add_hand(&guest.place, places::hand_in_guest(guest, &run_id)?);
+            }
         }
         Ok(())
     }
@@ -541,6 +578,7 @@ impl Session<'_> {
                 members,
                 engine: exposed.engine,
                 owed: self.devices_in(HOST),
+                others: self.places_below(*index, exposed),
             });
         }
         let names: BTreeSet<String> =
@@ -552,6 +590,15 @@ impl Session<'_> {
             places.get(&name)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
+    }
+
+    /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.
+    fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<String> {
+        let is_guest = |place: &str| place != HOST && !is_ssh_place(place);
+        let counted = is_guest(&exposed.place);
+        let of = |place: String| if is_guest(&place) { HOST.to_owned() } else { place };
+        let below: BTreeSet<String> = self.scenario.stacks[index].places().into_iter().map(of).collect();
+        below.into_iter().filter(|place| *place != exposed.place && !(counted && place == HOST)).collect()
     }
 
     fn needs_host(&self) -> bool {

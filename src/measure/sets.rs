@@ -12,6 +12,8 @@ use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack};
 pub struct Set {
     /// Indices into the scenario's stacks.
     pub stacks: Vec<usize>,
+    /// The set that these stacks are in, in the state before, and that they are brought up with; `None`: as they are set up.
+    pub after: Option<usize>,
 }
 
 /// How a scenario is laid out.
@@ -51,10 +53,19 @@ impl Layout {
 
 impl Layout {
     /// The same with every stack in a set of its own.
-    pub fn apart(&self) -> Layout {
-        let alone = |stack: &usize| Set { stacks: vec![*stack] };
-        let sets = self.sets.iter().flat_map(|set| set.stacks.iter().map(alone)).collect();
-        Layout { sets, sibling: self.sibling.clone() }
+    pub fn apart(&self, stacks: &[Stack]) -> Layout {
+        let alone = |stack: usize| Set { stacks: vec![stack], after: None };
+        let in_first = |stack: &usize| stacks[*stack].state.as_ref().is_none_or(|state| state.position == 0);
+        let sets =
+            self.sets.iter().flat_map(|set| &set.stacks).copied().filter(in_first).map(alone).collect();
+        Layout { sets: with_states(sets, stacks), sibling: self.sibling.clone() }
+    }
+
+    /// Sets that are measured in one visit: one as it is set up, then the same stacks in their further states.
+    pub fn chains(&self) -> Vec<Vec<usize>> {
+        let first = (0..self.sets.len()).filter(|set| self.sets[*set].after.is_none());
+        let next = |set: &usize| self.sets.iter().position(|other| other.after == Some(*set));
+        first.map(|set| std::iter::successors(Some(set), next).collect()).collect()
     }
 
     /// How often each set is brought up: once on every one of the equal files, for every attach; or as many `visits` as
@@ -78,14 +89,15 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
 /// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the same file.
 pub fn layout(scenario: &Scenario) -> Layout {
     if scenario.durability.is_some() {
-        let alone = |stack| Set { stacks: vec![stack] };
+        let alone = |stack| Set { stacks: vec![stack], after: None };
         let stacks = scenario.stacks.len();
         return Layout { sets: (0..stacks).map(alone).collect(), sibling: vec![None; stacks] };
     }
     let writes = scenario.writes();
     let stacks = &scenario.stacks;
     let sibling = siblings(stacks, writes);
-    Layout { sets: sets(stacks, &sibling, writes, scenario.baseline), sibling }
+    let sets = sets(stacks, &sibling, writes, scenario.baseline);
+    Layout { sets: with_states(sets, stacks), sibling }
 }
 
 /// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
@@ -120,8 +132,31 @@ fn is_divided(group: &[&Stack], writes: bool) -> bool {
         && group.iter().any(|stack| group.iter().any(|other| conflict(stack, other, writes)))
 }
 
+/// The sets, and behind them those of the same stacks in their further states.
+fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
+    for first in 0..sets.len() {
+        let (mut after, own) = (first, sets[first].stacks.clone());
+        for position in 1.. {
+            let is_it = |index: &usize| {
+                stacks[*index]
+                    .state
+                    .as_ref()
+                    .is_some_and(|at| at.position == position && own.contains(&at.of))
+            };
+            let set: Vec<usize> = (0..stacks.len()).filter(is_it).collect();
+            if set.is_empty() {
+                break;
+            }
+            sets.push(Set { stacks: set, after: Some(after) });
+            after = sets.len() - 1;
+        }
+    }
+    sets
+}
+
 fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], writes: bool, baseline: usize) -> Vec<Set> {
-    let mut order: Vec<usize> = (0..stacks.len()).collect();
+    let is_set_up = |index: &usize| stacks[*index].state.as_ref().is_none_or(|state| state.position == 0);
+    let mut order: Vec<usize> = (0..stacks.len()).filter(is_set_up).collect();
     order.sort_by_key(|index| *index != baseline);
     let mut sets: Vec<Set> = Vec::new();
     for index in order {
@@ -132,7 +167,7 @@ fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], writes: bool, baseline: u
         };
         match sets.iter_mut().find(fits) {
             Some(set) => set.stacks.push(index),
-            None => sets.push(Set { stacks: vec![index] }),
+            None => sets.push(Set { stacks: vec![index], after: None }),
         }
     }
     sets
@@ -201,7 +236,8 @@ fn strongest(layers: &[&LayerSpec]) -> Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Workload;
+    use crate::layer::state::State;
+    use crate::scenario::{InState, Workload};
     use iotax_load::{Job, Rw};
 
     fn file(name: &str) -> Medium {
@@ -231,7 +267,7 @@ mod tests {
                 origin: "test".into(),
             })
             .collect();
-        Stack { name: "s".into(), text: "s".into(), medium, layers, own: false }
+        Stack { name: "s".into(), text: "s".into(), medium, layers, own: false, state: None }
     }
 
     fn stack(layers: &[(&str, &str, &str)], is_file: bool) -> Stack {
@@ -264,6 +300,8 @@ mod tests {
             max_written: None,
             durability: None,
             published: None,
+            rating: None,
+            table: None,
             notes: Vec::new(),
         }
     }
@@ -293,16 +331,50 @@ mod tests {
         let mut scenario = scenario(vec![stack(&[LOOP], true), stack(&[FS], true)], Rw::RandWrite);
         scenario.durability = Some(Box::default());
         let layout = layout(&scenario);
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
+        assert_eq!(
+            layout.sets,
+            vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+        );
         assert_eq!((layout.siblings_of(1), layout.sibling), (vec![None], vec![None, None]));
         assert!(not_resumable(&scenario).is_some());
+    }
+
+    #[test]
+    fn states_of_a_stack_are_measured_in_one_visit_after_each_other() {
+        let in_state = |position, of| Stack {
+            state: Some(InState { position, state: State::Healthy, of }),
+            ..stack(&[LOOP], false)
+        };
+        // Two arrays on one device, with two further states each, and the bare device.
+        let mut stacks = vec![stack(&[], false)];
+        stacks.extend((0..3).map(|position| in_state(position, 1)));
+        stacks.extend(
+            (0..3).map(|position| Stack { layers: stack(&[FS], false).layers, ..in_state(position, 4) }),
+        );
+        let layout = layout(&scenario(stacks.clone(), Rw::RandWrite));
+        let sets: Vec<_> = layout.sets.iter().map(|set| (set.stacks.clone(), set.after)).collect();
+        let alone = |stack: usize, after| (vec![stack], after);
+        assert_eq!(
+            sets,
+            [
+                alone(0, None),
+                alone(1, None),
+                alone(4, None),
+                alone(2, Some(1)),
+                alone(3, Some(3)),
+                alone(5, Some(2)),
+                alone(6, Some(5))
+            ]
+        );
+        assert_eq!(layout.chains(), [vec![0], vec![1, 3, 4], vec![2, 5, 6]]);
+        assert_eq!(layout.apart(&stacks).chains(), layout.chains(), "each was by itself already");
     }
 
     #[test]
     fn reading_prefixes_share_one_file() {
         let stacks = vec![stack(&[], true), stack(&[LOOP], true), stack(&[LOOP, FS], true)];
         let layout = layout(&scenario(stacks, Rw::RandRead));
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2] }]);
+        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2], after: None }]);
         assert_eq!(layout.sibling, vec![None, None, None]);
     }
 
@@ -319,7 +391,10 @@ mod tests {
     fn writing_stacks_on_one_device_are_visited_in_turn() {
         let stacks = vec![stack(&[], false), stack(&[LOOP], false)];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
+        assert_eq!(
+            layout.sets,
+            vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+        );
     }
 
     #[test]
@@ -396,7 +471,7 @@ mod tests {
             on(file("c"), &[]),
         ];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2, 3] }]);
+        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2, 3], after: None }]);
         assert_eq!(numbers(&layout), [Some((0, 3)), Some((1, 3)), Some((2, 3)), None]);
         for visit in 0..3 {
             let mut taken: Vec<_> = (0..3).map(|stack| layout.sibling_in(stack, visit)).collect();
@@ -411,7 +486,10 @@ mod tests {
         let mixed = each(&[file("a"), device("vdb")]);
         for other in [on(file("a"), &[LOOP]), on(device("vdb"), &[LOOP])] {
             let layout = layout(&scenario(vec![on(mixed.clone(), &[]), other], Rw::RandWrite));
-            assert_eq!(layout.sets, vec![Set { stacks: vec![0] }, Set { stacks: vec![1] }]);
+            assert_eq!(
+                layout.sets,
+                vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+            );
             assert_eq!(layout.sibling, vec![None, None]);
         }
     }

@@ -84,7 +84,7 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     // What other places lack, their agents tell.
     let mut ids = afield::needs_of(scenario).remove(HOST).unwrap_or_default();
-    if !scenario.labs.is_empty() {
+    if !scenario.labs.is_empty() || afield::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
     }
     for stack in &scenario.stacks {

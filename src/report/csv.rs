@@ -5,11 +5,13 @@ use super::verdicts;
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::durability::DurabilityRow;
+use crate::bill::efficiency::Efficiency;
 use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
 use crate::bill::knee::Place;
 use crate::bill::published::{Agreement, PublishedFinding};
+use crate::bill::ratios::RatioTable;
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
 use crate::stats::Verdict;
 use std::collections::HashMap;
@@ -39,6 +41,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         }
         one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
         lines.place = Default::default();
+        one.tables.iter().for_each(|table| lines.asked(table));
         one.published.iter().flat_map(|found| &found.figures).for_each(|figure| lines.published(figure));
     }
     // Writing to memory cannot fail, and all of it came from strings.
@@ -116,7 +119,47 @@ impl Lines<'_> {
             let metric = "rate beside the other stacks over rate alone";
             self.figure([name, base, "", metric], &beside.ratio, None);
         }
+        workload.efficiency.iter().for_each(|one| self.efficiency(name, one));
         workload.bill.iter().for_each(|bill| self.bill(name, bill));
+    }
+
+    /// What the drives could do, and what is reached of it.
+    fn efficiency(&mut self, workload: &str, one: &Efficiency) {
+        let notes = [Some(one.rule.as_str()).filter(|rule| !rule.is_empty()), one.unless];
+        let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let with_note = |figure: &Figure| match note.as_str() {
+            "" => figure.clone(),
+            note => told(&noted(figure, Some(note.to_owned())), note),
+        };
+        let figures =
+            [("what the drives could do", &one.could), ("share of what the drives could do", &one.share)];
+        let of_all =
+            one.of_all.iter().map(|figure| ("share of all that the drives do by themselves", figure));
+        for (metric, figure) in figures.into_iter().chain(of_all) {
+            let metric = format!("{metric}, {}", one.by.word());
+            let about = [workload, &one.stack, one.by.against(), &metric];
+            self.figure(about, &with_note(figure), one.emulated.as_deref());
+        }
+    }
+
+    /// Shares of the tables that the scenario asks for; the figures themselves are those of the stacks.
+    fn asked(&mut self, table: &RatioTable) {
+        let base = table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
+        let against = base.and_then(|column| column.stack.clone()).unwrap_or_default();
+        for row in &table.rows {
+            for (cell, column) in row.cells.iter().zip(&table.columns) {
+                let Some(stack) = &column.stack else { continue };
+                let mut add = |what: &str, figure: &Figure, emulated: Option<&str>| {
+                    let metric = format!("{what} of {}", row.metric);
+                    self.figure([&row.workload, stack, &against, &metric], figure, emulated);
+                };
+                let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
+                if let Some(share) = &cell.share {
+                    add("share", &noted(share, weak), column.emulated.as_deref());
+                }
+                cell.published.iter().for_each(|share| add("published share", share, None));
+            }
+        }
     }
 
     /// Counts of blocks and kills have no interval; the share of kills that lost something has.

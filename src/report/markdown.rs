@@ -2,7 +2,9 @@
 
 use super::number::SPREADS;
 use super::table::escaped;
-use super::{Page, Renderer, crowd, disks, durability, matrix, published, sheet, sweep, verdicts};
+use super::{
+    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, sweep, verdicts,
+};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
@@ -33,6 +35,7 @@ fn render_one(findings: &Findings) -> String {
         (None, None) => {}
     }
     out += &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    out += &asked(findings);
     findings.sweeps.iter().for_each(|one| out += &swept(one));
     for joint in &findings.joint_bills {
         out += &format!("## The bill\n\n{}", bill(&sheet::joint_title(joint), &joint.bill));
@@ -57,6 +60,17 @@ fn render_one(findings: &Findings) -> String {
     }
     findings.places.iter().for_each(|one| out += &place(one));
     out
+}
+
+/// The tables that the scenario asks for.
+fn asked(findings: &Findings) -> String {
+    let mut out = String::new();
+    for (title, table, remarks) in ratios::tables(findings) {
+        out += &format!("{}:\n\n{}\n{}", escaped(&title), table.markdown(), list("", remarks));
+    }
+    out + &ratios::legend(findings)
+        .map(|legend| format!("{}; {SPREADS}.\n\n", escaped(legend)))
+        .unwrap_or_default()
 }
 
 /// Durability trials, where there were some.
@@ -86,6 +100,10 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     );
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
+    }
+    if let Some(table) = efficiency::table(workload) {
+        out += &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::LEGEND);
+        out += &list("", efficiency::sentences(workload).collect());
     }
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());

@@ -8,8 +8,11 @@ use crate::bill::Findings;
 use crate::bill::findings::{Figure, Row, WorkloadFindings};
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
-/// Points of sweeps stand in theirs.
+/// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.
 pub(super) fn table(findings: &Findings) -> Option<Table> {
+    if !findings.tables.is_empty() {
+        return None;
+    }
     let workloads: Vec<&WorkloadFindings> =
         findings.workloads.iter().filter(|workload| workload.sweep.is_none()).collect();
     let is_apart = |first: &&&WorkloadFindings| first.rows.len() > 1 && first.bill.is_none();

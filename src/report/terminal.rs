@@ -2,7 +2,10 @@
 
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
-use super::{Page, Renderer, crowd, disks, durability, grouped, matrix, published, sheet, sweep, verdicts};
+use super::{
+    Page, Renderer, crowd, disks, durability, efficiency, grouped, matrix, published, ratios, sheet, sweep,
+    verdicts,
+};
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
 use crate::bill::sweep::{Curve, SweepFindings};
@@ -40,6 +43,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     if let Some(table) = matrix::table(findings) {
         out += &format!("\n{}", table.in_parts(width));
     }
+    out += &asked(findings, width);
     findings.sweeps.iter().for_each(|one| out += &swept(one, width, &mut left_out));
     for joint in &findings.joint_bills {
         out += &bill(&sheet::joint_title(joint), &joint.bill, width, &mut left_out);
@@ -63,6 +67,16 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
     out
+}
+
+/// The tables that the scenario asks for; none of their columns may be left out.
+fn asked(findings: &Findings, width: usize) -> String {
+    let mut out = String::new();
+    for (title, table, remarks) in ratios::tables(findings) {
+        out += &format!("\n{}{}", indented(&title, width), table.in_parts(width));
+        out += &list("", remarks.into_iter(), width);
+    }
+    out + &list("", ratios::legend(findings).map(str::to_owned).into_iter(), width)
 }
 
 /// Durability trials, where there were some.
@@ -105,6 +119,11 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     if let Some(table) = crowd::table(workload) {
         out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
+    }
+    if let Some(table) = efficiency::table(workload) {
+        out += &format!("\n  {}\n{}", efficiency::TITLE, table.text(width, left_out));
+        out += &indented(efficiency::LEGEND, width);
+        out += &list("", efficiency::sentences(workload), width);
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
         out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 22] = [
+const FIXTURES: [Fixture; 24] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -30,6 +30,8 @@ const FIXTURES: [Fixture; 22] = [
     ("named_bill", twin::named_bill),
     ("durability", twin::durability),
     ("published", twin::published),
+    ("arrays", twin::arrays),
+    ("tables", twin::tables),
 ];
 
 /// Findings of all fixtures, made once.
@@ -115,7 +117,7 @@ fn csv() {
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
-        if ["failed", "a_against_a", "published", "durability"].contains(&name) {
+        if ["failed", "a_against_a", "published", "durability", "arrays", "tables"].contains(&name) {
             insta::assert_snapshot!(format!("{name}_csv"), text);
         }
     }
@@ -259,6 +261,39 @@ fn masks_refusals_and_what_was_not_measured_are_said_by_every_renderer() {
         &findings(&twin::three_figures()),
         "the mean latency of 4k random reads at 40,000 I/Os a second",
     );
+}
+
+#[test]
+fn what_drives_could_do_is_said_by_every_renderer_and_only_where_it_is_known() {
+    let found = findings(&twin::arrays());
+    said_by_all(&found, "read-modify-write bound: 4 I/Os a write");
+    for name in ["terminal", "markdown", "html"] {
+        assert!(render(&found, name, 400).contains("Against what the drives could do"), "{name}");
+        assert!(!render(&findings(&twin::bill()), name, 400).contains("the drives could do"), "{name}");
+    }
+}
+
+#[test]
+fn a_table_that_is_asked_for_stands_in_every_form_and_in_the_place_of_the_plain_one() {
+    let found = findings(&twin::tables());
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 400).replace('\u{a0}', " ");
+        for part in [
+            "iSER: iops, and in % of LVM",
+            "NVMe-oF: iops, and in % of LVM",
+            "emulated: not representative of KVM",
+            "94.7 ? %",
+        ] {
+            assert!(text.contains(part), "{name} lacks {part}: {text}");
+        }
+        assert!(!text.contains("of the baseline\n"), "{name}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&render(&found, "json", 80)).unwrap();
+    assert_eq!(json["tables"][0]["columns"][2]["stack"].as_str(), Some("zfs-iser"));
+    assert!(json["tables"][1]["columns"][2]["stack"].is_null());
+    let share = &json["tables"][0]["rows"][0]["cells"][1]["share"];
+    assert_eq!(share["state"].as_str(), Some("known"), "{share}");
+    assert!(super::matrix::table(&found).is_none());
 }
 
 #[test]

@@ -11,9 +11,10 @@ use super::stacks::{Cell, cells_of, size_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Scenario, Stack, Workload, durability, grammar,
-    jobfile, measure, names, profile, published, remote, sweep, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
+    grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
 };
+use crate::layer::state::State;
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub struct Request {
     pub destroy: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
+    /// `--states healthy,failed(1),rebuilding`.
+    pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
@@ -188,6 +191,7 @@ pub(super) struct Parts {
     pub declared: Vec<(PathBuf, String)>,
     /// That stacks may use.
     pub names: Names,
+    pub states: Vec<State>,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
     pub measure: MeasureSpec,
@@ -196,6 +200,8 @@ pub(super) struct Parts {
     pub max_written: Option<u64>,
     pub durability: Option<DurabilitySpec>,
     pub published: Option<published::Draft>,
+    pub rating: Option<Rating>,
+    pub table: Option<table::Draft>,
     pub notes: Vec<String>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
@@ -210,6 +216,7 @@ impl Parts {
             baseline: None,
             declared: Vec::new(),
             names: Names::default(),
+            states: Vec::new(),
             stacks: Vec::new(),
             drafts: Vec::new(),
             measure: MeasureSpec::default(),
@@ -218,6 +225,8 @@ impl Parts {
             max_written: None,
             durability: None,
             published: None,
+            rating: None,
+            table: None,
             notes: Vec::new(),
             engine: None,
         }
@@ -241,6 +250,9 @@ impl Parts {
             self.baseline = Some((origin.clone(), name.clone()));
         }
         self.load(request)?;
+        if let Some(words) = &request.states {
+            self.states = states::parse(words).map_err(|fault| origin.error("states", fault))?;
+        }
         for (key, word) in &request.measure {
             measure::set(&mut self.measure, key, word).map_err(|fault| origin.error(key, fault))?;
             self.measure_origins.insert(key.clone(), origin.clone());
@@ -309,6 +321,8 @@ impl Parts {
     fn scenario(mut self) -> Result<Scenario, InputError> {
         self.settle_files()?;
         self.take_apart()?;
+        self.stacks = states::expand(std::mem::take(&mut self.stacks), &self.states)
+            .map_err(|fault| self.error(fault).key("states"))?;
         self.stacks.iter().try_for_each(bdev::loadable)?;
         remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
@@ -322,6 +336,7 @@ impl Parts {
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
+        let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.note_twins();
         self.note_choices();
@@ -340,7 +355,9 @@ impl Parts {
             consent: self.consent,
             max_written: self.max_written,
             durability: self.durability.map(Box::new),
-            published,
+            published: published.map(Box::new),
+            rating: self.rating.map(Box::new),
+            table: table.map(Box::new),
             notes: self.notes,
         })
     }

@@ -407,7 +407,8 @@ const BAD: &[&str] = &[
     "/dev/sda | vm @storage",
     "/dev/sda | vm @",
     "/dev/sda | vm @host>client",
-    "/dev/sda | vm | fs(xfs)",
+    "/dev/sda | vm(image=/srv/debian.qcow2) | fs(xfs)",
+    "/dev/sda | vm x4 | fs(xfs)",
     "/dev/sda | vm | vm",
     "/dev/sda | vm(cache=[none,writeback,unsafe],vcpus=[1,2,3,4,5,6,7,8],num-queues=[1,2,3])",
     "file:/srv/x.img | fs(xfs)",
@@ -625,7 +626,7 @@ fn ready_with_figures() -> Vec<(Scenario, Published)> {
     let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());
     scenarios
-        .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, published)))
+        .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, *published)))
         .collect()
 }
 

@@ -212,6 +212,23 @@ impl Origin {
     }
 }
 
+/// A file with its text, for errors about what is only judged when all of it is known.
+pub(super) struct Located {
+    file: String,
+    text: String,
+}
+
+impl Located {
+    pub(super) fn new(file: &str, text: &str) -> Located {
+        Located { file: file.to_owned(), text: text.to_owned() }
+    }
+
+    /// An error about the value of a key that stands at these bytes.
+    pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
+        Origin { file: self.file.clone(), at: Some(position_of(&self.text, span.start)) }.error(key, fault)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,9 +15,12 @@ mod names;
 pub mod place;
 pub mod profile;
 pub mod published;
+pub mod rating;
 pub mod remote;
 pub mod stacks;
+pub mod states;
 pub mod sweep;
+pub mod table;
 pub mod toml;
 pub mod values;
 pub mod vdbench;
@@ -29,7 +32,10 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 pub use place::LabSpec;
 pub use published::{Metric, Published, PublishedFigure};
+pub use rating::{Rated, Rating};
+pub use states::InState;
 pub use sweep::{Coordinate, SweepPoint};
+pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
 use iotax_load::{EngineName, Job};
@@ -67,7 +73,13 @@ pub struct Scenario {
     pub durability: Option<Box<DurabilitySpec>>,
     /// What somebody else published of these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<Published>,
+    pub published: Option<Box<Published>>,
+    /// What the drives below are rated at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Box<Rating>>,
+    /// The tables that a report shows its figures in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Box<TableSpec>>,
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<String, LabSpec>,
@@ -105,6 +117,9 @@ impl Scenario {
     }
 }
 
+/// The place of what is set up in a guest, whose name only a plan knows.
+pub const IN_GUEST: &str = "in the guest";
+
 /// A stack from its medium up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
@@ -118,6 +133,9 @@ pub struct Stack {
     pub layers: Vec<LayerSpec>,
     /// `own = true`: no prefix is shared with another stack.
     pub own: bool,
+    /// In which state it is measured, where the scenario names states and it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<InState>,
 }
 
 impl Stack {
@@ -131,6 +149,9 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
+            if layer.name == "vm" {
+                place = IN_GUEST.to_owned();
+            }
             place = layer.far.clone().unwrap_or_else(|| near.clone());
             (layer, near)
         })

@@ -1,13 +1,12 @@
 //! Figures that somebody published of the same stacks and workloads, so that a report shows what was measured beside
 //! them. It refuses a stack, a workload, a metric or a unit that is not known: a figure beside the wrong row misleads.
 
-use super::error::{Fault, InputError, Origin};
+use super::error::{Fault, InputError, Located};
 use super::{Stack, Workload};
 use crate::units::{self, Counted, Printed};
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::Range;
 
 /// What was published, and where it was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,7 +173,7 @@ impl Metric {
         }
     }
 
-    fn parse(word: &str) -> Result<Metric, Fault> {
+    pub(super) fn parse(word: &str) -> Result<Metric, Fault> {
         if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == word) {
             return Ok(Metric::Rate { bytes, durable });
         }
@@ -249,22 +248,14 @@ const NOT_PRINTED: &str = "-";
 /// `[published]` as it stands in the file, before the names of stacks and workloads are settled.
 pub(super) struct Draft {
     wire: Wire,
-    file: String,
-    position: Box<dyn Fn(usize) -> (usize, usize)>,
+    file: Located,
     /// The baseline that the file names.
     baseline: Option<String>,
 }
 
 impl Draft {
-    pub(super) fn new(wire: Wire, file: &str, text: &str, baseline: Option<String>) -> Draft {
-        let text = text.to_owned();
-        let position = Box::new(move |byte| super::error::position_of(&text, byte));
-        Draft { wire, file: file.to_owned(), position, baseline }
-    }
-
-    fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        let origin = Origin { file: self.file.clone(), at: Some((self.position)(span.start)) };
-        origin.error(key, fault)
+    pub(super) fn new(wire: Wire, file: Located, baseline: Option<String>) -> Draft {
+        Draft { wire, file, baseline }
     }
 
     /// With every name held against those of the scenario.
@@ -278,7 +269,7 @@ impl Draft {
         let baseline =
             self.baseline.as_deref().and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
         let Some(baseline) = baseline.or(stacks.first()).map(|stack| stack.name.clone()) else {
-            return Err(self.error("stacks", &self.wire.stacks.span(), Fault::new("there is no stack")));
+            return Err(self.file.error("stacks", &self.wire.stacks.span(), Fault::new("there is no stack")));
         };
         let mut figures: Vec<PublishedFigure> = Vec::new();
         for row in &self.wire.figures {
@@ -287,7 +278,7 @@ impl Draft {
         }
         if figures.is_empty() {
             let fault = Fault::hint("there is no figure", "write [[published.figures]]");
-            return Err(self.error("published", &self.wire.stacks.span(), fault));
+            return Err(self.file.error("published", &self.wire.stacks.span(), fault));
         }
         Ok(Published {
             source: source?,
@@ -300,7 +291,7 @@ impl Draft {
 
     fn said(&self, key: &str, word: &Spanned<String>) -> Result<String, InputError> {
         match word.get_ref().trim() {
-            "" => Err(self.error(key, &word.span(), Fault::new("is empty"))),
+            "" => Err(self.file.error(key, &word.span(), Fault::new("is empty"))),
             text => Ok(text.to_owned()),
         }
     }
@@ -319,7 +310,7 @@ impl Draft {
                     Fault::unknown("stack", name, &known)
                 }
             };
-            return Err(self.error("stacks", &name.span(), fault));
+            return Err(self.file.error("stacks", &name.span(), fault));
         }
         Ok(names)
     }
@@ -335,20 +326,20 @@ impl Draft {
         let name = row.workload.get_ref();
         let workload = workloads.iter().find(|workload| workload.name == *name).ok_or_else(|| {
             let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
-            self.error("workload", &row.workload.span(), Fault::unknown("workload", name, &known))
+            self.file.error("workload", &row.workload.span(), Fault::unknown("workload", name, &known))
         })?;
         let metric = Metric::parse(row.metric.get_ref())
             .and_then(|metric| metric.on(workload))
-            .map_err(|fault| self.error("metric", &row.metric.span(), fault))?;
+            .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
         if before.iter().any(|one| one.workload == *name && one.metric == metric) {
             let fault = Fault::new(format!("{metric} of \"{name}\" stands twice"));
-            return Err(self.error("metric", &row.metric.span(), fault));
+            return Err(self.file.error("metric", &row.metric.span(), fault));
         }
         let printed = row.printed.get_ref();
         if printed.len() != stacks.len() {
             let why = format!("{} figures for {} stacks", printed.len(), stacks.len());
             let fault = Fault::hint(why, "write \"-\" where none was published");
-            return Err(self.error("printed", &row.printed.span(), fault));
+            return Err(self.file.error("printed", &row.printed.span(), fault));
         }
         let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
         let figure = |(stack, cell): (&&str, &Spanned<String>)| {
@@ -359,7 +350,7 @@ impl Draft {
                 }
                 false => Ok(figure),
             });
-            figure.map_err(|fault| self.error("printed", &cell.span(), fault))
+            figure.map_err(|fault| self.file.error("printed", &cell.span(), fault))
         };
         cells.map(figure).collect()
     }

@@ -379,11 +379,13 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
             format!("guests stand on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
         )
-    } else if cell.layers.iter().any(|below| below.name == "vm") {
+    } else if name == "vm" && in_guest(cell) {
         Fault::hint(
-            format!("\"{name}\" cannot be set up inside a guest in this version"),
-            "end the stack with the guest",
+            "a guest within a guest is none of what this version can do",
+            "end the stack with the first",
         )
+    } else if let Some(fault) = not_in_its_guest(cell, name) {
+        fault
     } else if help.below == Face::Block && face(cell) == Face::File {
         Fault::hint(
             format!("\"{name}\" needs a block device below it, and there is a file"),
@@ -425,6 +427,27 @@ fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
         Fault::hint(
             format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
             "leave agent=fio out, or the layer",
+        )
+    })
+}
+
+fn in_guest(cell: &Cell) -> bool {
+    cell.layers.iter().any(|below| below.name == "vm")
+}
+
+/// Our guests boot the image of a lab where something is set up in them, which has the programs.
+fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
+    let guest = cell.layers.iter().find(|below| below.name == "vm")?;
+    if guest.option("image").is_some() {
+        return Some(Fault::hint(
+            format!("\"{name}\" cannot be set up in a guest from an image with a system of its own"),
+            "leave image= out: our own guests boot what has the programs",
+        ));
+    }
+    (guest.copies > 1).then(|| {
+        Fault::hint(
+            format!("\"{name}\" would be set up in {} guests", guest.copies),
+            "write it above one guest, or end the stack with the guests",
         )
     })
 }
@@ -675,6 +698,6 @@ impl Cell {
 
     /// A stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
-        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own }
+        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own, state: None }
     }
 }

@@ -4,17 +4,17 @@
 
 use super::check::{Parts, parse_consent};
 use super::draft::Draft;
-use super::error::Origin;
-use super::error::{Fault, InputError, TextFault, position_of};
+use super::error::{Fault, InputError, Located, Origin, TextFault, position_of};
 use super::place::{LabSpec, Names, PlaceSpec};
 use super::stacks::{Cell, cells_of, medium_of, size_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Stack, durability, grammar, jobfile, measure, names, place, profile,
-    published, remote,
+    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, place,
+    profile, published, rating, remote, table,
 };
+use crate::layer::state::State;
 use crate::step::HOST;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -57,7 +57,10 @@ struct Wire {
     max_written: Option<Spanned<String>>,
     durability: Option<Words>,
     published: Option<published::Wire>,
-    states: Option<Spanned<::toml::Value>>,
+    rating: Option<Spanned<Words>>,
+    table: Option<Spanned<table::Wire>>,
+    #[serde(default)]
+    states: Vec<Spanned<String>>,
     #[serde(default)]
     place: BTreeMap<String, Spanned<Words>>,
 }
@@ -178,7 +181,6 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
-        self.refuse_later(&wire)?;
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
         let places = self.places(&wire.place)?;
         let devices = self.devices(&wire.device, &places)?;
@@ -186,8 +188,10 @@ impl Source<'_> {
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
         let baseline = wire.baseline.as_ref().map(|name| name.get_ref().clone());
-        parts.published =
-            wire.published.map(|published| published::Draft::new(published, &self.file, self.text, baseline));
+        let file = || Located::new(&self.file, self.text);
+        parts.published = wire.published.map(|wire| published::Draft::new(wire, file(), baseline));
+        parts.table = wire.table.map(|wire| table::Draft::new(wire, file()));
+        parts.rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.declared = self.declared(&wire.device, &devices);
         parts.names = Names { devices, ..places };
@@ -197,6 +201,10 @@ impl Source<'_> {
         }
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
+        let state = |word: &Spanned<String>| {
+            self.value(word, |word| word.parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        };
+        parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
         parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
@@ -205,15 +213,6 @@ impl Source<'_> {
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
-    }
-
-    fn refuse_later(&self, wire: &Wire) -> Result<(), InputError> {
-        if let Some(value) = &wire.states {
-            let fault =
-                Fault::hint("belongs to a later version of iotax and cannot be done yet", "remove it");
-            return Err(self.origin(&value.span()).error("states", fault));
-        }
-        Ok(())
     }
 
     /// The lab that is always there, and those that are declared.
@@ -474,6 +473,22 @@ impl Source<'_> {
         Ok(spec)
     }
 
+    fn rating(&self, wire: &Spanned<Words>) -> Result<Rating, InputError> {
+        let mut rating = Rating::default();
+        for (key, word) in &wire.get_ref().0 {
+            let name = key.get_ref();
+            if !rating::names().contains(&name.as_str()) {
+                return Err(self.unknown_key(key, &rating::names()));
+            }
+            let value = self.one(word)?;
+            rating::set(&mut rating, name, value.get_ref())
+                .map_err(|fault| self.fault(&word.span(), fault))?;
+        }
+        let checked = rating::check(&rating);
+        checked.map_err(|(key, fault)| self.origin(&wire.span()).error(key, fault))?;
+        Ok(rating)
+    }
+
     fn engine(&self, word: &Spanned<String>) -> Result<Option<Engine>, InputError> {
         self.value(word, parse_engine)
     }
@@ -566,6 +581,9 @@ fn wire_fault(message: &str, key: &str) -> Fault {
         }
         [..] if key == "published" && message.starts_with("invalid type") => {
             Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")
+        }
+        [..] if ["rating", "table"].contains(&key) && message.starts_with("invalid type") => {
+            Fault::hint("there is one", format!("write [{key}], with one bracket"))
         }
         [..] if key == "printed" && message.starts_with("invalid type") => {
             Fault::hint(message, "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"")

@@ -236,6 +236,68 @@ fn refused_published_figures() {
     insta::assert_snapshot!(table);
 }
 
+/// Two stacks, two workloads, and what stands behind them.
+fn with_tables(text: &str) -> String {
+    format!(
+        "{STACK}[stack.b]\ntext = \"file:/y,size=1GiB\"\n[[workload]]\nname = \"reads\"\nrw = \"randread\"\n[[workload]]\nname = \"mix\"\nrw = \"randrw\"\n{text}"
+    )
+}
+
+#[test]
+fn refused_ratings() {
+    let texts = [
+        "[rating]\nrandread_iops = \"1000k\"\n",
+        "[rating]\nsource = \" \"\nrandread_iops = \"1000k\"\n",
+        "[rating]\nsource = \"a data sheet\"\n",
+        "[rating]\nsource = \"a data sheet\"\nrandread_ios = \"1000k\"\n",
+        "[rating]\nsource = \"a data sheet\"\nread = \"7000MB\"\n",
+        "[rating]\nsource = \"a data sheet\"\nread = \"<7000MB/s\"\n",
+        "[rating]\nsource = \"a data sheet\"\nrandread_iops = [\"1000k\"]\n",
+        "[[rating]]\nsource = \"a data sheet\"\nrandread_iops = \"1000k\"\n",
+    ];
+    let mut table = String::new();
+    texts.iter().for_each(|text| report(text, &with_tables(text), &mut table));
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn refused_tables() {
+    let groups = "[[table.group]]\nname = \"x\"\nstacks = [\"a\", \"b\"]\n";
+    let texts = [
+        "[table]\npercent_of = \"a\"\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"c\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"a\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\npercent_of = \"c\"\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\ncolumns = [\"x\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\ncolumns = [\"x\", \"x\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"raeds\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"mix\", \"mix\"]\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"read p99\"\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"durable iops\"\n".to_owned(),
+        format!("[table]\nstacks = [\"a\", \"b\"]\n{groups}"),
+        format!("[table]\n{groups}"),
+        format!("[table]\ncolumns = [\"A\", \"B\"]\n{groups}{groups}"),
+        "[table]\ncolumns = [\"A\", \"B\"]\npercent_of = \"A\"\n[[table.group]]\nname = \"y\"\nstacks = [\"-\", \"a\"]\n".to_owned(),
+        "[[table]]\nstacks = [\"a\", \"b\"]\n".to_owned(),
+    ];
+    let mut table = String::new();
+    texts.iter().for_each(|text| report(text, &with_tables(text), &mut table));
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn tables_take_their_heads_from_the_stacks_and_their_rows_from_the_loads() {
+    let of = |text: &str| read_text(&with_tables(text)).unwrap().table.unwrap();
+    let plain = of("[table]\nstacks = [\"b\", \"a\"]\npercent_of = \"a\"\n");
+    assert_eq!((plain.columns, plain.percent_of), (vec!["b".to_owned(), "a".to_owned()], Some(1)));
+    assert_eq!(plain.rows, ["reads", "mix"]);
+    let groups = of(
+        "[table]\ncolumns = [\"A\", \"B\"]\nrows = [\"mix\"]\nmetric = \"durable iops\"\n[[table.group]]\nname = \"x\"\nstacks = [\"a\", \"-\"]\n",
+    );
+    assert_eq!(groups.groups[0].stacks, [Some("a".to_owned()), None]);
+    assert_eq!((groups.rows.len(), groups.metric.unwrap().to_string()), (1, "durable iops".to_owned()));
+}
+
 #[test]
 fn published_figures_are_read_with_the_rounding_of_their_digits() {
     let text = "\

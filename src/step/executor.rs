@@ -5,6 +5,7 @@
 use super::hand::{Hand, Hands};
 use super::journal::{Journal, Open};
 use super::op::Undoing;
+use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
 use super::{PathRef, RunTag, Step, StepId, Yield};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
@@ -48,6 +49,17 @@ impl Executor {
         self.hands.add(place, hand);
     }
 
+    /// In which state is what a step made that is up; `None`: it has none beside being there.
+    ///
+    /// # Errors
+    /// When it is not up, or its place does not answer.
+    pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
+        let is_it = |open: &&Open| open.step.id == step && open.made.is_some();
+        let open = self.up.iter().rfind(is_it).with_context(|| format!("step {step} is not up"))?;
+        let made = open.made.clone().unwrap_or_default();
+        self.hands.of(&open.step.place)?.state(&open.step.op, &made)
+    }
+
     /// The hand in a place, to ask it what is no step.
     ///
     /// # Errors
@@ -62,7 +74,10 @@ impl Executor {
     /// What could not be done and why; exit code 5 when it could not be taken back either.
     pub fn perform(&mut self, step: &Step) -> Result<Yield> {
         let hand = self.hands.of(&step.place)?;
-        let op = hand.observed(step.op.resolved(&self.yields)?)?;
+        let op = {
+            let op = step.op.resolved(&self.yields, &mut |key| hand.locate(key))?;
+            hand.observed(op)?
+        };
         let resolved = Step { op, ..step.clone() };
         let boot_id = hand.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;

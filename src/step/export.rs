@@ -1,7 +1,8 @@
 //! What exports to other machines have in common: configfs, where the kernel's targets are told of everything, and the looks at
 //! a device and an address before anything is made.
 
-use super::system::{run, tool};
+use super::system::run;
+use super::tool::{load_modules, tool};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs;
 use std::io::ErrorKind;
@@ -17,27 +18,13 @@ pub const CONFIGFS: &str = "/sys/kernel/config";
 /// # Errors
 /// When a module does not load, or the folder is not there after all.
 pub(super) fn ready(folder: &Path, modules: &[&str]) -> Result<()> {
-    load(modules)?;
+    load_modules(modules)?;
     if fs::read_dir(CONFIGFS).is_ok_and(|mut entries| entries.next().is_none()) {
-        run(tool("mount").args(["-t", "configfs", "configfs", CONFIGFS]))?;
+        run(&mut tool("mount", ["-t", "configfs", "configfs", CONFIGFS]))?;
     }
     match folder.exists() {
         true => Ok(()),
         false => bail!("the kernel shows no {}", folder.display()),
-    }
-}
-
-/// Loads those of the modules that are not loaded. The kernel would ask for them itself, but not where its modprobe is another than
-/// ours (a container).
-///
-/// # Errors
-/// When one does not load.
-pub(super) fn load(modules: &[&str]) -> Result<()> {
-    let is_loaded = |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
-    let lacking: Vec<&&str> = modules.iter().filter(|module| !is_loaded(module)).collect();
-    match lacking.is_empty() {
-        true => Ok(()),
-        false => run(tool("modprobe").arg("-a").args(lacking)).map(drop),
     }
 }
 

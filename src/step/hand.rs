@@ -7,14 +7,17 @@ use super::system::System;
 use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::probe::GuestProbe;
 use crate::host::{Missing, needs};
+use crate::layer::guest::disk::{self, DiskKey};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait Hand: Send {
     /// Identity of the place's present boot.
     fn boot_id(&mut self) -> Result<String>;
+    /// The device of a disk that only the place knows.
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// The operation with what it must know of the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
     /// Does it.
@@ -41,6 +44,10 @@ pub struct Here(pub Box<dyn System + Send>);
 impl Hand for Here {
     fn boot_id(&mut self) -> Result<String> {
         self.0.boot_id()
+    }
+
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        disk::find_soon(key)
     }
 
     fn observed(&mut self, op: Op) -> Result<Op> {

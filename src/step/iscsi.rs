@@ -1,8 +1,8 @@
 //! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the system's, a node record, and the
 //! session. Records and sessions of others are never touched; the session is known by the target's name.
 
-use super::export;
-use super::system::{run, tool, wait_until};
+use super::system::{run, wait_until};
+use super::tool::{load_modules, settle, tool};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -43,7 +43,7 @@ fn module(iser: bool) -> &'static str {
 /// # Errors
 /// When a module does not load.
 pub fn before_daemon(iser: bool) -> Result<bool> {
-    export::load(&[module(iser)])?;
+    load_modules(&[module(iser)])?;
     // Of iscsiadm, which makes no folder above it.
     fs::create_dir_all("/run/lock/iscsi").context("cannot make /run/lock/iscsi")?;
     Ok(has_daemon(&Probe::of_files(Path::new("/"))))
@@ -65,6 +65,7 @@ pub fn login(login: &Login) -> Result<PathBuf> {
     commands(login).iter().try_for_each(|words| iscsiadm(words).map(drop))?;
     let shown = || disk(&probe, login.iqn).filter(|disk| disk.exists());
     wait_until(SHOWS_WITHIN, || shown().is_some()).with_context(|| format!("{} shows no disk", login.iqn))?;
+    settle();
     shown().context("the disk went away")
 }
 
@@ -97,7 +98,7 @@ fn strings(words: &[&str]) -> Vec<String> {
 }
 
 fn iscsiadm(words: &[String]) -> Result<String> {
-    run(tool("iscsiadm").args(words))
+    run(&mut tool("iscsiadm", words))
 }
 
 /// The disk of a target's LUN 0 behind a session.

@@ -11,6 +11,7 @@ mod image;
 pub mod iscsi;
 pub mod journal;
 pub mod lio;
+pub mod lvm;
 pub mod md;
 pub mod nbd;
 pub mod nvmet;
@@ -27,6 +28,7 @@ pub mod system;
 pub mod thing;
 pub mod tool;
 pub mod vfio;
+pub mod zfs;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

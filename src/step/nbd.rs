@@ -1,11 +1,12 @@
 //! The kernel's NBD client by nbd-client: a connection to a named export, known by the process that holds it, whose command line
 //! carries that name.
 
-use super::export;
 use super::process;
-use super::system::{run, tool, wait_until};
+use super::system::{run, wait_until};
+use super::tool::{load_modules, settle, tool};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -26,12 +27,12 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// # Errors
 /// When the server does not answer, or no device is free.
 pub fn connect(export: &str, server: Server, connections: u32) -> Result<PathBuf> {
-    export::load(&["nbd"])?;
+    load_modules(&["nbd"])?;
     let probe = Probe::of_files(Path::new("/"));
     let start = Instant::now();
     loop {
         let device = free(&probe).context("all NBD devices are in use; hint: modprobe nbd nbds_max=64")?;
-        match run(tool("nbd-client").args(words(export, server, connections, &device))) {
+        match run(&mut tool("nbd-client", words(export, server, connections, &device))) {
             Ok(_) => break,
             Err(error) if start.elapsed() > LISTENS_WITHIN => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(200)),
@@ -39,6 +40,7 @@ pub fn connect(export: &str, server: Server, connections: u32) -> Result<PathBuf
     }
     let shown = || device_of(&probe, export).filter(|device| size(&probe, device) > 0);
     wait_until(LISTENS_WITHIN, || shown().is_some()).with_context(|| format!("{export} shows no device"))?;
+    settle();
     shown().context("the device went away")
 }
 
@@ -100,7 +102,7 @@ pub fn is_connected(export: &str) -> Result<bool> {
 pub fn disconnect(export: &str) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     if let Some(device) = device_of(&probe, export) {
-        run(tool("nbd-client").arg("-d").arg(&device))?;
+        run(&mut tool("nbd-client", [OsStr::new("-d"), device.as_os_str()]))?;
     }
     let gone = || matches!(is_connected(export), Ok(false));
     if wait_until(Duration::from_secs(5), gone).is_ok() {

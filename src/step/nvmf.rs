@@ -1,10 +1,10 @@
 //! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
 //! NQN. Controllers of any other NQN are never touched.
 
-use super::export;
 use super::system::{tell_kernel, wait_until};
+use super::tool::{load_modules, settle};
 use crate::host::probe::Probe;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -51,7 +51,7 @@ fn words(connection: &Connection) -> String {
 /// When the kernel does not connect, or shows no namespace.
 pub fn connect(connection: &Connection) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
-    export::load(&[module.as_str()])?;
+    load_modules(&[module.as_str()])?;
     let words = words(connection);
     tell(&words).with_context(|| {
         let nqn = connection.nqn;
@@ -66,6 +66,7 @@ pub fn connect(connection: &Connection) -> Result<PathBuf> {
     let shown = || device(&probe, connection.nqn).filter(|device| device.exists());
     wait_until(SHOWS_WITHIN, || shown().is_some())
         .with_context(|| format!("{} shows no namespace", connection.nqn))?;
+    settle();
     shown().context("the namespace went away")
 }
 
@@ -73,7 +74,8 @@ fn tell(words: &str) -> Result<()> {
     let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
     fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
     // The number of the new controller, of which the NQN tells as much; whoever does not read it has not connected.
-    fabrics.read(&mut [0; 256])?;
+    let told = fabrics.read(&mut [0; 256])?;
+    ensure!(told > 0, "the kernel tells no controller");
     Ok(())
 }
 

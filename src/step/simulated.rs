@@ -3,12 +3,13 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::{self, Lun};
-use super::op::{ExportSpdk, MakeImage};
+use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
 use super::state::ArrayState;
 use super::system::{LoopRequest, NothingMade, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
+use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ pub struct SimulatedSystem {
     pub luns: BTreeMap<String, PathBuf>,
     /// Disks of an SPDK target: name and what is below.
     pub bdevs: BTreeMap<String, PathBuf>,
+    /// What ZFS's cache may hold.
+    pub arc: ArcLimit,
     /// What tools made: its key, what it stands on, and whether a reboot leaves it.
     pub things: BTreeMap<String, (Vec<PathBuf>, bool)>,
     /// This boot.
@@ -83,6 +86,7 @@ impl SimulatedSystem {
         self.luns.clear();
         self.directories.remove(&lio::fabric());
         self.bdevs.clear();
+        self.arc = ArcLimit::default();
         self.things.retain(|_, (_, survives)| *survives);
         self.boot += 1;
     }
@@ -163,8 +167,15 @@ impl System for SimulatedSystem {
         Ok(())
     }
 
-    fn make_filesystem(&mut self, _: &str, device: &Path, _: &str) -> Result<()> {
-        ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
+    fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()> {
+        for device in make.devices() {
+            let device = device.path()?;
+            ensure!(
+                !self.mounts.values().any(|mounted| mounted == device),
+                "{} is mounted",
+                device.display()
+            );
+        }
         self.changed()
     }
 
@@ -194,7 +205,8 @@ impl System for SimulatedSystem {
         self.directories.contains(path) || self.files.contains_key(path)
     }
 
-    fn mount(&mut self, device: &Path, directory: &Path, _: &str) -> Result<()> {
+    fn mount(&mut self, mount: &Mount) -> Result<()> {
+        let (device, directory) = (mount.device.path()?, mount.directory.as_path());
         ensure!(self.directories.contains(directory), "{} does not exist", directory.display());
         ensure!(!self.mounts.contains_key(directory), "{} is mounted", directory.display());
         self.mounts.insert(directory.to_owned(), device.to_owned());
@@ -309,6 +321,21 @@ impl System for SimulatedSystem {
             Some(other) if *other != below(disk) => bail!("{} is over {}", disk.name, other.display()),
             _ => drop(self.bdevs.remove(&disk.name)),
         }
+        Ok(())
+    }
+
+    fn arc(&self) -> ArcLimit {
+        self.arc
+    }
+
+    fn limit_arc(&mut self, bytes: u64) -> Result<()> {
+        self.arc = ArcLimit { parameter: bytes, limit: bytes };
+        self.changed()
+    }
+
+    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
+        ensure!(!self.things.keys().any(|key| key.starts_with("zpool ")), "a pool uses the ARC");
+        self.arc = was;
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //! virtual ones of our own. Whatever it is, it is told: software says nothing about RDMA hardware.
 
 use super::export;
-use super::system::{run, tool};
+use super::system::run;
+use super::tool::{load_modules, tool};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::net::IpAddr;
@@ -33,17 +34,17 @@ pub fn names(short: &str) -> Names {
 /// When the address or a name is taken, or a tool fails.
 pub fn make_own(names: &Names, address: IpAddr, prefix: u8) -> Result<PathBuf> {
     let net = format!("{address}/{prefix}");
-    let taken = run(tool("ip").args(["-o", "addr", "show", "to", &net]))?;
+    let taken = run(&mut tool("ip", ["-o", "addr", "show", "to", &net]))?;
     ensure!(
         taken.trim().is_empty(),
         "{net} is in use: {}; hint: name an address of this machine, address=...",
         taken.trim()
     );
     load()?;
-    run(tool("ip").args(["link", "add", &names.card, "type", "veth", "peer", "name", &names.peer]))?;
-    run(tool("ip").args(["addr", "add", &net, "dev", &names.card]))?;
+    run(&mut tool("ip", ["link", "add", &names.card, "type", "veth", "peer", "name", &names.peer]))?;
+    run(&mut tool("ip", ["addr", "add", &net, "dev", &names.card]))?;
     for card in [&names.card, &names.peer] {
-        run(tool("ip").args(["link", "set", card, "up"]))?;
+        run(&mut tool("ip", ["link", "set", card, "up"]))?;
     }
     add(names, &names.card)
 }
@@ -54,7 +55,7 @@ pub fn make_own(names: &Names, address: IpAddr, prefix: u8) -> Result<PathBuf> {
 /// When no card has it, or a tool fails.
 pub fn at(names: &Names, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
-    let told = run(tool("ip").args(["-o", "addr", "show", "to", &address.to_string()]))?;
+    let told = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
     let card = card_with(&told).ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;
     on(names, card)
 }
@@ -64,7 +65,7 @@ pub fn at(names: &Names, address: IpAddr) -> Result<PathBuf> {
 /// # Errors
 /// When it is not reached, or a tool fails.
 pub fn toward(names: &Names, address: IpAddr) -> Result<PathBuf> {
-    let told = run(tool("ip").args(["-o", "route", "get", &address.to_string()]))
+    let told = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
     let card =
         card_to(&told).ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
@@ -86,13 +87,13 @@ fn on(names: &Names, card: &str) -> Result<PathBuf> {
 fn load() -> Result<()> {
     for module in ["crc32_generic", "crc32_pclmul"] {
         // Where there is none it is built in, or not of this machine.
-        drop(run(tool("modprobe").args(["-q", module])));
+        drop(run(&mut tool("modprobe", ["-q", module])));
     }
-    export::load(&["rdma_rxe"])
+    load_modules(&["rdma_rxe"])
 }
 
 fn add(names: &Names, card: &str) -> Result<PathBuf> {
-    run(tool("rdma").args(["link", "add", &names.rdma, "type", "rxe", "netdev", card]))?;
+    run(&mut tool("rdma", ["link", "add", &names.rdma, "type", "rxe", "netdev", card]))?;
     Ok(Path::new(DEVICES).join(&names.rdma))
 }
 
@@ -160,11 +161,11 @@ fn has(card: &str) -> bool {
 /// When a tool fails, or something stays.
 pub fn unmake(names: &Names) -> Result<()> {
     if Path::new(DEVICES).join(&names.rdma).exists() {
-        run(tool("rdma").args(["link", "delete", &names.rdma]))?;
+        run(&mut tool("rdma", ["link", "delete", &names.rdma]))?;
     }
     // Both ends go together.
     if let Some(card) = [&names.card, &names.peer].into_iter().find(|card| has(card)) {
-        run(tool("ip").args(["link", "delete", card]))?;
+        run(&mut tool("ip", ["link", "delete", card]))?;
     }
     match is_there(names) {
         true => bail!("{} or {} is still there", names.rdma, names.card),

@@ -4,19 +4,22 @@
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
 use super::lio::{self, Lun};
-use super::op::{ExportSpdk, MakeImage};
+use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
+use super::tool::tool;
 use super::vfio::{self, TakenDrive};
+use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
-use crate::host::probe::{Probe, program_path};
+use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -68,7 +71,7 @@ pub trait System {
     /// Detaches it, if it is still on that backing file.
     fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
     /// Makes a file system, without discarding what is below.
-    fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+    fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
     /// Makes an image within a stretch of a file or device, its path resolved.
     fn make_image(&mut self, image: &MakeImage) -> Result<()>;
     /// Makes a directory with mode 0700.
@@ -77,8 +80,8 @@ pub trait System {
     fn remove_directory(&mut self, path: &Path) -> Result<()>;
     /// Whether a path is there.
     fn exists(&self, path: &Path) -> bool;
-    /// Mounts a device.
-    fn mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
+    /// Mounts a file system, its paths resolved.
+    fn mount(&mut self, mount: &Mount) -> Result<()>;
     /// Whether something is mounted there.
     fn mounted(&self, directory: &Path) -> Result<bool>;
     /// Unmounts it.
@@ -121,6 +124,12 @@ pub trait System {
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>>;
     /// Takes it away, whole or in parts.
     fn unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
+    /// What ZFS's cache may hold.
+    fn arc(&self) -> ArcLimit;
+    /// Limits it to so many bytes.
+    fn limit_arc(&mut self, bytes: u64) -> Result<()>;
+    /// Puts the limit back.
+    fn restore_arc(&mut self, was: ArcLimit) -> Result<()>;
     /// Makes what a tool of the system makes.
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
     /// It, or what there is of it.
@@ -257,8 +266,8 @@ impl System for RealSystem {
         }
     }
 
-    fn make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()> {
-        run(mkfs_command(kind, device, label)?.stdin(Stdio::null())).map(drop)
+    fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()> {
+        run(&mut mkfs_command(make)?).map(drop)
     }
 
     fn make_image(&mut self, image: &MakeImage) -> Result<()> {
@@ -281,13 +290,15 @@ impl System for RealSystem {
         fs::symlink_metadata(path).is_ok()
     }
 
-    fn mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()> {
-        // noatime: reading must not write, or the file system would pay for the measuring.
-        let flags = rustix::mount::MountFlags::NOATIME
-            | rustix::mount::MountFlags::NOSUID
-            | rustix::mount::MountFlags::NODEV;
-        rustix::mount::mount(device, directory, kind, flags, None)
-            .with_context(|| format!("cannot mount {} ({kind}) at {}", device.display(), directory.display()))
+    fn mount(&mut self, mount: &Mount) -> Result<()> {
+        use rustix::mount::MountFlags;
+        let atime = if mount.relatime { MountFlags::RELATIME } else { MountFlags::NOATIME };
+        let flags = atime | MountFlags::NOSUID | MountFlags::NODEV;
+        let data = CString::new(mount.data()?).context("a device's name with a zero byte")?;
+        let (device, kind) = (mount.device.path()?, mount.kind.as_str());
+        rustix::mount::mount(device, &mount.directory, kind, flags, data.as_c_str()).with_context(|| {
+            format!("cannot mount {} ({kind}) at {}", device.display(), mount.directory.display())
+        })
     }
 
     fn mounted(&self, directory: &Path) -> Result<bool> {
@@ -421,6 +432,18 @@ impl System for RealSystem {
         spdk::unexport(disk)
     }
 
+    fn arc(&self) -> ArcLimit {
+        ArcLimit::here()
+    }
+
+    fn limit_arc(&mut self, bytes: u64) -> Result<()> {
+        ArcLimit::set(bytes)
+    }
+
+    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
+        was.restore()
+    }
+
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
         let made = thing.make(tag)?;
         self.notes.extend(thing.notes(&made));
@@ -532,26 +555,23 @@ fn loop_is_direct(device: &Path) -> bool {
 
 /// mkfs would discard the whole device first: the loop driver turns that into holes in the
 /// backing file, and later reads would measure nothing.
-fn mkfs_command(kind: &str, device: &Path, label: &str) -> Result<Command> {
-    let mut command = Command::new(format!("mkfs.{kind}"));
-    match kind {
+fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
+    let label = make.label.as_str();
+    let mut command = tool(&format!("mkfs.{}", make.kind), [""; 0]);
+    match make.kind.as_str() {
         "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
         // Lazy initialisation would write in the background while slices are measured.
         "ext4" => {
             command.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-L", label])
         }
+        "btrfs" => command.args(["--quiet", "--nodiscard", "--force", "--label", label]),
         other => bail!("unknown file system \"{other}\""),
     };
-    command.arg(device);
+    command.args(&make.options);
+    for device in make.devices() {
+        command.arg(device.path()?);
+    }
     Ok(command)
-}
-
-/// A program of the system, wherever it lies, that speaks English and asks nothing.
-pub(super) fn tool(program: &str) -> Command {
-    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
-    let mut command = Command::new(found);
-    command.env("LC_ALL", "C").stdin(Stdio::null());
-    command
 }
 
 /// Runs a command to its end and gives its standard output.

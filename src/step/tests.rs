@@ -9,9 +9,10 @@ use super::lio::Lun;
 use super::op::{
     AttachLoop, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf,
     CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember,
-    FillFile, JoinSpdk, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakePartition, Mount,
-    NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange,
-    SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
+    FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile, MakeFilesystem, MakeImage, MakeLinear,
+    MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
+    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev,
+    ZfsContent,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -19,8 +20,10 @@ use super::state::ArrayState;
 use super::system::{LoopRequest, RealSystem, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
+use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
+use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -65,6 +68,9 @@ impl System for Shared {
     fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_thing(thing, tag)
     }
+    fn arc(&self) -> ArcLimit {
+        self.0.lock().unwrap().arc()
+    }
     fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
         self.0.lock().unwrap().state_of_thing(thing, made)
     }
@@ -80,11 +86,11 @@ impl System for Shared {
         fill_file(&mut self, path: &Path, seed: u64) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
-        make_filesystem(&mut self, kind: &str, device: &Path, label: &str) -> Result<()>;
+        make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
         make_image(&mut self, image: &MakeImage) -> Result<()>;
         make_directory(&mut self, path: &Path) -> Result<()>;
         remove_directory(&mut self, path: &Path) -> Result<()>;
-        mount(&mut self, device: &Path, directory: &Path, kind: &str) -> Result<()>;
+        mount(&mut self, mount: &Mount) -> Result<()>;
         unmount(&mut self, directory: &Path) -> Result<()>;
         await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
         spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
@@ -98,6 +104,8 @@ impl System for Shared {
         unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
         export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
+        limit_arc(&mut self, bytes: u64) -> Result<()>;
+        restore_arc(&mut self, was: ArcLimit) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
         change_thing(&mut self, change: &dyn Change) -> Result<()>;
@@ -170,7 +178,12 @@ fn fabrics() -> Vec<Op> {
     ]
 }
 
-/// file | loop | fs with its file, a guest with an image beside it, and fabrics.
+/// The step of [`plan`] that makes a volume group.
+const ON_LVM: StepId = 10;
+/// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
+const ON_PARTS: StepId = ON_LVM + 6;
+
+/// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
 fn plan() -> Vec<Step> {
     let path = |text: &str| PathRef::Path(text.into());
     let bdev = |name: &str| PathRef::Bdev { rpc: "/var/tmp/spdk.sock".into(), name: name.into() };
@@ -191,10 +204,12 @@ fn plan() -> Vec<Step> {
         Op::MakeFilesystem(MakeFilesystem {
             kind: "xfs".into(),
             device: PathRef::Yield(2),
+            others: Vec::new(),
             label: "iotax".into(),
+            options: Vec::new(),
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/fs0".into() }),
-        Op::Mount(Mount { device: PathRef::Yield(2), directory: "/run/r/fs0".into(), kind: "xfs".into() }),
+        Op::Mount(Mount::of(PathRef::Yield(2), "/run/r/fs0".into(), "xfs")),
         Op::MakeFile(MakeFile {
             path: "/run/r/fs0/data".into(),
             bytes: 1 << 29,
@@ -225,8 +240,26 @@ fn plan() -> Vec<Step> {
             cpumask: None,
             name: "iotax-r-spdk".into(),
         }),
+        Op::MakeLvm(MakeLvm {
+            name: "iotax-r-lvm0".into(),
+            members: vec![path("/dev/nvme2n1"), path("/dev/nvme3n1")],
+            member_bytes: 1 << 30,
+            volume: LvmVolume::Linear { extents: 500 },
+        }),
+        Op::LimitArc(LimitArc { bytes: 1 << 28, was: ArcLimit::default() }),
+        Op::MakeZpool(MakeZpool {
+            name: "iotax-r-zfs0".into(),
+            members: vec![PathRef::Yield(ON_LVM)],
+            vdev: Vdev::Stripe,
+            ashift: 12,
+            properties: Vec::new(),
+            content: ZfsContent::Dataset { recordsize: 1 << 17 },
+            dedup_bytes: None,
+        }),
+        Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
+        Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
-        // 11 to 16: partition and part of a device, an array of both in which a member fails and comes back.
+        // From ON_PARTS on.
         Op::MakePartition(MakePartition {
             device: PathRef::Yield(2),
             table: "gpt".into(),
@@ -240,10 +273,13 @@ fn plan() -> Vec<Step> {
             stretches: vec![Stretch { device: PathRef::Yield(2), offset: 0, bytes: 1 << 29 }],
             read_only: false,
         }),
-        Op::CreateArray(array(&[11, 12])),
-        Op::FailMember(FailMember { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::Rebuild(Rebuild { array: PathRef::Yield(13), member: PathRef::Yield(12) }),
-        Op::AwaitSync(AwaitSync { array: PathRef::Yield(13) }),
+        Op::CreateArray(array(&[ON_PARTS, ON_PARTS + 1])),
+        Op::FailMember(FailMember {
+            array: PathRef::Yield(ON_PARTS + 2),
+            member: PathRef::Yield(ON_PARTS + 1),
+        }),
+        Op::Rebuild(Rebuild { array: PathRef::Yield(ON_PARTS + 2), member: PathRef::Yield(ON_PARTS + 1) }),
+        Op::AwaitSync(AwaitSync { array: PathRef::Yield(ON_PARTS + 2) }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
             block: false,
@@ -334,6 +370,10 @@ fn tag(run_dir: &Path) -> RunTag {
 }
 
 /// Others' things that must be the same afterwards.
+fn nowhere(key: &DiskKey) -> Result<PathBuf> {
+    anyhow::bail!("no disk here has {key}")
+}
+
 fn here(machine: &Shared) -> Hands {
     Hands::here(Box::new(machine.clone()))
 }
@@ -371,7 +411,7 @@ fn killed_in(
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
-        let resolved = Step { op: step.op.resolved(&yields).unwrap(), ..step.clone() };
+        let resolved = Step { op: step.op.resolved(&yields, &mut nowhere).unwrap(), ..step.clone() };
         let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             break;
@@ -475,7 +515,7 @@ fn nothing_that_a_guest_has_can_be_taken_from_under_it() {
             _ => false,
         };
         let step = plan.iter().find(of).unwrap();
-        let op = step.op.resolved(&made).unwrap();
+        let op = step.op.resolved(&made, &mut nowhere).unwrap();
         let tag = tag(folder.path());
         let undone = op.operation().undo(&mut machine.clone(), &tag, &made[&step.id]);
         assert!(format!("{:#}", undone.unwrap_err()).contains("a guest has"), "{which}");
@@ -565,22 +605,23 @@ fn things_are_taken_away_from_the_top() {
     let plan = plan();
     let made = killed_whole(&plan, &mut machine.clone(), folder.path());
     let tag = tag(folder.path());
-    let undo = |step: usize| {
-        let op = plan[step].op.resolved(&made).unwrap();
-        op.operation().undo(&mut machine.clone(), &tag, &made[&(step as StepId)])
+    let undo = |step: StepId| {
+        let op = plan[step as usize].op.resolved(&made, &mut nowhere).unwrap();
+        op.operation().undo(&mut machine.clone(), &tag, &made[&step])
     };
-    for below in [11, 12] {
+    let [partition, part, array_at, fail] = [0, 1, 2, 3].map(|at| ON_PARTS + at);
+    for below in [partition, part] {
         assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
     }
-    let array = plan[13].op.resolved(&made).unwrap();
-    let state = || array.operation().state(&machine, &made[&13]).unwrap();
+    let array = plan[array_at as usize].op.resolved(&made, &mut nowhere).unwrap();
+    let state = || array.operation().state(&machine, &made[&array_at]).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
-    undo(13).unwrap();
+    undo(array_at).unwrap();
     assert_eq!(state(), None);
-    let fail = plan[14].op.resolved(&made).unwrap();
+    let fail = plan[fail as usize].op.resolved(&made, &mut nowhere).unwrap();
     assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
-    undo(12).unwrap();
-    undo(11).unwrap();
+    undo(part).unwrap();
+    undo(partition).unwrap();
 }
 
 #[test]
@@ -694,7 +735,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Their loop device on the same file would be found first.
     let before = state(&machine);
     let boot_id = machine.boot_id().unwrap();
-    let intent = Entry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
+    let intent = Entry::Intent { seq: 0, boot_id, step: step.clone() };
     let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);

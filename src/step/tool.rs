@@ -1,14 +1,17 @@
 //! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from.
 
 use super::system::run;
+use crate::host::probe::program_path;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program with its arguments, not run yet.
+/// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
 pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-    let mut command = Command::new(program);
+    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
+    let mut command = Command::new(found);
     command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
@@ -32,12 +35,18 @@ pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Loads kernel modules, where something of theirs is not there yet. A kernel that has them built in knows no module.
+/// Loads those of the modules that are not loaded. The kernel would ask for some of them itself, but not where its modprobe is
+/// another than ours (a container). One that is built in need not be known.
 ///
 /// # Errors
 /// When there is none, or modprobe refuses.
 pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
-    run(&mut tool("modprobe", ["-a"].iter().chain(modules))).map(drop)
+    let is_loaded = |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
+    let lacking: Vec<&str> = modules.iter().filter(|module| !is_loaded(module)).copied().collect();
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => run(&mut tool("modprobe", ["-a"].into_iter().chain(lacking))).map(drop),
+    }
 }
 
 /// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what has changed, and what it has

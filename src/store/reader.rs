@@ -349,6 +349,8 @@ mod tests {
         Slice {
             purpose: Default::default(),
             host_cpu: None,
+            other_cpu: None,
+            state: None,
             set: 0,
             visit: 0,
             round,

@@ -366,6 +366,12 @@ pub struct Slice {
     /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
+    /// CPU time during the slice of places below that neither of these has in it: the other ends of fabrics, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_cpu: Option<CpuTimes>,
+    /// Of a stack that is measured in a state: in which it was behind the slice, as what has the state tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device tells, or the load only
     /// writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -418,6 +424,8 @@ pub enum Purpose {
     Beside,
     /// An open loop at the matched rate.
     Matched,
+    /// What it was for, but the stack did not keep its state to the end of it; used for nothing.
+    OutOfState,
 }
 
 impl Purpose {

@@ -11,9 +11,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["bill", "stats", "units"]),
     ("units", &[]),
     ("exit", &[]),
-    ("scenario", &["exit", "layer::catalog", "units"]),
+    (
+        "scenario",
+        &["exit", "layer::by_name", "layer::catalog", "layer::guest::qemu", "layer::state", "step", "units"],
+    ),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
+    ("lab", &["exit", "layer::guest"]),
     ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
 ];
 

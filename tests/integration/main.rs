@@ -9,6 +9,8 @@ mod durability;
 mod each;
 mod guests;
 mod images;
+mod lab;
+mod lab_kills;
 mod nested;
 mod page;
 mod place;

@@ -145,6 +145,14 @@ fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
     Standing { level, log, unit }
 }
 
+/// Where the acknowledged rate of a stack stood, I/Os a second.
+///
+/// # Errors
+/// Too few rounds or visits.
+pub(in crate::bill) fn rate_level(side: &Side) -> Result<Level, Refusal> {
+    alone(side, Of::Rate(Quantity::Acknowledged), false).level
+}
+
 /// A stack over its baseline within one run.
 fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
     let paired = compare::pair(a, b);

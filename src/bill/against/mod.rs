@@ -8,6 +8,8 @@ mod matching;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::bill) use changes::rate_level;
+
 use super::findings::{Figure, RunIdentity, WarningReport};
 use super::reading::Reading;
 use super::run::RunData;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::facts::{Device, Target};
-use crate::scenario::Kill;
+use crate::scenario::{Kill, Rating, TableGroup, TableSpec, rating};
 use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -62,13 +62,144 @@ pub(crate) fn published() -> RunData {
         row("read p99", ["1.27ms", "1.20ms", "<25%"]),
         row("read p99.99", ["2.0ms", "2.1ms", "-"]),
     ];
-    run.start.scenario.published = Some(Published {
+    run.start.scenario.published = Some(Box::new(Published {
         source: "a page that never was, 2026".into(),
         hardware: "a drive of the twin's".into(),
         note: Some("its charts are lost".into()),
         baseline: "file".into(),
         figures: rows.concat(),
+    }));
+    run
+}
+
+/// A layer as the grammar would read it.
+pub(crate) fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
+    LayerSpec {
+        name: name.into(),
+        options: options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        place: None,
+        far: None,
+        copies: 1,
+        origin: "a test".into(),
+    }
+}
+
+/// So many drives of a lab.
+pub(crate) fn drives(many: usize) -> Medium {
+    let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
+    Medium::Many { members: (0..many).map(drive).collect() }
+}
+
+/// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there
+/// are, a twelfth of their random writes and an eighth of a mix. The maker rates the drives.
+pub(crate) fn arrays() -> RunData {
+    const LOADS: [Rw; 3] = [Rw::RandRead, Rw::RandWrite, Rw::RandRw];
+    let stacks = vec![
+        stack("each", "each([nvme0,...,nvme4] @lab)", 20_000.0),
+        stack("raid5", "[nvme0,...,nvme4] @lab | mdraid(level=5)", 40_000.0),
+        stack("lvm", "[nvme0,...,nvme4] @lab | lvm(type=striped)", 40_000.0),
+        stack("zfs", "[nvme0,...,nvme4] @lab | zfs(vdev=raidz)", 15_000.0),
+    ];
+    let mut twin = Twin::new(61, stacks);
+    twin.jobs = LOADS.map(|rw| Job { rw, iodepth: 4, ..Job::default() }).to_vec();
+    (twin.rounds, twin.slice_ns, twin.writes, twin.noise_of) = (48, 4e6, 256.0, (0.02, 0.005));
+    let mut run = twin.measured();
+    let layers = [
+        vec![],
+        vec![layer("mdraid", &[("level", "5"), ("chunk", "512KiB")])],
+        vec![layer("lvm", &[("type", "striped"), ("stripe-size", "64KiB")])],
+        vec![layer("zfs", &[("vdev", "raidz"), ("volblocksize", "16KiB"), ("compression", "lz4")])],
+    ];
+    for (stack, layers) in run.start.scenario.stacks.iter_mut().zip(layers) {
+        (stack.medium, stack.layers) = (drives(5), layers);
+    }
+    for slice in run.slices.iter_mut().filter(|slice| slice.stack == "raid5") {
+        let times = if slice.workload.contains("randwrite") {
+            6
+        } else {
+            1 + 3 * u64::from(slice.workload.contains("randrw"))
+        };
+        slice.window_ns *= times;
+    }
+    let mut rating = Rating::default();
+    let printed = [
+        ("source", "data sheet of a drive that never was, 2026"),
+        ("randread_iops", "20k"),
+        ("randwrite_iops", "10k"),
+    ];
+    for (key, text) in printed {
+        rating::set(&mut rating, key, text).unwrap();
+    }
+    run.start.scenario.rating = Some(Box::new(rating));
+    run
+}
+
+/// Three backends over two protocols, in an emulated lab, with the tables of an article, whose figures are known of one of them.
+pub(crate) fn tables() -> RunData {
+    const COLUMNS: [&str; 3] = ["LVM", "mdadm", "ZFS"];
+    let backend = |name, latency_ns| TwinStack { place: "lab", ..stack(name, FILE, latency_ns) };
+    let stacks = vec![
+        backend("lvm-iser", 90_000.0),
+        backend("mdadm-iser", 94_000.0),
+        backend("zfs-iser", 300_000.0),
+        backend("lvm-nvmeof", 80_000.0),
+        backend("mdadm-nvmeof", 80_000.0),
+    ];
+    let mut twin = Twin::new(63, stacks).jobs([1, 4]);
+    twin.slice_ns = 1e7;
+    let mut run = twin.measured();
+    run.places.push(PlaceFacts {
+        place: "lab".into(),
+        facts: facts("lab"),
+        emulated: Some("emulated: not representative of KVM (there is none)".into()),
+        commands: Vec::new(),
+        disks: Vec::new(),
+        spdk: Vec::new(),
     });
+    let scenario = &mut run.start.scenario;
+    let lvm = || layer("lvm", &[("type", "striped"), ("stripe-size", "64KiB")]);
+    let mdraid = || layer("mdraid", &[("level", "0"), ("chunk", "512KiB")]);
+    let zfs = || layer("zfs", &[("vdev", "stripe"), ("volblocksize", "16KiB"), ("compression", "lz4")]);
+    let export = |name, transport| layer(name, &[("transport", transport)]);
+    let layers = [
+        vec![lvm(), export("iscsi", "iser")],
+        vec![mdraid(), export("iscsi", "iser")],
+        vec![zfs(), export("iscsi", "iser")],
+        vec![lvm(), export("nvmf", "tcp")],
+        vec![mdraid(), export("nvmf", "tcp")],
+    ];
+    for (stack, layers) in scenario.stacks.iter_mut().zip(layers) {
+        (stack.medium, stack.layers) = (drives(6), layers);
+    }
+    let group = |name: &str, stacks: [Option<&str>; 3]| TableGroup {
+        name: Some(name.to_owned()),
+        stacks: stacks.map(|stack| stack.map(str::to_owned)).to_vec(),
+    };
+    let rows: Vec<String> = scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let iops = |stack: &str, printed: &str| {
+        PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed).unwrap()
+    };
+    scenario.published = Some(Box::new(Published {
+        source: "a page that never was, 2026".into(),
+        hardware: "six drives of the twin's".into(),
+        note: None,
+        baseline: "lvm-iser".into(),
+        figures: vec![
+            iops("lvm-iser", "131652.90"),
+            iops("mdadm-iser", "124615.40"),
+            iops("zfs-iser", "33734.00"),
+        ],
+    }));
+    scenario.table = Some(Box::new(TableSpec {
+        columns: COLUMNS.map(str::to_owned).to_vec(),
+        percent_of: Some(0),
+        rows,
+        metric: None,
+        groups: vec![
+            group("iSER", [Some("lvm-iser"), Some("mdadm-iser"), Some("zfs-iser")]),
+            group("NVMe-oF", [Some("lvm-nvmeof"), Some("mdadm-nvmeof"), None]),
+        ],
+    }));
     run
 }
 

@@ -13,6 +13,7 @@ use super::catalog::{OptionDef, OptionKind};
 use super::{Exposed, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
+use crate::step::tool::guid;
 use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, bail, ensure};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -213,24 +214,19 @@ fn only<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a PathRef> {
 
 /// A UUID that only this run knows, for something in it.
 fn uuid(context: &PlanContext, what: &str) -> String {
-    let half = |which: &str| digest(&[&context.tag.run_id, what, which, &secret().to_string()]);
-    let (high, low) = (half("high"), half("low"));
-    // Version 4, variant 1 (RFC 9562): made of random numbers.
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 48 & 0x3fff),
-        low & 0xffff_ffff_ffff
-    )
+    guid(&random(context, what)).to_ascii_lowercase()
+}
+
+/// Digits that only this run knows, for something in it.
+fn random(context: &PlanContext, what: &str) -> String {
+    format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }
 
 /// A qualified name that nobody else has: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is nobody's (RFC 2606).
 fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
-    let random = digest(&[&context.tag.run_id, name, kind, &secret().to_string()]) as u32;
+    let random = random(context, &format!("{kind} {name}"));
     // Names of iSCSI are written in small letters (RFC 7143).
-    format!("{kind}.2026-01.invalid.iotax:{}-{name}-{random:08x}", context.tag.run_id.to_ascii_lowercase())
+    format!("{kind}.2026-01.invalid.iotax:{}-{name}-{random}", context.tag.run_id.to_ascii_lowercase())
 }
 
 fn digest(words: &[&str]) -> u64 {

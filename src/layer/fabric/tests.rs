@@ -28,6 +28,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         engine: None,
         split: false,
         uneven: false,
+        array: None,
         write_unit: None,
     };
     for spec in &stack.layers {

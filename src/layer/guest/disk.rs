@@ -3,8 +3,10 @@
 
 use crate::host::block;
 use crate::host::probe::Probe;
+use anyhow::{Result, bail};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What tells a disk from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +39,21 @@ impl fmt::Display for DiskKey {
 /// than one.
 pub fn find(key: &DiskKey) -> Option<PathBuf> {
     find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
+}
+
+/// The same; the disk may appear a moment after whoever asks.
+///
+/// # Errors
+/// There is none, or more than one.
+pub fn find_soon(key: &DiskKey) -> Result<PathBuf> {
+    let start = Instant::now();
+    loop {
+        match find(key) {
+            Some(path) => return Ok(path),
+            None if start.elapsed() > Duration::from_secs(5) => bail!("no disk here has {key}"),
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
 }
 
 fn find_in(probe: &Probe, key: &DiskKey) -> Option<String> {

@@ -166,14 +166,15 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     kernels
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
+/// What is in a folder; nothing of one that cannot be read.
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-fn hidden(path: &Path) -> bool {
+pub(crate) fn hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
@@ -270,7 +271,7 @@ fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
 }
 
 /// Of a process that was killed here. The caller holds the lock, so none is in use.
-fn remove_leftovers(cache: &Path) {
+pub(crate) fn remove_leftovers(cache: &Path) {
     for path in entries(cache) {
         if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-")) {
             // What cannot be removed is only in the way of space, not of us.
@@ -318,7 +319,7 @@ fn run(command: &mut Command, what: &str) -> Result<()> {
 }
 
 /// Nearly half of a package is drivers that no guest of ours has a device for.
-const PRUNED: &[&str] = &[
+pub(crate) const PRUNED: &[&str] = &[
     "sound",
     "drivers/gpu",
     "drivers/media",

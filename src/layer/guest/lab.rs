@@ -167,7 +167,7 @@ fn takes_direct(file: &Path) -> bool {
 }
 
 /// Of the initramfs: those that the image is mounted with.
-fn modules(parts: &Parts) -> Vec<String> {
+pub(super) fn modules(parts: &Parts) -> Vec<String> {
     // Of a kernel that is still to be fetched nothing is known.
     let tree = Tree::open(&parts.kernel.modules).ok();
     let there = |name: &&&str| tree.as_ref().is_some_and(|tree| tree.has(name));

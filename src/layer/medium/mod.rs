@@ -100,6 +100,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         split: false,
         uneven: false,
         engine: None,
+        array: None,
         write_unit: None,
     }
 }

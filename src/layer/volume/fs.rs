@@ -1,19 +1,80 @@
-//! `fs(xfs)`, `fs(ext4)`: a file system made on a block device of ours, mounted, with one file on
-//! it that is filled before it is measured.
+//! `fs(xfs)`, `fs(ext4)`, `fs(btrfs)`: a file system made on a block device of ours (btrfs: on several), mounted, with one
+//! file on it that is filled before it is measured.
 
+use super::{file_on, options_of};
 use crate::host::needs;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
+use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, size, word};
 use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{FillFile, MakeDirectory, MakeFile, MakeFilesystem, Mount, Op};
-use crate::units::{MIB, show_bytes};
+use crate::step::op::{MakeFilesystem, Mount, Op};
+use crate::units::{KIB, MIB, show_bytes};
 use anyhow::{Result, ensure};
+
+/// What the catalog says of it.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "fs",
+    help: "a new file system and one file in it",
+    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
+    options: OPTIONS,
+    positional: Some("type"),
+    one_of: &["type"],
+    gives: Face::File,
+    joins: true,
+    ..LayerHelp::PLAIN
+};
+
+const PROFILES: &[&str] = &["single", "raid0", "raid1", "raid10"];
+
+const OPTIONS: &[OptionDef] = &[
+    OptionDef {
+        name: "type",
+        aliases: &[],
+        kind: OptionKind::Word(&["xfs", "ext4", "btrfs"]),
+        default: None,
+        help: "which file system",
+    },
+    OptionDef {
+        name: "block-size",
+        aliases: &["block_size"],
+        kind: OptionKind::Size,
+        default: None,
+        help: "bytes of a block (xfs, ext4); not written: 4KiB, as mkfs",
+    },
+    OptionDef {
+        name: "data",
+        aliases: &[],
+        kind: OptionKind::Word(PROFILES),
+        default: None,
+        help: "profile of the data (btrfs); not written: single",
+    },
+    OptionDef {
+        name: "metadata",
+        aliases: &[],
+        kind: OptionKind::Word(&["single", "dup", "raid0", "raid1", "raid10"]),
+        default: None,
+        help: "profile of the metadata (btrfs); not written: dup on one device, raid1 on several",
+    },
+    OptionDef {
+        name: "mount",
+        aliases: &[],
+        kind: OptionKind::Word(&["noatime", "relatime"]),
+        default: Some("noatime"),
+        help: "whether reads write times of access",
+    },
+];
+
+/// Which of the types an option is of.
+const TYPES: &[(&str, &[&str])] =
+    &[("block-size", &["xfs", "ext4"]), ("data", &["btrfs"]), ("metadata", &["btrfs"])];
 
 /// mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave room for the file.
 const LEAST_BYTES: u64 = 512 * MIB;
 
 /// xfs's smallest log is 64 MiB; the rest is for inodes and allocation groups.
 const METADATA_BYTES: u64 = 96 * MIB;
+
+/// A block is at most a page of memory, or the kernel would not mount it.
+const LARGEST_BLOCK: u64 = 4 * KIB;
 
 /// mkfs, mount, one file.
 pub struct FileSystem;
@@ -43,30 +104,35 @@ impl Layer for FileSystem {
             "{}: fs({kind}) needs a block device below it; hint: put loop between",
             spec.origin
         );
+        let members = below.paths.len() as u64;
+        let (device, others) = match kind {
+            "btrfs" => (&below.paths[0], &below.paths[1..]),
+            _ => (below.path(spec)?, &[][..]),
+        };
+        let all = below.bytes.saturating_mul(members);
         ensure!(
-            below.bytes >= LEAST_BYTES,
+            all >= LEAST_BYTES,
             "{}: fs({kind}) needs at least {} below it, there are {}",
             spec.origin,
             show_bytes(LEAST_BYTES),
-            show_bytes(below.bytes)
+            show_bytes(all)
         );
-        let device = below.path(spec)?;
-        let name = context.instance("fs");
-        let directory = context.directory().join(&name);
-        let label = label_of(&context.tag.run_id);
-        let make = MakeFilesystem { kind: kind.into(), device: device.clone(), label };
+        let options = mkfs_options(spec, members)?;
+        let bytes = file_bytes(all, spec);
+        let make = MakeFilesystem {
+            kind: kind.into(),
+            device: device.clone(),
+            others: others.to_vec(),
+            label: label_of(&context.tag.run_id),
+            options,
+        };
         context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
-        context.add("make the mount point", Op::MakeDirectory(MakeDirectory { path: directory.clone() }));
-        let mount = Mount { device: device.clone(), directory: directory.clone(), kind: kind.into() };
-        context.add("mount the file system", Op::Mount(mount));
-        let bytes = file_bytes(below.bytes);
-        let path = directory.join("iotax.data");
-        let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
-        context.add("create the file on it", Op::MakeFile(file));
-        let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed: context.data_seed(&path) };
-        context.add("fill the file on it", Op::FillFile(fill));
+        let instance = context.instance("fs");
+        let mount = Mount::of(device.clone(), context.directory().join(instance), kind);
+        let relatime = word(spec, "mount")? == "relatime";
+        let path = file_on(context, Mount { relatime, others: others.to_vec(), ..mount }, bytes);
         Ok(Exposed {
-            paths: vec![PathRef::Path(path)],
+            paths: vec![path],
             bytes,
             block: false,
             writable: context.writable,
@@ -81,10 +147,58 @@ fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
 
+/// Words of mkfs beyond those that every file system gets.
+fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
+    options_of(spec, "type", TYPES)?;
+    let kind = word(spec, "type")?;
+    let mut words: Vec<String> = Vec::new();
+    if let Some(bytes) = block_size(spec)? {
+        let word = if kind == "xfs" { format!("size={bytes}") } else { bytes.to_string() };
+        words.extend(["-b".to_owned(), word]);
+    }
+    if kind == "btrfs" {
+        let metadata = spec.option("metadata").unwrap_or(if members > 1 { "raid1" } else { "dup" });
+        for (name, profile) in [("data", spec.option("data").unwrap_or("single")), ("metadata", metadata)] {
+            let least = least_members(profile);
+            ensure!(
+                members >= least,
+                "{}: {name}={profile} takes {least} devices or more, got {members}; hint: name more media, or {name}=single",
+                spec.origin
+            );
+            words.extend([format!("--{name}"), profile.to_owned()]);
+        }
+    }
+    Ok(words)
+}
+
+fn block_size(spec: &LayerSpec) -> Result<Option<u64>> {
+    let Some(bytes) = size(spec, "block-size")? else { return Ok(None) };
+    ensure!(
+        bytes.is_power_of_two() && (KIB..=LARGEST_BLOCK).contains(&bytes),
+        "{}: block-size={} is not a power of two from {} to {}",
+        spec.origin,
+        word(spec, "block-size")?,
+        show_bytes(KIB),
+        show_bytes(LARGEST_BLOCK)
+    );
+    Ok(Some(bytes))
+}
+
+fn least_members(profile: &str) -> u64 {
+    match profile {
+        "raid0" | "raid1" => 2,
+        "raid10" => 4,
+        _ => 1,
+    }
+}
+
 /// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth that
-/// ext4 keeps for root.
-fn file_bytes(below: u64) -> u64 {
-    (below - METADATA_BYTES) / 100 * 85 / MIB * MIB
+/// ext4 keeps for root. btrfs writes anew what is overwritten and keeps the old until all of its extent is: half of that.
+fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
+    let whole = (below - METADATA_BYTES) / 100 * 85;
+    let copies = if matches!(spec.option("data"), Some("raid1" | "raid10")) { 2 } else { 1 };
+    let room = if spec.option("type") == Some("btrfs") { whole / 2 / copies } else { whole };
+    room / MIB * MIB
 }
 
 /// xfs takes 12 bytes.
@@ -95,8 +209,10 @@ fn label_of(run_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rig::{over, planned, refused};
     use super::*;
-    use crate::layer::catalog::{self, OptionKind};
+    use crate::layer::catalog;
+    use crate::units::GIB;
 
     fn fs(kind: &str) -> LayerSpec {
         LayerSpec {
@@ -118,5 +234,38 @@ mod tests {
             assert_eq!(FileSystem.needs(&fs(kind)), [format!("mkfs.{kind}").as_str(), "root"]);
         }
         assert_eq!(FileSystem.needs(&fs("none")), ["root"]);
+    }
+
+    #[test]
+    fn what_is_made_of_devices_and_words() {
+        let shown = |members, options| {
+            let (exposed, steps) = planned(&FileSystem, &over(members, GIB), options).unwrap();
+            let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
+            format!("{} MiB\n{}", exposed.bytes / MIB, steps.join("\n"))
+        };
+        let all = [
+            shown(1, "xfs,block-size=1KiB"),
+            shown(1, "ext4,block-size=2KiB,mount=relatime"),
+            shown(1, "btrfs"),
+            shown(2, "btrfs,data=raid0"),
+            shown(4, "btrfs,data=raid10,metadata=raid10"),
+        ];
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_before_anything_is_made() {
+        let of = |members, options| refused(&FileSystem, &over(members, GIB), options);
+        let all = [
+            of(2, "xfs"),
+            of(1, "xfs,data=single"),
+            of(1, "ext4,block-size=8KiB"),
+            of(1, "btrfs,block-size=4KiB"),
+            of(1, "btrfs,data=raid0"),
+            of(3, "btrfs,data=raid10"),
+            of(1, "btrfs,metadata=raid1"),
+            refused(&FileSystem, &over(3, 128 * MIB), "btrfs"),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::state::{self, Move, State};
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, word};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::md::UNEVEN_HINT;
@@ -192,6 +192,13 @@ impl Layer for MdRaid {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             uneven: false,
+            array: (level > 0).then(|| Array {
+                step,
+                made: PathRef::Yield(step),
+                members: below.paths.clone(),
+                spec: spec.clone(),
+                place: below.place.clone(),
+            }),
             ..below.clone()
         })
     }

@@ -30,6 +30,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         split: false,
         uneven: false,
         engine: None,
+        array: None,
         write_unit: None,
     }
 }

@@ -5,7 +5,7 @@
 use crate::host::{Missing, needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::state::{self, Move, State};
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, word};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
 use crate::step::{HOST, PathRef, spdk};
@@ -180,8 +180,16 @@ impl Layer for SpdkBdev {
             }
         };
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
-        context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
+        let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
+        let has_states = self.redundancy(spec, below.paths.len()) > 0;
+        let array = has_states.then(|| Array {
+            step,
+            made: bdev.clone(),
+            members: below.paths.clone(),
+            spec: spec.clone(),
+            place: below.place.clone(),
+        });
         Ok(Exposed {
             paths: vec![bdev],
             bytes,
@@ -189,6 +197,7 @@ impl Layer for SpdkBdev {
             writable,
             unwritten,
             write_unit,
+            array,
             split: false,
             uneven: false,
             ..below.clone()

@@ -8,9 +8,11 @@ mod sweep;
 use super::crowd;
 use super::disks;
 use super::durability;
+use super::efficiency;
 use super::matrix;
 use super::number::{Shown, change};
 use super::published;
+use super::ratios;
 use super::sheet;
 use super::table::Table;
 use super::verdicts::{self, Said, class_of, class_of_charge};
@@ -57,6 +59,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                                 (table(&side_by_side, usize::MAX))
                             }
                         }
+                        (asked(one))
                         @for swept in &one.sweeps { (sweep::of(swept, one)) }
                         @for joint in &one.joint_bills {
                             section {
@@ -177,6 +180,23 @@ fn sentences(workload: &WorkloadFindings) -> Markup {
 
 fn verdict_list(all: &[Said]) -> Markup {
     html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
+}
+
+/// The tables that the scenario asks for.
+fn asked(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.tables.is_empty() {
+            section {
+                h2 { "Side by side" }
+                @for (title, figures, remarks) in ratios::tables(findings) {
+                    h3 { (title) }
+                    (table(&figures, usize::MAX))
+                    @for line in &remarks { p class="soft" { (signed(line)) "." } }
+                }
+                @if let Some(legend) = ratios::legend(findings) { p class="soft" { (legend) "." } }
+            }
+        }
+    }
 }
 
 /// Durability trials, where there were some.
@@ -415,6 +435,12 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             h3 { "Guests at once" }
             (table(&crowds, usize::MAX))
             @for line in crowd::sentences(workload) { p class="soft" { (signed(&line)) "." } }
+        }
+        @if let Some(drives) = efficiency::table(workload) {
+            h3 { (efficiency::TITLE) }
+            (table(&drives, usize::MAX))
+            p class="soft" { (efficiency::LEGEND) "." }
+            @for line in efficiency::sentences(workload) { p class="soft" { (signed(&line)) "." } }
         }
         @if let Some(matched) = &workload.matched {
             h3 { "Latency under the same load" }

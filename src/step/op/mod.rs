@@ -3,6 +3,7 @@
 //! undoes it.
 
 mod afar;
+mod arc;
 mod array;
 mod await_sync;
 mod directory;
@@ -13,6 +14,7 @@ mod filesystem;
 mod image;
 mod linear;
 mod loopdev;
+mod lvm;
 mod partition;
 mod passthrough;
 mod process;
@@ -23,8 +25,10 @@ mod spdk_bdev;
 mod spdk_nvmf;
 mod spdk_raid;
 mod vhost_scsi;
+mod zpool;
 
 pub use afar::MakeFileAfar;
+pub use arc::LimitArc;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
@@ -38,6 +42,7 @@ pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
 pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
+pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
 pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -48,13 +53,16 @@ pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member
 pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use vhost_scsi::ExportVhostScsi;
+pub use zpool::{MakeZpool, Vdev, ZfsContent};
 
 use super::state::ArrayState;
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
+use crate::layer::guest::DiskKey;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// One typed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +80,12 @@ pub enum Op {
     MakeFilesystem(MakeFilesystem),
     /// A mount.
     Mount(Mount),
+    /// A volume group and a volume of LVM's.
+    MakeLvm(MakeLvm),
+    /// A pool of ZFS and what is in it.
+    MakeZpool(MakeZpool),
+    /// The limit of ZFS's cache.
+    LimitArc(LimitArc),
     /// A partition table with one partition.
     MakePartition(MakePartition),
     /// A part of a device, or several put together.
@@ -189,6 +203,14 @@ pub trait Operation {
         Ok(None)
     }
 
+    /// In which state what it made is, where that is more than being there.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
+        Ok(None)
+    }
+
     /// Undoes it; done already is fine.
     ///
     /// # Errors
@@ -207,14 +229,6 @@ pub trait Operation {
         None
     }
 
-    /// In which state what it made is, where that is more than being there.
-    ///
-    /// # Errors
-    /// When the machine cannot be asked.
-    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
-        Ok(None)
-    }
-
     /// Whether it is still there after a reboot (a file is, a mount is not).
     fn survives_reboot(&self) -> bool;
 }
@@ -229,6 +243,9 @@ macro_rules! as_operation {
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
+            Op::MakeLvm(op) => op,
+            Op::MakeZpool(op) => op,
+            Op::LimitArc(op) => op,
             Op::MakePartition(op) => op,
             Op::MakeLinear(op) => op,
             Op::CreateArray(op) => op,
@@ -285,17 +302,28 @@ impl Op {
         self
     }
 
-    /// The same operation with every yielded path filled in.
+    /// The same operation with every path filled in that a step yielded, or that only its place knows.
     ///
     /// # Errors
-    /// When a step that it builds on has yielded no path.
-    pub fn resolved(&self, yields: &BTreeMap<StepId, Yield>) -> Result<Op> {
+    /// When a step that it builds on has yielded no path; what `locate` says.
+    pub fn resolved(
+        &self,
+        yields: &BTreeMap<StepId, Yield>,
+        locate: &mut dyn FnMut(&DiskKey) -> Result<PathBuf>,
+    ) -> Result<Op> {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
-            if let PathRef::Yield(step) = input {
-                let path = yields.get(step).and_then(|made| made.path.clone());
-                *input = PathRef::Path(path.with_context(|| format!("step {step} has yielded no path"))?);
-            }
+            let path = match input {
+                // A bdev is named, and no path.
+                PathRef::Path(_) | PathRef::Bdev { .. } => continue,
+                PathRef::Yield(step) => {
+                    let path = yields.get(step).and_then(|made| made.path.clone());
+                    path.with_context(|| format!("step {step} has yielded no path"))?
+                }
+                PathRef::Serial(serial) => locate(&DiskKey::Serial(serial.clone()))?,
+                PathRef::Pci(address) => locate(&DiskKey::Pci(address.clone()))?,
+            };
+            *input = PathRef::Path(path);
         }
         Ok(op)
     }

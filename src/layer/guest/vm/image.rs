@@ -4,12 +4,12 @@
 use crate::layer::guest::qemu::{
     Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out,
 };
-use crate::layer::{FirstWrites, PlanContext, flag, number, word};
+use crate::layer::{FirstWrites, PlanContext, flag, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{MakeImage, Op};
-use crate::units::{self, show_bytes};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use crate::units::show_bytes;
+use anyhow::{Context, Result, bail, ensure};
 
 /// Words that are about a qcow2 image.
 const OF_IMAGES: &[&str] =
@@ -103,11 +103,6 @@ fn cluster(spec: &LayerSpec) -> Result<u64> {
         word(spec, "cluster-size")?
     );
     Ok(bytes)
-}
-
-fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
-    let parsed = spec.option(name).map(units::parse_bytes).transpose();
-    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }
 
 impl ImageWish {

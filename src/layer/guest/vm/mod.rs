@@ -13,6 +13,7 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
+use crate::exit::Failed;
 use crate::host::{Missing, needs};
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
@@ -22,6 +23,7 @@ use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use options::Wish;
+use std::path::PathBuf;
 
 /// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
 fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
@@ -37,6 +39,28 @@ fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
         spec.copies
     );
     Ok(part)
+}
+
+/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no program else.
+fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
+    let refuse = |why: &str, hint: &str| {
+        Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
+    };
+    if system_image::wanted(spec).is_some() {
+        return refuse(
+            "an image with a system of its own",
+            "leave image= out: the image of a lab has the programs",
+        );
+    }
+    if spec.copies > 1 {
+        return refuse("several guests side by side", "one guest, or end the stack with the guests");
+    }
+    let none = || {
+        Failed::need(
+            "there is no image of a lab, which guests boot in which layers are set up; hint: iotax lab build",
+        )
+    };
+    Ok(parts.lab_image.clone().ok_or_else(none)?)
 }
 
 /// A part that begins within such a unit could not be written.
@@ -148,7 +172,10 @@ impl Layer for VirtualMachine {
         );
         let parts =
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
-        let wish = options::wish(spec, context.own, &parts)?;
+        let mut wish = options::wish(spec, context.own, &parts)?;
+        if context.set_up_above {
+            wish.root = Some(root_for_steps(spec, &parts)?);
+        }
         let images = image::wish(spec)?;
         let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;

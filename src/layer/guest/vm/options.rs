@@ -36,6 +36,8 @@ pub struct Wish {
     pub own: Option<usize>,
     /// Which of several guests side by side, from 0.
     pub copy: u32,
+    /// The image of a lab as its root, where something is set up in it.
+    pub root: Option<PathBuf>,
 }
 
 /// The guest of a stack.
@@ -59,6 +61,7 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         own,
         cpus: spec.option("cpus").map(|word| cpus(spec, word)).transpose()?,
         copy: 0,
+        root: None,
     })
 }
 
@@ -298,6 +301,7 @@ mod tests {
                 split: false,
                 uneven: false,
                 engine: None,
+                array: None,
                 write_unit: None,
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })

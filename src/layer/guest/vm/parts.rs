@@ -115,7 +115,8 @@ impl Parts {
         let (room, drives) = (Room::of(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
-        let lab_image = std::env::var_os("IOTAX_LAB_IMAGE").map(PathBuf::from);
+        // A need of whoever wants it, which is told with the others.
+        let lab_image = crate::lab::root_image(&kernel).ok();
         Parts {
             kernel,
             image,
@@ -164,6 +165,7 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
     spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_kind(false).create]),
+    lab: crate::lab::state,
 };
 
 fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {

@@ -8,6 +8,7 @@ use crate::host::probe::Probe;
 use crate::layer::PlanContext;
 use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
 use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
+use crate::layer::guest::lab;
 use crate::layer::guest::pin::{self, Pin};
 use crate::layer::guest::qemu::{
     self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
@@ -281,7 +282,8 @@ impl Draft {
             Start::Kernel { initrd, .. } => initrd,
         };
         let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
-        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).collect();
+        let of_root = self.wish.root.iter().flat_map(|_| lab::modules(&self.parts));
+        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).chain(of_root).collect();
         more.sort();
         more.dedup();
         let build = BuildInitramfs { path: initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
@@ -351,7 +353,7 @@ impl Draft {
             Some(_) => self.parts.kernel.image.clone(),
             None => self.parts.image.clone(),
         };
-        Start::Kernel { kernel, initrd: file("initramfs"), root: None }
+        Start::Kernel { kernel, initrd: file("initramfs"), root: self.wish.root.clone() }
     }
 }
 

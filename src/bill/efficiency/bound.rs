@@ -1,0 +1,514 @@
+//! The most that drives allow: how many I/Os of the drives one I/O of the whole takes, by the arithmetic of its layout. What
+//! layers above the drives cost is not in it, so that nothing but a cache gets past it. METHOD.md has the formulas.
+
+use super::layout::{Layout, Spread};
+
+/// The load, as far as drives see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ask {
+    /// Share of reads.
+    pub reads: f64,
+    /// Share of I/Os at a random place.
+    pub random: f64,
+    /// Bytes of an I/O.
+    pub bs: u64,
+    /// Places at which sequential I/Os may stand at one time: threads, in all guests.
+    pub streams: u64,
+    /// Whether the drives are known not to turn: then parity that a read skips costs no time.
+    pub flash: bool,
+}
+
+/// What one I/O of the whole takes: of each drive's time, that of so many reads and writes of the load's own size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Reads.
+    pub reads: f64,
+    /// Writes.
+    pub writes: f64,
+}
+
+impl Cost {
+    fn times(self, factor: f64) -> Cost {
+        Cost { reads: self.reads * factor, writes: self.writes * factor }
+    }
+
+    fn plus(self, other: Cost) -> Cost {
+        Cost { reads: self.reads + other.reads, writes: self.writes + other.writes }
+    }
+}
+
+/// The cost of a load on a layout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// Of an I/O at a random place, and of one that follows the last.
+    pub random: Cost,
+    /// The same.
+    pub sequential: Cost,
+    /// Share of the former.
+    pub share: f64,
+    /// Which arithmetic, in words; empty where every I/O is one of a drive.
+    pub rule: String,
+    /// Whether a write waits for reads.
+    pub reads_first: bool,
+    /// What the layout may do to get past it, beside a cache.
+    pub unless: Option<&'static str>,
+}
+
+impl Need {
+    /// Of a load on a layout.
+    ///
+    /// # Errors
+    /// Why nothing follows.
+    pub fn of(layout: &Layout, ask: &Ask) -> Result<Need, String> {
+        let case =
+            Case { layout, ask: *ask, drives: layout.drives as f64, rules: Vec::new(), reads_first: false };
+        case.need()
+    }
+
+    /// Both places of it together.
+    pub fn cost(&self) -> Cost {
+        self.random.times(self.share).plus(self.sequential.times(1.0 - self.share))
+    }
+}
+
+/// I/Os a second of a drive, of the load's own size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Reads.
+    pub reads: f64,
+    /// Writes.
+    pub writes: f64,
+}
+
+/// I/Os a second of drives whose every second is spent on one of these, each cost at the rates of its place; 0 without any.
+pub fn rate(parts: &[(Cost, Rates)]) -> f64 {
+    let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
+    let all: f64 = parts
+        .iter()
+        .map(|(cost, rates)| time(cost.reads, rates.reads) + time(cost.writes, rates.writes))
+        .sum();
+    if all > 0.0 { 1.0 / all } else { 0.0 }
+}
+
+/// A load on a layout while its cost is worked out.
+struct Case<'a> {
+    layout: &'a Layout,
+    ask: Ask,
+    drives: f64,
+    rules: Vec<String>,
+    reads_first: bool,
+}
+
+/// Where an I/O stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Random,
+    Sequential,
+}
+
+impl Case<'_> {
+    fn need(mut self) -> Result<Need, String> {
+        let share = self.ask.random;
+        let mut at = |wanted: f64, place| if wanted > 0.0 { self.at(place) } else { Ok(Cost::default()) };
+        let (random, sequential) = (at(share, Place::Random)?, at(1.0 - share, Place::Sequential)?);
+        let (rule, reads_first, unless) = (self.rules.join("; "), self.reads_first, self.unless());
+        Ok(Need { random, sequential, share, rule, reads_first, unless })
+    }
+
+    fn at(&mut self, place: Place) -> Result<Cost, String> {
+        let reads = if self.ask.reads > 0.0 { self.read(place)? } else { Cost::default() };
+        let writes = if self.ask.reads < 1.0 { self.write(place)? } else { Cost::default() };
+        Ok(reads.times(self.ask.reads).plus(writes.times(1.0 - self.ask.reads)))
+    }
+
+    fn rule(&mut self, words: impl Into<String>) {
+        let words = words.into();
+        if !self.rules.contains(&words) {
+            self.rules.push(words);
+        }
+    }
+
+    fn unless(&self) -> Option<&'static str> {
+        let is_zfs = self.layout.name.starts_with("ZFS") || self.layout.name.starts_with("raidz");
+        (is_zfs && self.ask.reads < 1.0).then_some("ZFS gathers writes and writes them in order")
+    }
+
+    fn read(&mut self, place: Place) -> Result<Cost, String> {
+        let (drives, lost) = (self.drives, self.layout.failed as f64);
+        let reads = match self.layout.spread {
+            Spread::Striped { .. } | Spread::Linear if self.layout.failed > 0 => return Err(GONE.to_owned()),
+            Spread::Striped { over } => 1.0 / over as f64,
+            Spread::Linear => self.linear(place),
+            Spread::Mirrored { copies } => self.mirror_read(copies as f64)?,
+            Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } if self.layout.failed > parity => {
+                return Err(GONE.to_owned());
+            }
+            Spread::Parity { parity, .. } => self.parity_read(place, drives - parity as f64, lost),
+            Spread::Raidz { parity, block, sector } => {
+                self.raidz_read(place, drives - parity as f64, block, sector)?
+            }
+        };
+        Ok(Cost { reads, writes: 0.0 })
+    }
+
+    /// Random I/Os reach every drive; what stands in order is on one, unless several threads stand at several places.
+    fn linear(&mut self, place: Place) -> f64 {
+        if place == Place::Random {
+            return 1.0 / self.drives;
+        }
+        self.rule("in order on one drive after the other");
+        1.0 / self.drives.min(self.ask.streams.max(1) as f64)
+    }
+
+    /// Of a degraded set the copies that are left answer for all of its share.
+    fn mirror_read(&mut self, copies: f64) -> Result<f64, String> {
+        match self.layout.failed {
+            0 => Ok(1.0 / self.drives),
+            1 if copies > 1.0 => {
+                self.rule("the copies that are left answer for the one that is lost");
+                Ok(copies / self.drives / (copies - 1.0))
+            }
+            _ => Err(MANY_LOST.to_owned()),
+        }
+    }
+
+    fn parity_read(&mut self, place: Place, data: f64, lost: f64) -> f64 {
+        let alive = self.drives - lost;
+        match place {
+            Place::Random if lost > 0.0 => {
+                self.rule(format!("reconstruction: what was on the lost drive takes {data} reads"));
+                (alive + lost * data) / self.drives / alive
+            }
+            Place::Random => 1.0 / self.drives,
+            // Whole rows of a stripe: any as many chunks as there are of data give them all.
+            Place::Sequential if self.ask.flash => 1.0 / alive,
+            Place::Sequential => {
+                self.rule(format!("{data} of {} drives are data", self.drives));
+                1.0 / data
+            }
+        }
+    }
+
+    /// A block is read as a whole, from all drives that have a part of it.
+    fn raidz_read(&mut self, place: Place, data: f64, block: u64, sector: u64) -> Result<f64, String> {
+        if self.layout.failed > 0 {
+            return Err("what a degraded raidz takes is not known".to_owned());
+        }
+        match place {
+            Place::Random => Ok(self.pieces(data, block, sector) / self.drives),
+            Place::Sequential if self.ask.flash => Ok(1.0 / self.drives),
+            Place::Sequential => {
+                self.rule(format!("{data} of {} drives are data", self.drives));
+                Ok(1.0 / data)
+            }
+        }
+    }
+
+    /// Parts of a block, in I/Os of the load's size: one is no cheaper for being smaller than that many bytes.
+    fn pieces(&mut self, data: f64, block: u64, sector: u64) -> f64 {
+        let columns = data.min(block.div_ceil(sector) as f64);
+        let pieces = columns.min((block as f64 / self.ask.bs as f64).max(1.0));
+        if pieces > 1.0 {
+            self.rule(format!("whole blocks: {} on {columns} drives", crate::units::show_bytes(block)));
+        }
+        pieces
+    }
+
+    fn write(&mut self, place: Place) -> Result<Cost, String> {
+        let only = |writes: f64| Ok(Cost { reads: 0.0, writes });
+        match self.layout.spread {
+            Spread::Striped { .. } | Spread::Linear if self.layout.failed > 0 => Err(GONE.to_owned()),
+            Spread::Striped { over } => only(1.0 / over as f64),
+            Spread::Linear => only(self.linear(place)),
+            Spread::Mirrored { copies } if self.layout.failed < copies => {
+                self.rule(format!("{copies} copies of a write"));
+                only(copies as f64 / self.drives)
+            }
+            Spread::Mirrored { .. } => Err(MANY_LOST.to_owned()),
+            Spread::Parity { parity, .. } if self.layout.failed > parity => Err(GONE.to_owned()),
+            Spread::Parity { parity, chunk, whole } => self.parity_write(place, parity as f64, chunk, whole),
+            Spread::Raidz { .. } if self.layout.failed > 0 => {
+                Err("what a degraded raidz takes is not known".to_owned())
+            }
+            Spread::Raidz { parity, block, sector } => {
+                let data = self.drives - parity as f64;
+                let columns = data.min(block.div_ceil(sector) as f64);
+                let pieces = if place == Place::Random { self.pieces(data, block, sector) } else { 1.0 };
+                self.rule(format!("{parity} of parity for {columns} of data"));
+                only(pieces * (columns + parity as f64) / columns / self.drives)
+            }
+        }
+    }
+
+    /// Of what is no whole stripe, either the old data and parity is read, or the rest of the data, whichever is less.
+    fn parity_write(&mut self, place: Place, parity: f64, chunk: u64, whole: bool) -> Result<Cost, String> {
+        let data = self.drives - parity;
+        let stripe = data as u64 * chunk;
+        let fills = self.ask.bs % stripe == 0;
+        if place == Place::Sequential || fills {
+            self.rule(match self.ask.bs >= stripe {
+                true => format!("full stripes: {data} of {} drives are data", self.drives),
+                false => "full stripes, gathered from several writes".to_owned(),
+            });
+            return Ok(Cost { reads: 0.0, writes: 1.0 / data });
+        }
+        if whole {
+            let stripe = crate::units::show_bytes(stripe);
+            return Err(format!("it takes whole stripes of {stripe} only"));
+        }
+        match (self.layout.failed, self.ask.bs <= chunk) {
+            (0, _) => Ok(self.partial_write(data, parity, chunk)),
+            (1, true) => Ok(self.degraded_write(data, parity)),
+            _ => Err("what a write takes of a stripe that is degraded so far is not known".to_owned()),
+        }
+    }
+
+    fn partial_write(&mut self, data: f64, parity: f64, chunk: u64) -> Cost {
+        let chunks = self.ask.bs.div_ceil(chunk) as f64;
+        let (rows, rest) = ((chunks / data).floor(), chunks % data);
+        let modify = rest + parity;
+        let reads = if rest > 0.0 { modify.min(data - rest) } else { 0.0 };
+        self.reads_first |= reads > 0.0;
+        let writes = rows * self.drives + if rest > 0.0 { modify } else { 0.0 };
+        let name = if reads < modify { "reconstruct-write" } else { "read-modify-write" };
+        self.rule(match chunks {
+            1.0 => format!("{name} bound: {} I/Os a write", reads + writes),
+            _ => format!("{name} bound: {reads} reads and {writes} writes of a chunk for {chunks}"),
+        });
+        Cost { reads: reads / chunks / self.drives, writes: writes / chunks / self.drives }
+    }
+
+    /// One drive of a stripe is lost: that of the data, one of parity, or one that the write does not touch.
+    fn degraded_write(&mut self, data: f64, parity: f64) -> Cost {
+        let (drives, alive) = (self.drives, self.drives - 1.0);
+        // How often, its reads, its writes.
+        let of_data = (1.0, data - 1.0, parity);
+        let of_parity = (parity, if parity > 1.0 { parity.min(data - 1.0) } else { 0.0 }, parity);
+        let beside = (data - 1.0, 1.0 + parity, 1.0 + parity);
+        let cases = [of_data, of_parity, beside];
+        let mean = |pick: fn(&(f64, f64, f64)) -> f64| {
+            cases.iter().map(|case| case.0 * pick(case)).sum::<f64>() / drives
+        };
+        let (reads, writes) = (mean(|case| case.1), mean(|case| case.2));
+        self.reads_first = true;
+        self.rule(format!("degraded: {:.2} I/Os a write", reads + writes));
+        Cost { reads: reads / alive, writes: writes / alive }
+    }
+}
+
+const GONE: &str = "more drives are lost than its redundancy makes up for";
+const MANY_LOST: &str = "which copies are left of several lost drives is not known";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn layout(drives: u64, spread: Spread) -> Layout {
+        Layout { drives, spread, failed: 0, name: "RAID".into() }
+    }
+
+    fn raid5(drives: u64) -> Layout {
+        layout(drives, Spread::Parity { parity: 1, chunk: 64 * KIB, whole: false })
+    }
+
+    fn raid6(drives: u64) -> Layout {
+        layout(drives, Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false })
+    }
+
+    fn ask(reads: f64, random: f64, bs: u64) -> Ask {
+        Ask { reads, random, bs, streams: 1, flash: false }
+    }
+
+    const READ: f64 = 400.0;
+    const WRITE: f64 = 100.0;
+    const DRIVE: Rates = Rates { reads: READ, writes: WRITE };
+
+    /// Of drives of 400 reads and 100 writes a second.
+    fn most(layout: &Layout, ask: &Ask) -> f64 {
+        rate(&[(Need::of(layout, ask).unwrap().cost(), DRIVE)])
+    }
+
+    fn is(found: f64, wanted: f64) {
+        assert!((found / wanted - 1.0).abs() < 1e-12, "{found}, not {wanted}");
+    }
+
+    const RANDREAD: (f64, f64) = (1.0, 1.0);
+    const RANDWRITE: (f64, f64) = (0.0, 1.0);
+    const SEQREAD: (f64, f64) = (1.0, 0.0);
+    const SEQWRITE: (f64, f64) = (0.0, 0.0);
+
+    fn of(layout: &Layout, (reads, random): (f64, f64), bs: u64) -> f64 {
+        most(layout, &ask(reads, random, bs))
+    }
+
+    #[test]
+    fn stripes_and_mirrors_by_hand() {
+        let stripe = layout(6, Spread::Striped { over: 6 });
+        is(of(&stripe, RANDREAD, 4 * KIB), 6.0 * READ);
+        is(of(&stripe, RANDWRITE, 4 * KIB), 6.0 * WRITE);
+        let narrow = layout(6, Spread::Striped { over: 2 });
+        is(of(&narrow, RANDREAD, 4 * KIB), 2.0 * READ);
+        let pairs = layout(4, Spread::Mirrored { copies: 2 });
+        is(of(&pairs, RANDREAD, 4 * KIB), 4.0 * READ);
+        is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
+        let mirror = layout(3, Spread::Mirrored { copies: 3 });
+        is(of(&mirror, SEQWRITE, 1024 * KIB), WRITE);
+        // 70 % of 1/1600 s and 30 % of 1/200 s.
+        is(of(&pairs, (0.7, 1.0), 4 * KIB), 1.0 / (0.7 / 1600.0 + 0.3 / 200.0));
+    }
+
+    #[test]
+    fn linear_drives_are_all_there_for_random_io_only() {
+        let linear = layout(4, Spread::Linear);
+        is(of(&linear, RANDREAD, 4 * KIB), 4.0 * READ);
+        is(of(&linear, SEQREAD, 4 * KIB), READ);
+        is(most(&linear, &Ask { streams: 3, ..ask(1.0, 0.0, 4 * KIB) }), 3.0 * READ);
+    }
+
+    #[test]
+    fn small_writes_on_parity_by_hand() {
+        // Five drives: two reads and two writes.
+        is(of(&raid5(5), RANDWRITE, 4 * KIB), 5.0 / (2.0 / READ + 2.0 / WRITE));
+        // Three: the other chunk is read instead of data and parity.
+        is(of(&raid5(3), RANDWRITE, 4 * KIB), 3.0 / (1.0 / READ + 2.0 / WRITE));
+        is(of(&raid6(8), RANDWRITE, 4 * KIB), 8.0 / (3.0 / READ + 3.0 / WRITE));
+        is(of(&raid6(4), RANDWRITE, 4 * KIB), 4.0 / (1.0 / READ + 3.0 / WRITE));
+        // Two of four chunks: two reads, three writes, each half of the I/O.
+        is(of(&raid5(5), RANDWRITE, 128 * KIB), 5.0 / (1.0 / READ + 1.5 / WRITE));
+        let rule = |layout: &Layout, bs| Need::of(layout, &ask(0.0, 1.0, bs)).unwrap().rule;
+        assert_eq!(rule(&raid5(5), 4 * KIB), "read-modify-write bound: 4 I/Os a write");
+        assert_eq!(rule(&raid5(3), 4 * KIB), "reconstruct-write bound: 3 I/Os a write");
+        assert_eq!(rule(&raid6(8), 4 * KIB), "read-modify-write bound: 6 I/Os a write");
+        assert_eq!(
+            rule(&raid5(5), 128 * KIB),
+            "reconstruct-write bound: 2 reads and 3 writes of a chunk for 2"
+        );
+    }
+
+    #[test]
+    fn full_stripes_cost_their_parity_only() {
+        let stripe = 4 * 64 * KIB;
+        for (load, bs) in
+            [(SEQWRITE, stripe), (SEQWRITE, 1024 * KIB), (RANDWRITE, stripe), (SEQWRITE, 4 * KIB)]
+        {
+            is(of(&raid5(5), load, bs), 4.0 * WRITE);
+        }
+        is(of(&raid6(6), SEQWRITE, stripe), 4.0 * WRITE);
+        let words = Need::of(&raid5(5), &ask(0.0, 0.0, 4 * KIB)).unwrap().rule;
+        assert_eq!(words, "full stripes, gathered from several writes");
+        // One stripe and a quarter: nine writes of a chunk and two reads for five chunks... of the rest, two of two.
+        let odd = of(&raid5(5), RANDWRITE, 320 * KIB);
+        is(odd, 5.0 / (2.0 / 5.0 / READ + 7.0 / 5.0 / WRITE));
+    }
+
+    #[test]
+    fn reads_in_order_skip_parity_at_no_cost_on_flash_only() {
+        is(of(&raid5(5), RANDREAD, 4 * KIB), 5.0 * READ);
+        is(of(&raid5(5), SEQREAD, 1024 * KIB), 4.0 * READ);
+        is(of(&raid6(6), SEQREAD, 1024 * KIB), 4.0 * READ);
+        let flash = Ask { flash: true, ..ask(1.0, 0.0, 1024 * KIB) };
+        is(most(&raid5(5), &flash), 5.0 * READ);
+    }
+
+    #[test]
+    fn what_a_lost_drive_takes_by_hand() {
+        let degraded = |layout: Layout| Layout { failed: 1, ..layout };
+        // A fifth of the reads takes all four that are left, the others one of them.
+        is(of(&degraded(raid5(5)), RANDREAD, 4 * KIB), 4.0 * READ / (0.8 + 0.2 * 4.0));
+        is(of(&degraded(raid5(5)), SEQREAD, 1024 * KIB), 4.0 * READ);
+        is(of(&degraded(raid5(5)), SEQWRITE, 1024 * KIB), 4.0 * WRITE);
+        // Data lost: 3 reads, 1 write; parity lost: 1 write; neither: 2 and 2.
+        let (reads, writes) = ((3.0 + 0.0 + 3.0 * 2.0) / 5.0, (1.0 + 1.0 + 3.0 * 2.0) / 5.0);
+        is(of(&degraded(raid5(5)), RANDWRITE, 4 * KIB), 4.0 / (reads / READ + writes / WRITE));
+        let twice = Layout { failed: 2, ..raid6(6) };
+        is(of(&twice, RANDREAD, 4 * KIB), 4.0 * READ / (4.0 / 6.0 + 2.0 / 6.0 * 4.0));
+        let pairs = degraded(layout(4, Spread::Mirrored { copies: 2 }));
+        is(of(&pairs, RANDREAD, 4 * KIB), 2.0 * READ);
+        is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
+        let triple = degraded(layout(3, Spread::Mirrored { copies: 3 }));
+        is(of(&triple, RANDREAD, 4 * KIB), 2.0 * READ);
+        for (lost, load) in [(2, RANDREAD), (2, RANDWRITE)] {
+            let gone = Layout { failed: lost, ..raid5(5) };
+            assert_eq!(Need::of(&gone, &ask(load.0, load.1, 4 * KIB)), Err(GONE.to_owned()));
+        }
+        let lost = degraded(layout(4, Spread::Striped { over: 4 }));
+        assert_eq!(Need::of(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
+    }
+
+    #[test]
+    fn raidz_reads_whole_blocks() {
+        let raidz = |block| layout(6, Spread::Raidz { parity: 1, block, sector: 4 * KIB });
+        // A block of 128 KiB is on all five: one drive's reads, and a little since parity is skipped.
+        is(of(&raidz(128 * KIB), RANDREAD, 4 * KIB), 6.0 / 5.0 * READ);
+        is(of(&raidz(16 * KIB), RANDREAD, 4 * KIB), 6.0 / 4.0 * READ);
+        is(of(&raidz(16 * KIB), RANDREAD, 8 * KIB), 6.0 / 2.0 * READ);
+        is(of(&raidz(4 * KIB), RANDREAD, 4 * KIB), 6.0 * READ);
+        is(of(&raidz(16 * KIB), RANDREAD, 64 * KIB), 6.0 * READ);
+        // Parity for every sector: as a mirror.
+        is(of(&raidz(4 * KIB), RANDWRITE, 4 * KIB), 3.0 * WRITE);
+        is(of(&raidz(16 * KIB), SEQWRITE, 1024 * KIB), 6.0 * 4.0 / 5.0 * WRITE);
+    }
+
+    #[test]
+    fn what_takes_whole_stripes_refuses_others() {
+        let raid5f = layout(5, Spread::Parity { parity: 1, chunk: 64 * KIB, whole: true });
+        let why = Need::of(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
+        assert_eq!(why, "it takes whole stripes of 256 KiB only");
+        is(of(&raid5f, RANDWRITE, 256 * KIB), 4.0 * WRITE);
+    }
+
+    #[test]
+    fn a_load_half_in_order_is_half_of_each() {
+        let need = Need::of(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
+        let slow = Rates { reads: READ, writes: WRITE };
+        let fast = Rates { reads: 2.0 * READ, writes: 2.0 * WRITE };
+        let both = rate(&[(need.random.times(0.2), slow), (need.sequential.times(0.8), fast)]);
+        let random = 0.2 * (2.0 / READ + 2.0 / WRITE) / 5.0;
+        is(both, 1.0 / (random + 0.8 / (4.0 * 2.0 * WRITE)));
+    }
+
+    fn spreads() -> impl Strategy<Value = (u64, Spread)> {
+        (3u64..=12).prop_flat_map(|drives| {
+            let parity = (1u64..drives.min(3), 1u64..=512).prop_map(|(parity, chunk)| Spread::Parity {
+                parity,
+                chunk: chunk * 4 * KIB,
+                whole: false,
+            });
+            let raidz = (1u64..drives.min(4), 0u32..8).prop_map(|(parity, power)| Spread::Raidz {
+                parity,
+                block: (4 * KIB) << power,
+                sector: 4 * KIB,
+            });
+            let spread = prop_oneof![
+                (1..=drives).prop_map(|over| Spread::Striped { over }),
+                Just(Spread::Linear),
+                (1..=drives).prop_map(|copies| Spread::Mirrored { copies }),
+                parity,
+                raidz
+            ];
+            (Just(drives), spread)
+        })
+    }
+
+    proptest! {
+        /// No layout makes more of its drives than all of them at once do, and one whose drive is lost makes less.
+        #[test]
+        fn no_layout_is_more_than_its_drives(
+            (drives, spread) in spreads(), reads in 0.0..=1.0f64, random in 0.0..=1.0f64, power in 0u32..10, flash in any::<bool>(),
+        ) {
+            let ask = Ask { reads, random, bs: (4 * KIB) << power, streams: 4, flash };
+            let whole = layout(drives, spread);
+            let bound = most(&whole, &ask);
+            let each = most(&layout(drives, Spread::Striped { over: drives }), &ask);
+            prop_assert!(bound <= each * (1.0 + 1e-9), "{bound} of {each}");
+            prop_assert!(bound > 0.0);
+            if let Ok(need) = Need::of(&Layout { failed: 1, ..whole }, &ask) {
+                let left = rate(&[(need.cost(), DRIVE)]);
+                prop_assert!(left <= bound * (1.0 + 1e-9), "{left} of {bound}");
+            }
+        }
+    }
+}

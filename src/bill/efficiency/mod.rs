@@ -1,0 +1,505 @@
+//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives ran in the same run, and by
+//! the maker's rating, where the scenario has one. What no drive explains is told as a doubt (`doubts`), not hidden here.
+
+mod bound;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, size, zfs_block};
+
+use super::against::rate_level;
+use super::compare::{Basis, Found};
+use super::findings::{Figure, Interval, Row};
+use super::reading::Reading;
+use super::subject::{self, Quantity};
+use super::{marked, rows};
+use crate::host::facts::Device;
+use crate::scenario::{Medium, Rated, Rating, Workload};
+use crate::stats::{Digits, unpaired};
+use bound::{Ask, Cost, Need, Rates, rate};
+use iotax_load::Job;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// One stack under one load, against its drives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    /// The stack.
+    pub stack: String,
+    /// How its layers lay data over the drives: `RAID5`; empty where nothing joins them.
+    pub layout: String,
+    /// How many drives.
+    pub drives: u64,
+    /// Where the figures of the drives come from.
+    #[serde(flatten)]
+    pub by: By,
+    /// The arithmetic, in words; empty where every I/O is one of a drive.
+    pub rule: String,
+    /// The most that the drives allow, in the unit that people speak of under this load.
+    pub could: Figure,
+    /// What the stack reaches, over that.
+    pub share: Figure,
+    /// The same over what the drives do by themselves, whatever lays data over them; `None` where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_all: Option<Figure>,
+    /// What the layout may do to get past that bound, beside a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unless: Option<&'static str>,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// In words.
+    pub sentence: String,
+}
+
+/// Where the figures of the drives come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum By {
+    /// All of them loaded at once, in the same run.
+    Measured {
+        /// The stack `each([..])`.
+        each: String,
+    },
+    /// The data sheet.
+    Rated {
+        /// Which.
+        source: String,
+    },
+}
+
+impl By {
+    /// For a table's cell.
+    pub fn word(&self) -> &'static str {
+        match self {
+            By::Measured { .. } => "measured",
+            By::Rated { .. } => "rated",
+        }
+    }
+
+    /// What the share is against.
+    pub fn against(&self) -> &str {
+        match self {
+            By::Measured { each } => each,
+            By::Rated { .. } => "rating",
+        }
+    }
+}
+
+/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none.
+pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
+    let reading = &readings[at];
+    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some()) {
+        return Vec::new();
+    }
+    let of_stack = |(stack, row)| {
+        let case = Case { readings, reading, stack, row };
+        [case.measured(), case.rated()]
+    };
+    rows.iter().enumerate().flat_map(of_stack).flatten().collect()
+}
+
+/// A stack under a load.
+struct Case<'a> {
+    readings: &'a [Reading<'a>],
+    reading: &'a Reading<'a>,
+    stack: usize,
+    row: &'a Row,
+}
+
+/// A bound, and what the stack reaches of it.
+struct Held {
+    need: Need,
+    could: Figure,
+    share: Figure,
+    of_all: Figure,
+    /// What else holds the bound down.
+    also: Option<String>,
+}
+
+impl Case<'_> {
+    fn stack(&self) -> &crate::scenario::Stack {
+        &self.reading.run.start.scenario.stacks[self.stack]
+    }
+
+    /// Against all of its drives at once, where they were loaded so.
+    fn measured(&self) -> Option<Efficiency> {
+        layout::is_joined(self.stack()).then_some(())?;
+        let stacks = &self.reading.run.start.scenario.stacks;
+        let is_each = |one: &&usize| {
+            let one = &stacks[**one];
+            one.layers.is_empty() && same_members(&one.medium, &self.stack().medium)
+        };
+        let each = (0..stacks.len()).collect::<Vec<_>>().iter().find(is_each).copied()?;
+        let by = By::Measured { each: self.reading.name(each).to_owned() };
+        Some(self.finding(by, |layout, job| self.against_each(each, layout, job)))
+    }
+
+    /// Against what they are rated at.
+    fn rated(&self) -> Option<Efficiency> {
+        let rating = self.reading.run.start.scenario.rating.as_ref()?;
+        let by = By::Rated { source: rating.source.clone() };
+        Some(self.finding(by, |layout, job| self.against_rating(rating, layout, job)))
+    }
+
+    fn finding(&self, by: By, held: impl Fn(&Layout, &Job) -> Result<Held, String>) -> Efficiency {
+        let layout = Layout::of(self.stack());
+        let held = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(layout), [job]) => held(layout, job),
+            (Ok(_), _) => Err("several jobs at once share the drives in a way that is not known".to_owned()),
+            (Err(reason), _) => Err(reason.clone()),
+        };
+        let (drives, name) =
+            layout.as_ref().map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
+                (layout.drives, layout.said())
+            });
+        let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
+            let rules = [held.need.rule.clone(), held.also.clone().unwrap_or_default()];
+            let rules: Vec<String> = rules.into_iter().filter(|rule| !rule.is_empty()).collect();
+            (rules.join("; "), held.need.unless)
+        });
+        let [could, share, of_all] = match held {
+            Ok(held) => [held.could, held.share, held.of_all],
+            Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
+        };
+        let joins = !name.is_empty();
+        let mut found = Efficiency {
+            stack: self.reading.name(self.stack).to_owned(),
+            layout: name,
+            drives,
+            by,
+            rule,
+            could,
+            share,
+            of_all: joins.then_some(of_all),
+            unless,
+            emulated: self.reading.emulated(self.stack),
+            sentence: String::new(),
+        };
+        found.sentence = said(&found, self.reading.workload);
+        found
+    }
+
+    /// As if every I/O were one of a drive.
+    fn plain_need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+        let spread = Spread::Striped { over: layout.drives };
+        self.need(&Layout { spread, failed: 0, name: String::new(), ..layout.clone() }, job)
+    }
+
+    fn need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+        let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
+        let ask = Ask {
+            reads: reads_of(job),
+            random,
+            bs: job.bs,
+            streams: u64::from(job.numjobs) * self.at_once(),
+            flash: self.is_flash(),
+        };
+        Need::of(layout, &ask)
+    }
+
+    /// Targets that every job of the load has at the same time.
+    fn at_once(&self) -> u64 {
+        u64::from(self.stack().guests()) * self.stack().loaded_at_once().unwrap_or(1) as u64
+    }
+
+    /// What lies below the target and the medium, as places recorded it.
+    fn devices(&self) -> impl Iterator<Item = &Device> {
+        let own = |member: &Medium| match member {
+            Medium::Device { path } | Medium::File { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        let mut paths: Vec<PathBuf> = self.stack().medium.members().iter().filter_map(own).collect();
+        paths.extend(self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target)));
+        let targets = self.reading.run.places.iter().flat_map(|place| &place.facts.targets);
+        targets.filter(move |target| paths.contains(&target.path)).flat_map(|target| &target.devices)
+    }
+
+    /// Whether the drives are known not to turn.
+    fn is_flash(&self) -> bool {
+        let mut turning = self.devices().filter_map(|device| device.rotational);
+        turning.next() == Some(false) && !turning.any(|turns| turns)
+    }
+
+    /// Which other model the drives are of than the one that is rated.
+    fn other_model(&self, rating: &Rating) -> Option<String> {
+        let rated = rating.model.as_ref()?.to_lowercase();
+        let models = || self.devices().filter_map(|device| device.model.as_ref());
+        let is_it = |model: &String| model.to_lowercase().contains(&rated);
+        if models().any(is_it) { None } else { models().next().cloned() }
+    }
+
+    /// `each` gives the rates of its drives: under this load, and, where the layout reads to write, under the same load of reads
+    /// alone and of writes alone, if the run has them.
+    fn against_each(&self, each: usize, layout: &Layout, job: &Job) -> Result<Held, String> {
+        let need = self.need(layout, job)?;
+        // Of all drives together.
+        let drives = layout.drives as f64;
+        let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
+        let own = |reading: &Reading| rows::rate(reading, each, "1/s", Quantity::Acknowledged);
+        if let Some(times) = same_mix(cost, reads_of(job)) {
+            let could = own(self.reading).map("1/s", |rate| rate / times);
+            let share = self.over(each, times);
+            return Ok(Held {
+                could: self.in_unit(could, job),
+                share,
+                of_all: self.over(each, 1.0),
+                need,
+                also: None,
+            });
+        }
+        let [reads, writes] = [true, false].map(|reads| self.alone(reads, job));
+        let (reads, writes) = (reads?, writes?);
+        let parts = [(cost.reads, reads), (cost.writes, writes)];
+        let share = parts.map(|(ios, reading)| self.times(each, reading, ios));
+        let could = parts.map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
+        let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
+        let of_all = self.over(each, 1.0);
+        Ok(Held { could: self.in_unit(could, job), share: sum(share), of_all, need, also: None })
+    }
+
+    /// The same load with nothing but reads, or writes.
+    fn alone(&self, reads: bool, job: &Job) -> Result<&Reading<'_>, String> {
+        let like =
+            |other: &Job| Job { name: String::new(), rw: job.rw, rwmixread: job.rwmixread, ..other.clone() };
+        let wanted = Job { name: String::new(), ..job.clone() };
+        let is_it = |reading: &&Reading| match reading.workload.jobs.as_slice() {
+            [other] => {
+                other.rw.reads() == reads
+                    && other.rw.writes() != reads
+                    && other.rw.random() == job.rw.random()
+                    && like(other) == wanted
+            }
+            _ => false,
+        };
+        self.readings.iter().find(is_it).ok_or_else(|| {
+            let what = if reads { "reads" } else { "writes" };
+            format!("what the drives do of {what} alone at this bs, iodepth and numjobs was not measured")
+        })
+    }
+
+    /// The rate of the stack over that of all drives, so many times: paired where both ran under this load, else with the
+    /// machine's drift between the two in its interval.
+    fn times(&self, each: usize, under: &Reading, times: f64) -> Figure {
+        match under.workload.name == self.reading.workload.name {
+            true => self.over(each, times),
+            false => self.over_another(each, under).map("1", |ratio| ratio * times),
+        }
+    }
+
+    fn over(&self, each: usize, times: f64) -> Figure {
+        let pair = [each, self.stack];
+        if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty()) {
+            return Figure::missing(self.reading.not_measured(absent));
+        }
+        let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
+        let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
+        let found = Found::of(self.reading, pair, &paired, basis);
+        // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
+        let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
+        let figure = found.figure().map("1", |ratio| ratio * times);
+        if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
+    }
+
+    fn over_another(&self, each: usize, under: &Reading) -> Figure {
+        for (reading, at) in [(self.reading, self.stack), (under, each)] {
+            if reading.sides[at].rounds.is_empty() {
+                return Figure::missing(reading.not_measured(at));
+            }
+        }
+        let levels = rate_level(&under.sides[each])
+            .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack])?)));
+        let rates = [(under, each), (self.reading, self.stack)]
+            .map(|(reading, at)| rows::rate(reading, at, "1/s", Quantity::Acknowledged).value());
+        match (levels, rates) {
+            (Ok((drives, stack)), _) => {
+                let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
+                let interval = Interval::between(found.low, found.high);
+                let (n, caution) = (found.units as u64, None);
+                Figure::Known { value: found.ratio, unit: "1", n, of: "rounds", interval, caution }
+            }
+            (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
+                Figure::bare(stack / drives, "1", (self.row.rounds, "rounds"), reason)
+            }
+            (Err(reason), _) => Figure::missing(reason),
+        }
+    }
+
+    fn against_rating(&self, rating: &Rating, layout: &Layout, job: &Job) -> Result<Held, String> {
+        if let (Some(other), Some(model)) = (self.other_model(rating), &rating.model) {
+            return Err(format!("the rating is of {model}, and the drive is {other}"));
+        }
+        let need = self.need(layout, job)?;
+        let most = rated_most(rating, &need, job)?;
+        let depth = (u64::from(job.iodepth) * u64::from(job.numjobs) * self.at_once()) as f64;
+        let by_latency = rated_latency(rating, &need, job).map(|ns| depth * 1e9 / ns);
+        let (bound, also) = match by_latency.filter(|rate| *rate < most) {
+            Some(rate) => (rate, Some(format!("{depth} in flight at the rated latency"))),
+            None => (most, None),
+        };
+        let interval = Interval::Missing { missing: "a rating has no interval".to_owned() };
+        let could = Figure::Known { value: bound, unit: "1/s", n: 1, of: "ratings", interval, caution: None };
+        let over = |bound: f64| self.row.iops.clone().map("1", |rate| rate / bound);
+        let all = self.plain_need(layout, job).and_then(|need| rated_most(rating, &need, job));
+        let of_all = all.map_or_else(Figure::missing, over);
+        Ok(Held { could: self.in_unit(could, job), share: over(bound), of_all, need, also })
+    }
+
+    /// I/Os a second in the unit that people speak of under this load.
+    fn in_unit(&self, figure: Figure, job: &Job) -> Figure {
+        match subject::rate_unit(self.reading.workload) {
+            "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
+            _ => figure,
+        }
+    }
+}
+
+/// Share of reads.
+fn reads_of(job: &Job) -> f64 {
+    match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => f64::from(job.rwmixread) / 100.0,
+        (reads, _) => f64::from(u8::from(reads)),
+    }
+}
+
+/// How many of the drives' I/Os one of the whole takes, where they are mixed as the load is: then the drives under the same load
+/// say it all.
+fn same_mix(cost: Cost, reads: f64) -> Option<f64> {
+    let all = cost.reads + cost.writes;
+    ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
+}
+
+/// Whether both are of the same several drives.
+fn same_members(one: &Medium, other: &Medium) -> bool {
+    let (Medium::Many { members: one }, Medium::Many { members: other }) = (one, other) else { return false };
+    one.len() == other.len() && one.iter().all(|member| other.contains(member))
+}
+
+/// The sum of two figures that may move together: its interval is no wider than theirs end to end.
+fn sum([one, other]: [Figure; 2]) -> Figure {
+    let (n, caution) = match (&one, &other) {
+        (Figure::Known { n, caution, .. }, Figure::Known { n: more, caution: its, .. }) => {
+            (*n.min(more), caution.clone().or_else(|| its.clone()))
+        }
+        (Figure::Known { .. }, absent) | (absent, _) => return absent.clone(),
+    };
+    let (Figure::Known { value, unit, of, interval, .. }, Figure::Known { value: more, interval: its, .. }) =
+        (one, other)
+    else {
+        return Figure::missing("nothing was measured");
+    };
+    let interval = match (interval, its) {
+        (Interval::Bounds { low, high, .. }, Interval::Bounds { low: from, high: to, .. }) => {
+            Interval::between(low + from, high + to)
+        }
+        (missing @ Interval::Missing { .. }, _) | (_, missing) => missing,
+    };
+    Figure::Known { value: value + more, unit, n, of, interval, caution }
+}
+
+/// How many lengths of a load's measuring lie between the starts of two.
+fn separation(pair: [&Reading; 2]) -> f64 {
+    let span = |reading: &Reading| {
+        let slices = reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
+        let times = slices.map(|slice| (slice.start_ns, slice.start_ns + slice.window_ns));
+        times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+    };
+    match pair.map(span) {
+        [Some(a), Some(b)] => {
+            let shorter = (a.1 - a.0).min(b.1 - b.0).max(1) as f64;
+            a.0.abs_diff(b.0) as f64 / shorter
+        }
+        _ => 1.0,
+    }
+}
+
+/// I/Os a second of all drives at their rates.
+fn rated_most(rating: &Rating, need: &Need, job: &Job) -> Result<f64, String> {
+    let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
+    let mut parts = Vec::new();
+    for (cost, share, random) in places.into_iter().filter(|(_, share, _)| *share > 0.0) {
+        let of = |ios: f64, reads: bool| match ios > 0.0 {
+            true => rated_rate(rating, job.bs, reads, random),
+            false => Ok(1.0),
+        };
+        let rates = Rates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
+        parts.push((Cost { reads: cost.reads * share, writes: cost.writes * share }, rates));
+    }
+    Ok(rate(&parts))
+}
+
+/// Bytes of a rated random I/O.
+const RATED_BS: u64 = 4 << 10;
+
+/// I/Os of that size a second of one drive.
+fn rated_rate(rating: &Rating, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
+    let (ios, bytes) =
+        if reads { (Rated::RandreadIops, Rated::Read) } else { (Rated::RandwriteIops, Rated::Write) };
+    let by_bytes = rating.value(bytes).map(|bytes| bytes / bs as f64);
+    let by_ios = rating.value(ios).filter(|_| random);
+    let what = if reads { "reads" } else { "writes" };
+    match (by_ios, by_bytes) {
+        (Some(ios), Some(bytes)) => Ok(ios.min(bytes)),
+        (Some(ios), None) if bs <= RATED_BS => Ok(ios),
+        (None, Some(bytes)) if !random => Ok(bytes),
+        _ if random => Err(format!("the rating says nothing of random {what} of this size")),
+        _ => Err(format!("the rating says nothing of sequential {what}")),
+    }
+}
+
+/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part of a stripe comes what it reads.
+fn rated_latency(rating: &Rating, need: &Need, job: &Job) -> Option<f64> {
+    if need.share < 1.0 || job.bs > RATED_BS {
+        return None;
+    }
+    let [read, write] = [Rated::RandreadLatency, Rated::RandwriteLatency].map(|one| rating.value(one));
+    let reads = reads_of(job);
+    let first = if need.reads_first { read? } else { 0.0 };
+    let of_reads = if reads > 0.0 { reads * read? } else { 0.0 };
+    let of_writes = if reads < 1.0 { (1.0 - reads) * (first + write?) } else { 0.0 };
+    Some(of_reads + of_writes)
+}
+
+fn said(found: &Efficiency, workload: &Workload) -> String {
+    let who = marked(&found.stack, found.emulated.is_some());
+    let kind = workload.kind_subject();
+    let drives = match found.drives {
+        1 => "its drive".to_owned(),
+        many => format!("{many} drives"),
+    };
+    let source = match &found.by {
+        By::Measured { each } => format!("measured: {each}"),
+        By::Rated { source } => format!("rated: {source}"),
+    };
+    let at = format!("{} {kind}", found.layout);
+    let at = at.trim_start();
+    match (found.share.value(), &found.share) {
+        (Some(share), _) => {
+            let rule = if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
+            let share = Digits::share(share, found.share.bounds()).words();
+            format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source})")
+        }
+        (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
+            format!("{who}: what {drives} can do at {at} is not known ({source}): {reason}")
+        }
+        (None, Figure::Known { .. }) => String::new(),
+    }
+}
+
+/// Why a share of more than all of the bound is no share of the drives; `None` of one that does not surely pass it.
+pub fn above(found: &Efficiency) -> Option<String> {
+    let (low, _) = found.share.bounds()?;
+    let share = found.share.value().filter(|_| low > 1.0)?;
+    let words = Digits::share(share, found.share.bounds()).words();
+    let what = match &found.by {
+        By::Measured { each } => format!("what its drives could do by {each}"),
+        By::Rated { .. } => "what its drives are rated at".to_owned(),
+    };
+    let mut causes = vec!["something is cached", "requests are merged", "it reads what was never written"];
+    causes.extend(found.unless);
+    if matches!(found.by, By::Rated { .. }) {
+        causes.push("the drives are fresh or better than rated");
+    }
+    let last = causes.pop().unwrap_or_default();
+    Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))
+}

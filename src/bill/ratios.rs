@@ -1,0 +1,187 @@
+//! The tables that a scenario asks for: figures of the stacks under each load, each with its share of one of the stacks, as this
+//! run found it and as it was published.
+
+use super::ceiling;
+use super::compare::{Basis, Found};
+use super::findings::{Figure, Interval, WorkloadFindings};
+use super::reading::Reading;
+use super::rows;
+use super::run::RunData;
+use super::subject::{self, Quantity};
+use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
+use crate::stats::Verdict;
+use serde::Serialize;
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RatioTable {
+    /// What stands above it.
+    pub name: Option<String>,
+    /// The column that the others are shares of.
+    pub percent_of: Option<String>,
+    /// Its columns.
+    pub columns: Vec<RatioColumn>,
+    /// Its rows, as the workloads of the scenario.
+    pub rows: Vec<RatioRow>,
+    /// Why figures in it are not representative.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub emulated: Vec<String>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RatioColumn {
+    /// Its head.
+    pub head: String,
+    /// The stack; `None` where the table has none.
+    pub stack: Option<String>,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+}
+
+/// A load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RatioRow {
+    /// Name of the workload.
+    pub workload: String,
+    /// `iops`, `throughput`.
+    pub metric: String,
+    /// A cell a column.
+    pub cells: Vec<RatioCell>,
+}
+
+/// One stack under one load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RatioCell {
+    /// The figure itself.
+    pub value: Figure,
+    /// Over that of the column that shares are of; `None` of that column, and where none was asked for.
+    pub share: Option<Figure>,
+    /// What follows from the share by itself.
+    pub verdict: Option<Verdict>,
+    /// What both ran into, where the share is that of a limit.
+    pub masked: Option<String>,
+    /// The same share of what was published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Figure>,
+}
+
+/// All of them.
+pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
+    let Some(spec) = &run.start.scenario.table else { return Vec::new() };
+    spec.groups.iter().map(|group| Asked { run, readings, workloads, spec, group }.table()).collect()
+}
+
+/// A table that is asked for.
+struct Asked<'a> {
+    run: &'a RunData,
+    readings: &'a [Reading<'a>],
+    workloads: &'a [WorkloadFindings],
+    spec: &'a TableSpec,
+    group: &'a TableGroup,
+}
+
+impl Asked<'_> {
+    fn table(&self) -> RatioTable {
+        let columns: Vec<RatioColumn> =
+            self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
+        let mut emulated: Vec<String> = Vec::new();
+        for reason in columns.iter().filter_map(|column| column.emulated.clone()) {
+            if !emulated.contains(&reason) {
+                emulated.push(reason);
+            }
+        }
+        RatioTable {
+            name: self.group.name.clone(),
+            percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),
+            rows: self.spec.rows.iter().filter_map(|name| self.row(name)).collect(),
+            columns,
+            emulated,
+        }
+    }
+
+    fn column(&self, at: usize, head: &str) -> RatioColumn {
+        let stack = self.stack(at);
+        let emulated = stack.and_then(|stack| self.readings.first()?.emulated(stack));
+        RatioColumn { head: head.to_owned(), stack: self.group.stacks[at].clone(), emulated }
+    }
+
+    /// Index of the stack of a column.
+    fn stack(&self, column: usize) -> Option<usize> {
+        let name = self.group.stacks[column].as_ref()?;
+        self.run.start.scenario.stacks.iter().position(|stack| stack.name == *name)
+    }
+
+    fn row(&self, name: &str) -> Option<RatioRow> {
+        let at = self.workloads.iter().position(|workload| workload.name == name)?;
+        let reading = &self.readings[at];
+        let metric = self
+            .spec
+            .metric
+            .unwrap_or(Metric::Rate { bytes: subject::rate_unit(reading.workload) == "B/s", durable: false });
+        let cells = (0..self.spec.columns.len()).map(|column| self.cell(reading, metric, column)).collect();
+        Some(RatioRow { workload: name.to_owned(), metric: metric.to_string(), cells })
+    }
+
+    fn cell(&self, reading: &Reading, metric: Metric, column: usize) -> RatioCell {
+        let absent = || Figure::missing("the table has no such stack");
+        let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
+        let stack = self.stack(column);
+        let value = stack.map_or_else(absent, |at| rows::rate(reading, at, metric.unit(), quantity));
+        let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
+        let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
+        let Some((base, at)) = base.zip(stack) else { return cell };
+        if let Some(lacking) = [base, at].into_iter().find(|at| reading.sides[*at].rounds.is_empty()) {
+            cell.share = Some(Figure::missing(reading.not_measured(lacking)));
+        } else {
+            let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
+            let found = Found::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
+            let verdict = reading.writes.verdict(found.verdict.clone(), quantity, [base, at]);
+            cell.share = Some(found.figure());
+            cell.masked = ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
+            cell.verdict = Some(verdict);
+        }
+        cell.published = self.published(&reading.workload.name, metric, [base, at]);
+        cell
+    }
+
+    /// Of two printed figures; where bytes were printed and I/Os are shown, of those.
+    fn published(&self, workload: &str, metric: Metric, pair: [usize; 2]) -> Option<Figure> {
+        let scenario = &self.run.start.scenario;
+        let figures = &scenario.published.as_ref()?.figures;
+        let of = |at: usize, metric: Metric| {
+            let stack = &scenario.stacks[at].name;
+            let ours = |one: &&PublishedFigure| {
+                one.workload == workload
+                    && one.stack == *stack
+                    && one.metric == metric
+                    && !one.share
+                    && !one.is_bound()
+            };
+            figures.iter().find(ours).map(|one| one.value)
+        };
+        let other = match metric {
+            Metric::Rate { bytes, durable } => Metric::Rate { bytes: !bytes, durable },
+            latency => latency,
+        };
+        let [base, value] = [metric, other]
+            .into_iter()
+            .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
+        let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
+        Some(Figure::Known {
+            value: value / base,
+            unit: "1",
+            n: 1,
+            of: "published figures",
+            interval,
+            caution: None,
+        })
+    }
+}
+
+impl RatioCell {
+    /// Whether something follows from its share.
+    pub fn is_resolved(&self) -> bool {
+        self.verdict.as_ref().is_some_and(Verdict::is_resolved)
+    }
+}

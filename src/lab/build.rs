@@ -1,0 +1,334 @@
+//! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap, both with the kernel's modules
+//! in an ext4 file system. All in one folder of the cache that gets its name when it is whole, and is gone if that fails.
+
+use super::image::{self, Image, Record, UNFINISHED, Zfs};
+use super::recipe::{self, ASSEMBLE, COMPILE_ZFS, Recipe};
+use super::sources::{self, Source};
+use super::{child, current};
+use crate::exit::Failed;
+use crate::layer::guest::kernel::{self, Kernel};
+use crate::layer::guest::modules::Tree;
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Programs that building takes, with the package that has each.
+const NEEDS: &[(&str, &str)] = &[
+    ("apt-get", "apt"),
+    ("mmdebstrap", "mmdebstrap"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("depmod", "kmod"),
+    ("dpkg-query", "dpkg"),
+    ("tar", "tar"),
+    ("unshare", "util-linux"),
+];
+
+/// A build: who watches it, and who can end it.
+pub struct Build<'a> {
+    /// Set: take back what was done, and end.
+    pub stop: &'a AtomicBool,
+    /// Is told what is being done, a line each.
+    pub told: &'a mut dyn FnMut(&str),
+    /// Also where the image is there already.
+    pub again: bool,
+}
+
+impl Build<'_> {
+    /// The image for the kernel that guests boot with; whether it was built now.
+    ///
+    /// # Errors
+    /// Unmet needs, each with its command; what failed, with the last words of the program; that it was interrupted.
+    /// Nothing half done stays.
+    pub fn run(&mut self) -> Result<(Image, bool)> {
+        let suite = sources::suite()?;
+        let kernel = kernel::obtain()?;
+        if let Some(image) = current(&suite, &kernel.version).filter(|_| !self.again) {
+            return Ok((image, false));
+        }
+        self.check_needs()?;
+        let cache = image::cache_directory()
+            .context("no place for the lab's image: neither XDG_CACHE_HOME nor HOME is set")?;
+        let begin = Instant::now();
+        let _lock = self.lock(&cache)?;
+        // Another process may have built it while this one waited.
+        if let Some(image) = current(&suite, &kernel.version).filter(|_| !self.again) {
+            return Ok((image, false));
+        }
+        image::remove_leftovers(&cache)?;
+        let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&cache);
+        let work = work.with_context(|| format!("cannot create a folder in {}", cache.display()))?;
+        let work = Work {
+            work,
+            cache,
+            sources: sources::of_machine(&suite)?,
+            options: sources::apt_options()?,
+            suite,
+            kernel,
+        };
+        let (zfs, packages) = self.make(&work)?;
+        let image = work.keep(zfs, packages, begin.elapsed().as_secs())?;
+        Ok((image, true))
+    }
+
+    fn check_needs(&self) -> Result<()> {
+        let lacking: Vec<_> = NEEDS.iter().filter(|(program, _)| sources::lacks(program)).collect();
+        if !lacking.is_empty() {
+            let names = |part: fn(&(&'static str, &'static str)) -> &'static str| {
+                lacking.iter().map(|need| part(need)).collect::<Vec<_>>().join(" ")
+            };
+            let (programs, packages) = (names(|need| need.0), names(|need| need.1));
+            let what = format!("not installed: {programs}; hint: apt-get install {packages}");
+            return Err(
+                Failed::need(format!("building the lab's image takes more than there is: {what}")).into()
+            );
+        }
+        let mut asked = as_root("true");
+        let status = asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !status.is_ok_and(|status| status.success()) {
+            let why = match is_root() {
+                true => {
+                    "building the lab's image takes namespaces for mounts and processes, and `unshare --mount --pid` does not \
+                     work here; hint: in a container, run it on the host itself"
+                }
+                false => {
+                    "building the lab's image takes root, or a user namespace with ids of its own, and `unshare \
+                     --map-root-user --map-auto` does not work here; hint: sudo iotax lab build; or apt-get install uidmap, \
+                     with a line of this user in /etc/subuid and /etc/subgid"
+                }
+            };
+            return Err(Failed::need(why).into());
+        }
+        Ok(())
+    }
+
+    fn lock(&mut self, cache: &Path) -> Result<File> {
+        let mut waits = false;
+        loop {
+            if let Some(lock) = image::lock(cache)? {
+                return Ok(lock);
+            }
+            if !std::mem::replace(&mut waits, true) {
+                (self.told)("another iotax builds an image: waiting for it");
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(child::interrupted().into());
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn make(&mut self, work: &Work) -> Result<(Zfs, BTreeMap<String, String>)> {
+        let recipe = Recipe::ours()?;
+        let kept = if self.again { None } else { work.kept_zfs()? };
+        if let Some(version) = kept {
+            self.tell(&format!(
+                "ZFS's modules {version} for {} are there, of another image",
+                work.kernel.version
+            ));
+            let packages = self.finish(work, &recipe, true)?;
+            if packages.get(&recipe.zfs.tools) == Some(&version) {
+                return Ok((Zfs::Compiled { version }, packages));
+            }
+            self.tell("ZFS's programs are newer than these modules, which are compiled anew");
+        }
+        let zfs = self.zfs(work, &recipe)?;
+        let packages = self.finish(work, &recipe, !matches!(zfs, Zfs::Lacks { .. }))?;
+        Ok((zfs, packages))
+    }
+
+    /// All but ZFS's modules; tells the packages.
+    fn finish(&mut self, work: &Work, recipe: &Recipe, zfs: bool) -> Result<BTreeMap<String, String>> {
+        let count = recipe.packages.len();
+        self.tell(&format!(
+            "installing {count} packages of {} and what they need into a root (a minute)",
+            work.suite
+        ));
+        let tools = zfs.then_some(recipe.zfs.tools.as_str());
+        let packages: Vec<&str> = recipe.packages.keys().map(String::as_str).chain(tools).collect();
+        self.program(work, "mmdebstrap", &mut work.root(&packages)?).context("cannot make the root")?;
+        self.tell("making the file system");
+        self.program(work, "assemble.sh", &mut work.assemble()).context("cannot make the file system")?;
+        work.packages()
+    }
+
+    /// An image without ZFS is one all the same; an interrupted build is none.
+    fn zfs(&mut self, work: &Work, recipe: &Recipe) -> Result<Zfs> {
+        let version = &work.kernel.version;
+        if Tree::open(&work.kernel.modules)?.has("zfs") {
+            return Ok(Zfs::OfKernel);
+        }
+        self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
+        match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
+            Ok(()) => {
+                let told = std::fs::read_to_string(work.path("zfs.version"))
+                    .context("ZFS's modules tell no version")?;
+                Ok(Zfs::Compiled { version: told.trim().to_owned() })
+            }
+            Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
+            Err(error) => {
+                self.tell(&format!("the image will be without ZFS: {error:#}"));
+                let cause = child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
+                Ok(Zfs::Lacks { why: format!("its modules were not compiled for {version}: {cause}") })
+            }
+        }
+    }
+
+    fn program(&self, work: &Work, name: &str, command: &mut Command) -> Result<()> {
+        child::run(name, command, work.work.path(), self.stop)
+    }
+
+    fn tell(&mut self, line: &str) {
+        (self.told)(line);
+    }
+}
+
+/// ZFS's modules, which also lie beside an image: compiled once for a kernel, whatever becomes of the recipe.
+const MODULES: &str = "zfs.tar";
+
+/// The folder of a build, and what it is built of.
+struct Work {
+    work: TempDir,
+    cache: PathBuf,
+    sources: Vec<Source>,
+    options: Vec<String>,
+    suite: String,
+    kernel: Kernel,
+}
+
+impl Work {
+    fn path(&self, name: &str) -> PathBuf {
+        self.work.path().join(name)
+    }
+
+    /// Paths are relative to the folder of the build, in which it runs.
+    fn mmdebstrap(&self, list: &str, further: bool) -> Result<Command> {
+        let path = self.path(list);
+        std::fs::write(&path, sources::list(&self.sources, further))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        // Without root it makes namespaces of its own, of ids that are mapped in them.
+        let mut command = if is_root() { as_root("mmdebstrap") } else { Command::new("mmdebstrap") };
+        command.args(["--variant=apt", "--aptopt=APT::Install-Recommends \"false\""]);
+        command.args(self.options.iter().map(|option| format!("--aptopt={option}")));
+        if is_root() {
+            // What a kill leaves is then removed by the next build. Ids of a user namespace do not reach a home.
+            command.arg("--mode=root").env("TMPDIR", self.work.path());
+        } else {
+            command.arg("--mode=unshare");
+        }
+        Ok(command)
+    }
+
+    /// Takes ZFS's modules of another image of this kernel and release, and tells their version.
+    fn kept_zfs(&self) -> Result<Option<String>> {
+        let images = image::all(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
+        let fits = |image: &Image| {
+            let record = &image.record;
+            let same = record.kernel == self.kernel.version && record.suite == self.suite;
+            match &record.zfs {
+                Zfs::Compiled { version } if same => Some((image.folder.join(MODULES), version.clone())),
+                _ => None,
+            }
+        };
+        let found = images.filter_map(|image| fits(&image)).find(|(path, _)| path.exists());
+        let Some((path, version)) = found else { return Ok(None) };
+        std::fs::copy(&path, self.path(MODULES))
+            .with_context(|| format!("cannot copy {}", path.display()))?;
+        Ok(Some(version))
+    }
+
+    fn compile_zfs(&self, recipe: &Recipe) -> Result<Command> {
+        let (zfs, version) = (&recipe.zfs, &self.kernel.version);
+        let script = self.path("zfs.sh");
+        std::fs::write(&script, COMPILE_ZFS).with_context(|| format!("cannot write {}", script.display()))?;
+        let mut command = self.mmdebstrap("zfs.list", true)?;
+        command.arg(format!("--include={},linux-headers-{version}", zfs.build.join(",")));
+        command.arg("--format=null").arg("--customize-hook=upload zfs.sh /zfs.sh");
+        let compile = format!("chroot \"$1\" env KERNEL={version} SOURCE={} sh /zfs.sh", zfs.source);
+        command.arg(format!("--customize-hook={compile}"));
+        command.arg("--customize-hook=download /zfs.tar zfs.tar");
+        command.arg("--customize-hook=download /build/out/version zfs.version");
+        command.args([&self.suite, "/dev/null", "zfs.list"]);
+        Ok(command)
+    }
+
+    fn root(&self, packages: &[&str]) -> Result<Command> {
+        let mut command = self.mmdebstrap("root.list", self.path(MODULES).exists())?;
+        for folder in ["man", "doc", "locale", "info"] {
+            command.arg(format!("--dpkgopt=path-exclude=/usr/share/{folder}/*"));
+        }
+        command.arg(format!("--include={}", packages.join(","))).arg("--format=tar");
+        command.args([&self.suite, "root.tar", "root.list"]);
+        Ok(command)
+    }
+
+    fn assemble(&self) -> Command {
+        let mut command = as_root("sh");
+        command.args(["-c", ASSEMBLE]);
+        command.env("KERNEL", &self.kernel.version).env("MODULES", &self.kernel.modules);
+        command.env("LEFT_OUT", kernel::PRUNED.join(" "));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+        command
+    }
+
+    fn packages(&self) -> Result<BTreeMap<String, String>> {
+        let path = self.path("packages");
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let pair =
+            |line: &str| line.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
+        Ok(text.lines().filter_map(pair).collect())
+    }
+
+    /// Gives the image its name in the cache; one of before is gone with the folder of the build.
+    fn keep(self, zfs: Zfs, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
+        let name = recipe::name(&self.suite, &self.kernel.version);
+        let record = Record {
+            name: name.clone(),
+            built: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            iotax: env!("CARGO_PKG_VERSION").into(),
+            suite: self.suite.clone(),
+            kernel: self.kernel.version.clone(),
+            zfs,
+            packages,
+            seconds,
+        };
+        let (fresh, target) = (self.path("fresh"), self.cache.join(&name));
+        let moved = |from: &Path, to: &Path| {
+            std::fs::rename(from, to)
+                .with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
+        };
+        std::fs::create_dir(&fresh).with_context(|| format!("cannot create {}", fresh.display()))?;
+        moved(&self.path("root.ext4"), &fresh.join("root.ext4"))?;
+        if matches!(record.zfs, Zfs::Compiled { .. }) {
+            moved(&self.path(MODULES), &fresh.join(MODULES))?;
+        }
+        Image::write(&fresh, record.clone())?;
+        if target.exists() {
+            moved(&target, &self.path("before"))?;
+        }
+        moved(&fresh, &target)?;
+        Ok(Image { folder: target, record })
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A program as root, or as root of a user namespace in which files can belong to others. What it mounts nobody else sees,
+/// so that removing its folder never reaches into /proc or /sys; and when this process is killed all that it started is, too.
+fn as_root(program: &str) -> Command {
+    let mut command = Command::new("unshare");
+    if !is_root() {
+        command.args(["--map-root-user", "--map-auto"]);
+    }
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", program]);
+    command
+}

@@ -1,0 +1,230 @@
+//! Root images in the cache: a folder each, with the image and what it is made of.
+
+use super::recipe;
+use crate::exit::Failed;
+use crate::layer::guest::kernel;
+use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const IMAGE: &str = "root.ext4";
+const RECORD: &str = "image.json";
+/// Begins the names of folders that are being made.
+pub(super) const UNFINISHED: &str = ".new-";
+
+/// What an image is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Of recipe, release and kernel; also the folder's name.
+    pub name: String,
+    /// When it was built.
+    pub built: String,
+    /// The version of iotax that built it.
+    pub iotax: String,
+    /// The distribution's release.
+    pub suite: String,
+    /// The kernel whose modules it has.
+    pub kernel: String,
+    /// ZFS.
+    pub zfs: Zfs,
+    /// All packages with their versions.
+    pub packages: BTreeMap<String, String>,
+    /// Seconds that building took.
+    pub seconds: u64,
+}
+
+/// Where ZFS's modules are from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Zfs {
+    /// Compiled, of this version of its source package.
+    Compiled {
+        /// Of the package.
+        version: String,
+    },
+    /// The kernel came with them.
+    OfKernel,
+    /// There are none.
+    Lacks {
+        /// Why.
+        why: String,
+    },
+}
+
+impl std::fmt::Display for Zfs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Zfs::Compiled { version } => write!(f, "{version}, compiled for this kernel"),
+            Zfs::OfKernel => write!(f, "with the kernel"),
+            Zfs::Lacks { why } => write!(f, "none: {why}"),
+        }
+    }
+}
+
+/// An image that is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it is made of.
+    pub record: Record,
+}
+
+impl Image {
+    /// The file system.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(IMAGE)
+    }
+
+    /// Bytes that it takes; it has holes.
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.path().metadata().ok()?.blocks() * 512)
+    }
+
+    /// Whether this program would build it just so for its release and kernel.
+    pub fn is_of_our_recipe(&self) -> bool {
+        recipe::name(&self.record.suite, &self.record.kernel) == self.record.name
+    }
+
+    fn read(folder: &Path) -> Result<Image> {
+        let path = folder.join(RECORD);
+        let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let record = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not what an image of this iotax says", path.display()))?;
+        let image = Image { folder: folder.to_owned(), record };
+        image.path().metadata().with_context(|| format!("cannot look at {}", image.path().display()))?;
+        Ok(image)
+    }
+
+    /// Writes the record of an image that is ready in a folder.
+    pub(super) fn write(folder: &Path, record: Record) -> Result<()> {
+        let path = folder.join(RECORD);
+        std::fs::write(&path, serde_json::to_vec_pretty(&record)?)
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// $XDG_CACHE_HOME/iotax/lab, or the same in ~/.cache; `None` when neither variable is an absolute path.
+pub fn cache_directory() -> Option<PathBuf> {
+    Some(kernel::cache_directory()?.with_file_name("lab"))
+}
+
+/// The image for a release and a kernel, if it is built.
+pub fn current(suite: &str, kernel: &str) -> Option<Image> {
+    Image::read(&cache_directory()?.join(recipe::name(suite, kernel))).ok()
+}
+
+/// Every image of the cache, or what is wrong with its folder; by name.
+pub fn all(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
+    let mut folders = kernel::entries(cache);
+    folders.retain(|path| path.is_dir() && !kernel::hidden(path));
+    folders.sort();
+    folders.into_iter().map(|folder| (folder.clone(), Image::read(&folder))).collect()
+}
+
+/// Removes all folders of the cache but one, and what a killed build left; tells which. A lab that runs on one keeps its
+/// image until it ends.
+///
+/// # Errors
+/// A failed measurement: one is being built. When a folder cannot be removed.
+pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(_lock) = lock(cache)? else {
+        return Err(Failed::measurement("another iotax builds an image; hint: wait for it").into());
+    };
+    remove_leftovers(cache)?;
+    let mut removed = Vec::new();
+    for (folder, _) in all(cache).into_iter().filter(|(folder, _)| Some(folder.as_path()) != kept) {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        removed.push(folder);
+    }
+    Ok(removed)
+}
+
+/// What a killed build left. The caller holds the lock, so none is in use; but what is mounted there, by whatever way of
+/// building, is not ours to remove.
+///
+/// # Errors
+/// A failed measurement: something is mounted.
+pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
+    let mounts =
+        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
+    let below = cache.join(UNFINISHED).to_string_lossy().into_owned();
+    if let Some(place) = mounts.split_whitespace().find(|word| word.starts_with(&below)) {
+        let why = format!("something is mounted at {place}, where a build was killed; hint: umount {place}");
+        return Err(Failed::measurement(why).into());
+    }
+    kernel::remove_leftovers(cache);
+    Ok(())
+}
+
+/// Held while an image is built; `None`: another process builds one.
+///
+/// # Errors
+/// When the cache cannot be made or the kernel refuses.
+pub(super) fn lock(cache: &Path) -> Result<Option<File>> {
+    std::fs::create_dir_all(cache).with_context(|| format!("cannot create {}", cache.display()))?;
+    let path = cache.join(".lock");
+    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str) -> Record {
+        Record {
+            name: name.into(),
+            built: "2026-11-23T01:00:00Z".into(),
+            iotax: "0.1.0".into(),
+            suite: "bookworm".into(),
+            kernel: "6.1.0-56-amd64".into(),
+            zfs: Zfs::Lacks { why: "no headers".into() },
+            packages: BTreeMap::from([("mdadm".into(), "4.2-5".into())]),
+            seconds: 300,
+        }
+    }
+
+    #[test]
+    fn only_a_whole_image_is_one() {
+        let cache = tempfile::tempdir().unwrap();
+        let name = recipe::name("bookworm", "6.1.0-56-amd64");
+        let folder = |name: &str| {
+            let folder = cache.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            folder
+        };
+        let (good, torn) = (folder(&name), folder("torn"));
+        Image::write(&good, record(&name)).unwrap();
+        assert!(Image::read(&good).is_err(), "no image in it");
+        std::fs::write(good.join(IMAGE), "x").unwrap();
+        std::fs::write(torn.join(RECORD), "{}").unwrap();
+        folder(".new-x");
+        let found = all(cache.path());
+        let told: Vec<_> =
+            found.iter().map(|(_, image)| image.as_ref().ok().map(|image| &image.record)).collect();
+        assert_eq!(told.len(), 2);
+        assert!(told.contains(&Some(&record(&name))) && told.contains(&None), "{told:?}");
+        let image = found.into_iter().find_map(|(_, image)| image.ok()).unwrap();
+        assert!(image.is_of_our_recipe());
+        let other =
+            Image { record: Record { kernel: "6.1.0-57-amd64".into(), ..image.record.clone() }, ..image };
+        assert!(!other.is_of_our_recipe());
+    }
+
+    #[test]
+    fn two_do_not_build_at_once() {
+        let cache = tempfile::tempdir().unwrap();
+        let held = lock(cache.path()).unwrap();
+        assert!(held.is_some());
+        assert!(lock(cache.path()).unwrap().is_none());
+    }
+}

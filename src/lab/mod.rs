@@ -1,0 +1,52 @@
+//! The root image of the lab guest (`layer::guest::lab`): what it is made of, where it is kept, how it is built. Nothing of it
+//! is downloaded whole: it is made on this machine of the distribution's own packages, once for each kernel and release.
+
+mod build;
+mod child;
+mod image;
+mod recipe;
+mod sources;
+
+pub use build::Build;
+pub use image::{Image, Record, Zfs, all, cache_directory, current, remove_others};
+
+use crate::exit::Failed;
+use crate::layer::guest::kernel::{self, Kernel, Source};
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// The root image for a kernel, as `LabWish` wants it.
+///
+/// # Errors
+/// An unmet need with its command: it is not built.
+pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
+    let image = sources::suite().ok().and_then(|suite| current(&suite, &kernel.version));
+    let image = image
+        .ok_or_else(|| Failed::need(format!("{}; hint: iotax lab build", not_built(&kernel.version))))?;
+    Ok(image.path())
+}
+
+/// Whether it is there for the kernel that guests boot with, or why not; for the needs.
+///
+/// # Errors
+/// There is none: why, in words.
+pub fn state() -> Result<(), String> {
+    let suite = sources::suite().map_err(|failed| failed.message)?;
+    let version = match kernel::look()? {
+        Source::Ready(kernel) => kernel.version,
+        Source::Packages(packages) => packages.join(" and "),
+    };
+    current(&suite, &version).map(drop).ok_or_else(|| not_built(&version))
+}
+
+/// The release whose packages an image on this machine is made of.
+///
+/// # Errors
+/// An unmet need: this is no Debian and no Ubuntu.
+pub fn suite() -> Result<String, Failed> {
+    sources::suite()
+}
+
+fn not_built(kernel: &str) -> String {
+    format!("the lab's root image for {kernel} is not built (some minutes, once)")
+}

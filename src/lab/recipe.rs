@@ -1,0 +1,79 @@
+//! What a root image is made of: the packages of `recipe.toml`, the two scripts beside it, a kernel and a release of the
+//! distribution. All of them together have one name, by which an image is found again.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const RECIPE: &str = include_str!("recipe.toml");
+/// Makes the image of what was fetched.
+pub const ASSEMBLE: &str = include_str!("assemble.sh");
+/// Compiles ZFS's modules.
+pub const COMPILE_ZFS: &str = include_str!("zfs.sh");
+
+/// `recipe.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Packages, and what each is for.
+    pub packages: BTreeMap<String, String>,
+    /// ZFS.
+    pub zfs: Zfs,
+}
+
+/// Where ZFS comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zfs {
+    /// The package with its programs.
+    pub tools: String,
+    /// The package with the source of its modules.
+    pub source: String,
+    /// Packages that compile it, beside the kernel's headers.
+    pub build: Vec<String>,
+}
+
+impl Recipe {
+    /// This program's.
+    ///
+    /// # Errors
+    /// None in practice: a test reads it.
+    pub fn ours() -> Result<Recipe> {
+        toml::from_str(RECIPE).context("the recipe of the lab's image")
+    }
+}
+
+/// The name of the image of this recipe for a kernel and a release.
+pub fn name(suite: &str, kernel: &str) -> String {
+    let parts = [RECIPE, ASSEMBLE, COMPILE_ZFS, suite, kernel];
+    format!("{:08x}", crc32fast::hash(parts.join("\0").as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_says_what_it_is_for() {
+        let recipe = Recipe::ours().unwrap();
+        for (package, purpose) in &recipe.packages {
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
+            assert!(package.chars().all(is_name), "{package}");
+            assert!(purpose.len() > 1, "{package}: {purpose:?}");
+        }
+        for needed in ["mdadm", "lvm2", "nvme-cli", "udev", "kmod", "iproute2"] {
+            assert!(recipe.packages.contains_key(needed), "{needed}: the guest's init or the layers run it");
+        }
+    }
+
+    #[test]
+    fn another_kernel_or_release_is_another_image() {
+        let names = [
+            name("bookworm", "6.1.0-56-amd64"),
+            name("bookworm", "6.1.0-57-amd64"),
+            name("trixie", "6.1.0-56-amd64"),
+        ];
+        assert!(names.iter().all(|name| name.len() == 8));
+        assert!(names[0] != names[1] && names[0] != names[2] && names[1] != names[2], "{names:?}");
+    }
+}

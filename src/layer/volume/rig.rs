@@ -1,0 +1,58 @@
+//! What tests of these layers share: made-up devices to stand on, options as people write them.
+
+use crate::layer::catalog;
+use crate::layer::{Exposed, Layer, PlanContext};
+use crate::scenario::LayerSpec;
+use crate::scenario::ast::OptionExpr;
+use crate::scenario::grammar::parse_layer;
+use crate::step::{HOST, PathRef, RunTag, Step};
+use anyhow::Result;
+use iotax_load::Hold;
+
+/// So many devices of that many bytes.
+pub fn over(members: usize, bytes: u64) -> Exposed {
+    Exposed {
+        paths: (0..members).map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into())).collect(),
+        bytes,
+        block: true,
+        place: HOST.to_owned(),
+        copies: Vec::new(),
+        hold: Hold::default(),
+        writable: true,
+        unwritten: None,
+        engine: None,
+        array: None,
+        write_unit: None,
+        split: false,
+        uneven: false,
+    }
+}
+
+/// What a layer with these options, as `striped,size=1GiB`, shows, and its steps.
+pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exposed, Vec<Step>)> {
+    let help = catalog::find(layer.name()).expect("the layer is in the catalog");
+    let parsed = parse_layer(&format!("{}({options})", layer.name())).expect("options parse");
+    let named = |option: &OptionExpr| {
+        let name = option.key.as_deref().or(help.positional).expect("a name");
+        let known = help.option(name).expect("a known option");
+        (known.name.to_owned(), known.check(&option.values[0]).expect("a fit value"))
+    };
+    let spec = LayerSpec {
+        name: layer.name().to_owned(),
+        options: parsed.options.iter().map(named).collect(),
+        place: None,
+        far: None,
+        copies: 1,
+        origin: "here".into(),
+    };
+    let mut context = PlanContext::new(RunTag::of_none(), None, 1);
+    context.writable = true;
+    context.place = below.place.clone();
+    let exposed = layer.plan(&spec, below, &mut context)?;
+    Ok((exposed, context.steps))
+}
+
+/// Why it does not.
+pub fn refused(layer: &dyn Layer, below: &Exposed, options: &str) -> String {
+    planned(layer, below, options).expect_err(options).to_string()
+}

@@ -1,0 +1,140 @@
+//! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are measured in all of them,
+//! one after the other, each as a stack of its own. The others are measured as they are.
+
+use super::error::Fault;
+use super::{LayerSpec, Stack};
+use crate::layer::by_name;
+use crate::layer::state::State;
+use serde::{Deserialize, Serialize};
+
+/// In which state a stack is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InState {
+    /// Position among the scenario's states; at 0 it is as it was set up.
+    pub position: usize,
+    /// The state.
+    pub state: State,
+    /// Index of the same stack at position 0.
+    pub of: usize,
+}
+
+impl InState {
+    /// Members that are lost in it; `None` while they are being rebuilt.
+    pub fn lost(&self) -> Option<u32> {
+        match self.state {
+            State::Healthy => Some(0),
+            State::Failed(count) => Some(count),
+            State::Rebuilding => None,
+        }
+    }
+}
+
+/// `healthy,failed(1),rebuilding`
+///
+/// # Errors
+/// A word that is no state.
+pub fn parse(words: &str) -> Result<Vec<State>, Fault> {
+    words
+        .split(',')
+        .map(|word| word.trim().parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        .collect()
+}
+
+/// Puts each stack that can lose members there once for every state.
+///
+/// # Errors
+/// States that cannot follow each other; more failures than any layer bears; no stack that has states.
+pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>, Fault> {
+    if states.is_empty() {
+        return Ok(stacks);
+    }
+    check_order(states)?;
+    let most =
+        states.iter().filter_map(|state| if let State::Failed(count) = state { Some(*count) } else { None });
+    let most = most.max().unwrap_or(0);
+    let mut all: Vec<Stack> = Vec::new();
+    let mut any = false;
+    for stack in stacks {
+        let bears = spares(&stack);
+        if bears == 0 {
+            all.push(stack);
+            continue;
+        }
+        if most > bears {
+            let why = format!("{}: failed({most}) is more than it bears, {bears}", stack.text);
+            return Err(Fault::hint(why, "another level, or fewer failures"));
+        }
+        any = true;
+        let of = all.len();
+        all.extend(
+            states.iter().enumerate().map(|(position, state)| in_state(&stack, of, position, states, *state)),
+        );
+    }
+    match any {
+        true => Ok(all),
+        false => Err(Fault::hint(
+            "no stack has a layer that can lose a member",
+            "states are those of mdraid (1, 5, 6, 10) and zfs (mirror, raidz, raidz2)",
+        )),
+    }
+}
+
+/// Members that the stack can lose without losing data.
+pub fn spares(stack: &Stack) -> u32 {
+    let members = stack.medium.members().len();
+    let of = |spec: &LayerSpec| by_name(&spec.name).map_or(0, |layer| layer.redundancy(spec, members));
+    stack.layers.iter().map(of).max().unwrap_or(0)
+}
+
+fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
+    let again = states[..position].contains(&state);
+    let word = if again { format!("{state} again") } else { state.to_string() };
+    let (name, text) = match position {
+        0 => (stack.name.clone(), stack.text.clone()),
+        _ => (format!("{} {word}", stack.name), format!("{}, {word}", stack.text)),
+    };
+    Stack { name, text, state: Some(InState { position, state, of }), ..stack.clone() }
+}
+
+fn check_order(states: &[State]) -> Result<(), Fault> {
+    if states[0] != State::Healthy {
+        return Err(Fault::hint(
+            format!("the first state is {}, and a stack is set up healthy", states[0]),
+            "write healthy first",
+        ));
+    }
+    for pair in states.windows(2) {
+        let follows = match (pair[0], pair[1]) {
+            (State::Healthy, State::Failed(_)) | (State::Rebuilding, State::Healthy) => true,
+            (State::Failed(before), State::Failed(after)) => before < after,
+            (State::Failed(_), State::Rebuilding) => true,
+            _ => false,
+        };
+        if !follows {
+            return Err(Fault::hint(
+                format!("{} cannot follow {}", pair[1], pair[0]),
+                "an array fails, is rebuilt and is healthy again: healthy, failed(1), rebuilding, healthy",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_follow_each_other_as_arrays_live() {
+        let ok = |words: &str| check_order(&parse(words).unwrap()).map_err(|fault| fault.why);
+        for words in
+            ["healthy", "healthy,failed(1),rebuilding,healthy", "healthy, failed(1), failed(2), rebuilding"]
+        {
+            assert_eq!(ok(words), Ok(()), "{words}");
+        }
+        assert!(ok("failed(1)").unwrap_err().contains("set up healthy"));
+        assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
+        assert!(ok("healthy,failed(2),failed(1)").is_err());
+        assert!(parse("healthy,broken").unwrap_err().why.contains("no state"));
+    }
+}

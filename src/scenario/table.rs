@@ -1,0 +1,239 @@
+//! `[table]`: the table in which the figures of a comparison are printed, as articles do it: a row a load, a column a system,
+//! each also as a share of one column; one such table a group of stacks. It refuses names that are not known.
+
+use super::error::{Fault, InputError, Located};
+use super::published::Metric;
+use super::{Stack, Workload};
+use ::toml::Spanned;
+use serde::{Deserialize, Serialize};
+
+/// The tables that a scenario asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableSpec {
+    /// Heads of the columns.
+    pub columns: Vec<String>,
+    /// The column that the others are shares of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent_of: Option<usize>,
+    /// Names of the workloads.
+    pub rows: Vec<String>,
+    /// What is shown; `None`: I/Os or bytes a second, whichever people speak of under that load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// A table each.
+    pub groups: Vec<TableGroup>,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableGroup {
+    /// What stands above it; `None` of a table that is the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A stack a column, by name; `None` where the group has none.
+    pub stacks: Vec<Option<String>>,
+}
+
+/// `[table]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wire {
+    columns: Option<Spanned<Vec<Spanned<String>>>>,
+    percent_of: Option<Spanned<String>>,
+    rows: Option<Vec<Spanned<String>>>,
+    metric: Option<Spanned<String>>,
+    stacks: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    group: Vec<Spanned<GroupWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GroupWire {
+    name: Spanned<String>,
+    stacks: Spanned<Vec<Spanned<String>>>,
+}
+
+/// A column that a group has no stack for.
+const NONE: &str = "-";
+
+/// `[table]` as it stands in the file, before the names of stacks and workloads are settled.
+pub(super) struct Draft {
+    wire: Spanned<Wire>,
+    file: Located,
+}
+
+impl Draft {
+    pub(super) fn new(wire: Spanned<Wire>, file: Located) -> Draft {
+        Draft { wire, file }
+    }
+
+    /// With every name held against those of the scenario.
+    ///
+    /// # Errors
+    /// What is not known, stands twice, or does not fit.
+    pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<TableSpec, InputError> {
+        let wire = self.wire.get_ref();
+        let groups = self.groups(stacks)?;
+        let columns = self.columns(&groups)?;
+        for (group, written) in groups.iter().zip(self.written()) {
+            if group.stacks.len() != columns.len() {
+                let why = format!("{} stacks for {} columns", group.stacks.len(), columns.len());
+                let fault = Fault::hint(why, format!("write \"{NONE}\" where the table has none"));
+                return Err(self.file.error("stacks", &written.span(), fault));
+            }
+        }
+        let rows = self.rows(workloads)?;
+        let mut shown = workloads.iter().filter(|workload| rows.contains(&workload.name));
+        let all_write = shown.all(Workload::writes);
+        Ok(TableSpec {
+            percent_of: wire
+                .percent_of
+                .as_ref()
+                .map(|name| self.base(name, &columns, &groups))
+                .transpose()?,
+            metric: wire.metric.as_ref().map(|word| self.metric(word, all_write)).transpose()?,
+            rows,
+            columns,
+            groups,
+        })
+    }
+
+    /// The lists of stacks as they stand in the file.
+    fn written(&self) -> Vec<&Spanned<Vec<Spanned<String>>>> {
+        let wire = self.wire.get_ref();
+        wire.stacks.iter().chain(wire.group.iter().map(|group| &group.get_ref().stacks)).collect()
+    }
+
+    fn groups(&self, known: &[Stack]) -> Result<Vec<TableGroup>, InputError> {
+        let wire = self.wire.get_ref();
+        let hint = "write stacks = [...] for one table, or [[table.group]] with name and stacks for several";
+        let fault = match (&wire.stacks, wire.group.first()) {
+            (Some(stacks), Some(_)) => {
+                Some((stacks.span(), Fault::hint("stands beside [[table.group]]", hint)))
+            }
+            (None, None) => Some((self.wire.span(), Fault::hint("no stack is named", hint))),
+            _ => None,
+        };
+        if let Some((span, fault)) = fault {
+            return Err(self.file.error("stacks", &span, fault));
+        }
+        let only = wire.stacks.iter().map(|stacks| (None, stacks));
+        let named = wire.group.iter().map(|group| (Some(&group.get_ref().name), &group.get_ref().stacks));
+        let mut groups: Vec<TableGroup> = Vec::new();
+        for (name, stacks) in only.chain(named) {
+            if let Some(name) =
+                name.filter(|name| groups.iter().any(|one| one.name.as_ref() == Some(name.get_ref())))
+            {
+                let fault = Fault::new(format!("group \"{}\" stands twice", name.get_ref()));
+                return Err(self.file.error("name", &name.span(), fault));
+            }
+            let stacks = self.stacks(stacks.get_ref(), known)?;
+            groups.push(TableGroup { name: name.map(|name| name.get_ref().clone()), stacks });
+        }
+        Ok(groups)
+    }
+
+    fn stacks(&self, names: &[Spanned<String>], known: &[Stack]) -> Result<Vec<Option<String>>, InputError> {
+        let mut found: Vec<Option<String>> = Vec::new();
+        for name in names {
+            let stack = match name.get_ref().as_str() {
+                NONE => Ok(None),
+                twice if found.iter().flatten().any(|one| one == twice) => {
+                    Err(Fault::new(format!("stack \"{twice}\" stands twice")))
+                }
+                name if known.iter().any(|stack| stack.name == name) => Ok(Some(name.to_owned())),
+                name => {
+                    let known: Vec<&str> = known.iter().map(|stack| stack.name.as_str()).collect();
+                    Err(Fault::unknown("stack", name, &known))
+                }
+            };
+            found.push(stack.map_err(|fault| self.file.error("stacks", &name.span(), fault))?);
+        }
+        Ok(found)
+    }
+
+    /// Heads that are written, or the names of the stacks of the only table.
+    fn columns(&self, groups: &[TableGroup]) -> Result<Vec<String>, InputError> {
+        let Some(columns) = &self.wire.get_ref().columns else {
+            return match groups {
+                [TableGroup { name: None, stacks }] => {
+                    Ok(stacks.iter().map(|name| name.clone().unwrap_or_else(|| NONE.to_owned())).collect())
+                }
+                _ => {
+                    let hint = "write columns = [...]: a head for the first stack of every group, for the second, and so on";
+                    let fault = Fault::hint("groups have no heads of columns", hint);
+                    Err(self.file.error("columns", &self.wire.span(), fault))
+                }
+            };
+        };
+        let mut heads: Vec<String> = Vec::new();
+        for head in columns.get_ref() {
+            if heads.contains(head.get_ref()) {
+                let fault = Fault::new(format!("column \"{}\" stands twice", head.get_ref()));
+                return Err(self.file.error("columns", &head.span(), fault));
+            }
+            heads.push(head.get_ref().clone());
+        }
+        Ok(heads)
+    }
+
+    /// The column that shares are taken of; every table must have it.
+    fn base(
+        &self,
+        name: &Spanned<String>,
+        columns: &[String],
+        groups: &[TableGroup],
+    ) -> Result<usize, InputError> {
+        let refuse = |fault| self.file.error("percent_of", &name.span(), fault);
+        let heads: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let at = columns.iter().position(|head| head == name.get_ref());
+        let at = at.ok_or_else(|| refuse(Fault::unknown("column", name.get_ref(), &heads)))?;
+        match groups.iter().find(|group| group.stacks[at].is_none()) {
+            Some(group) => {
+                let of = group.name.as_deref().map(|name| format!("of \"{name}\" ")).unwrap_or_default();
+                Err(refuse(Fault::hint(
+                    format!("the table {of}has no such stack"),
+                    "take a column that every table has",
+                )))
+            }
+            None => Ok(at),
+        }
+    }
+
+    fn rows(&self, workloads: &[Workload]) -> Result<Vec<String>, InputError> {
+        let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
+        let Some(rows) = &self.wire.get_ref().rows else {
+            return Ok(known.into_iter().map(str::to_owned).collect());
+        };
+        let mut names: Vec<String> = Vec::new();
+        for row in rows {
+            let name = row.get_ref();
+            let fault = match known.contains(&name.as_str()) {
+                true if names.contains(name) => Fault::new(format!("workload \"{name}\" stands twice")),
+                true => {
+                    names.push(name.clone());
+                    continue;
+                }
+                false => Fault::unknown("workload", name, &known),
+            };
+            return Err(self.file.error("rows", &row.span(), fault));
+        }
+        Ok(names)
+    }
+
+    fn metric(&self, word: &Spanned<String>, all_write: bool) -> Result<Metric, InputError> {
+        let read = Metric::parse(word.get_ref()).and_then(|metric| match metric {
+            Metric::Rate { durable: true, .. } if !all_write => Err(Fault::hint(
+                "not every load has writes to flush",
+                "name the rows that write, or leave it out",
+            )),
+            Metric::Rate { .. } => Ok(metric),
+            Metric::Latency { .. } => Err(Fault::hint(
+                format!("the share of {metric} is not a share of anything"),
+                "write iops, throughput, durable iops or durable throughput",
+            )),
+        });
+        read.map_err(|fault| self.file.error("metric", &word.span(), fault))
+    }
+}

@@ -1,0 +1,273 @@
+//! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::lvm::{Group, VOLUME};
+use crate::step::thing::Thing;
+use crate::units::KIB;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Bytes of an extent, which every size of LVM's is a multiple of.
+pub const EXTENT: u64 = 4 << 20;
+
+/// `pvcreate`, `vgcreate`, `lvcreate`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeLvm {
+    /// Name of the group; it carries the run's id.
+    pub name: String,
+    /// Devices; of a cache the last is the fast one.
+    pub members: Vec<PathRef>,
+    /// Bytes used of each.
+    pub member_bytes: u64,
+    /// What is in it.
+    pub volume: LvmVolume,
+}
+
+/// The volume. Lengths are in extents of 4 MiB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum LvmVolume {
+    /// One member behind the other.
+    Linear {
+        /// Its length.
+        extents: u64,
+    },
+    /// Chunks of all members in turn.
+    Striped {
+        /// Its length.
+        extents: u64,
+        /// Over how many members, and how long a chunk is.
+        stripes: Stripes,
+    },
+    /// A thin volume in a pool of its own.
+    Thin {
+        /// Its length.
+        extents: u64,
+        /// Length of the pool's data.
+        pool_extents: u64,
+        /// Length of its metadata.
+        metadata_extents: u64,
+        /// How the pool's data lie on the members; `None`: one behind the other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stripes: Option<Stripes>,
+        /// Bytes that are mapped as a whole.
+        chunk_size: u64,
+        /// Whether a chunk is zeroed before it is used in part.
+        zero: bool,
+    },
+    /// A volume on all members but the last, cached on that.
+    Cache {
+        /// Its length.
+        extents: u64,
+        /// Length of the cache, its metadata among it.
+        cache_extents: u64,
+        /// `writethrough` or `writeback`.
+        mode: String,
+        /// Bytes that are cached as a whole.
+        chunk_size: u64,
+    },
+}
+
+/// How a volume is striped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stripes {
+    /// Members in a stripe.
+    pub count: u64,
+    /// Bytes of a chunk.
+    pub size: u64,
+}
+
+impl MakeLvm {
+    fn group<'a>(&'a self, tag: &'a RunTag) -> Result<Group<'a>> {
+        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+        Ok(Group { run_id: &tag.run_id, name: &self.name, members })
+    }
+
+    /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
+    fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
+        let group = self.name.as_str();
+        let volume = |kind: &str, extents: u64, name: &str| {
+            words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"]).with(&[
+                "--extents",
+                &extents.to_string(),
+                "--name",
+                name,
+            ])
+        };
+        match &self.volume {
+            LvmVolume::Linear { extents } => vec![volume("linear", *extents, VOLUME).with(&[group]).0],
+            LvmVolume::Striped { extents, stripes } => {
+                vec![volume("striped", *extents, VOLUME).with(&stripes.words()).with(&[group]).0]
+            }
+            LvmVolume::Thin { extents, pool_extents, metadata_extents, stripes, chunk_size, zero } => {
+                let pool = words(&["lvcreate", "--type", "thin-pool", "--poolmetadataspare", "n"])
+                    .with(&["--extents", &pool_extents.to_string()])
+                    .with(&["--poolmetadatasize", &format!("{}b", metadata_extents * EXTENT)])
+                    .with(&["--chunksize", &kib(*chunk_size), "--zero", if *zero { "y" } else { "n" }])
+                    .with(&stripes.iter().flat_map(Stripes::words).collect::<Vec<_>>())
+                    .with(&["--name", "pool", group]);
+                let bytes = format!("{}b", extents * EXTENT);
+                let thin = words(&["lvcreate", "--type", "thin", "--virtualsize", &bytes]).with(&[
+                    "--thinpool",
+                    "pool",
+                    "--name",
+                    VOLUME,
+                    group,
+                ]);
+                vec![pool.0, thin.0]
+            }
+            LvmVolume::Cache { extents, cache_extents, mode, chunk_size } => {
+                let origin = volume("linear", *extents, VOLUME).with(&[group]).with(slow);
+                let cache = volume("linear", *cache_extents, "fast").with(&[group]).with(fast);
+                let join =
+                    words(&["lvconvert", "--type", "cache", "--cachevol", "fast", "--cachemode", mode])
+                        .with(&["--chunksize", &kib(*chunk_size), &format!("{group}/{VOLUME}")]);
+                vec![origin.0, cache.0, join.0]
+            }
+        }
+    }
+
+    /// The commands with the members as they are named.
+    fn commands_on(&self, names: &[String]) -> Vec<Vec<String>> {
+        let (slow, fast) = names.split_at(names.len().saturating_sub(1));
+        self.commands(slow, fast)
+    }
+}
+
+impl Stripes {
+    fn words(&self) -> Vec<String> {
+        let all = ["--stripes", &self.count.to_string(), "--stripesize", &kib(self.size)];
+        all.map(str::to_owned).to_vec()
+    }
+}
+
+/// LVM's `k` is 1024 bytes.
+fn kib(bytes: u64) -> String {
+    format!("{}k", bytes / KIB)
+}
+
+struct Words(Vec<String>);
+
+fn words(all: &[&str]) -> Words {
+    Words(Vec::new()).with(all)
+}
+
+impl Words {
+    fn with(mut self, more: &[impl AsRef<str>]) -> Words {
+        self.0.extend(more.iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+}
+
+impl Operation for MakeLvm {
+    fn describe(&self) -> String {
+        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        let group = format!("pvcreate and vgcreate {} {}", self.name, names.join(" "));
+        let commands = self.commands_on(&names);
+        let lines = commands.iter().map(|words| words.join(" "));
+        std::iter::once(group).chain(lines).collect::<Vec<_>>().join("; ")
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        Some(format!("what {} held is lost", names.join(", ")))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the volume group {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        Some(format!("vgremove -ff {}; pvremove {}", self.name, names.join(" ")))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for MakeLvm {
+    fn key(&self, _: &RunTag) -> String {
+        format!("lvm {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.members.iter().filter_map(|member| member.path().ok()).map(Path::to_owned).collect()
+    }
+
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, tag: &RunTag) -> Result<Yield> {
+        let group = self.group(tag)?;
+        // LVM knows its physical volumes by the kernel's names.
+        let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
+        let names = group.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
+        let device = group.make(self.member_bytes, &self.commands_on(&names))?;
+        Ok(Yield { path: Some(device), ..Yield::default() })
+    }
+
+    fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
+        Ok(self.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
+    }
+
+    fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
+        self.group(tag)?.unmake()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(volume: LvmVolume) -> String {
+        let members = ["/dev/a", "/dev/b", "/dev/c"].map(|path| PathRef::Path(path.into())).to_vec();
+        let make = MakeLvm { name: "iotax-r-lvm0".into(), members, member_bytes: 1 << 27, volume };
+        make.describe().replace("; ", "\n")
+    }
+
+    #[test]
+    fn the_commands_of_every_kind_of_volume() {
+        let stripes = Stripes { count: 3, size: 64 << 10 };
+        let thin = |stripes, zero| LvmVolume::Thin {
+            extents: 88,
+            pool_extents: 90,
+            metadata_extents: 1,
+            stripes,
+            chunk_size: 128 << 10,
+            zero,
+        };
+        let all = [
+            LvmVolume::Linear { extents: 93 },
+            LvmVolume::Striped { extents: 93, stripes: stripes.clone() },
+            thin(None, true),
+            thin(Some(stripes), false),
+            LvmVolume::Cache {
+                extents: 62,
+                cache_extents: 31,
+                mode: "writeback".into(),
+                chunk_size: 64 << 10,
+            },
+        ];
+        insta::assert_snapshot!(all.map(shown).join("\n\n"));
+    }
+}

@@ -1,0 +1,248 @@
+//! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
+
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::step::thing::Thing;
+use crate::step::zfs::{self, PROPERTY, Pool};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The name of the volume in the pool.
+const VOLUME: &str = "vol";
+/// The name of the file system in the pool.
+const DATASET: &str = "data";
+
+/// `zpool create`, `zfs create`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeZpool {
+    /// Its name, which carries the run's id.
+    pub name: String,
+    /// Devices.
+    pub members: Vec<PathRef>,
+    /// How they are joined.
+    pub vdev: Vdev,
+    /// Power of two of the smallest write to a member.
+    pub ashift: u32,
+    /// Properties that all in it have, as `compression=lz4`.
+    pub properties: Vec<String>,
+    /// What is in it.
+    pub content: ZfsContent,
+    /// Bytes that its table of blocks must be known for; `None`: duplicates are not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedup_bytes: Option<u64>,
+}
+
+/// ZFS's kinds of virtual devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Vdev {
+    /// Blocks on all members in turn.
+    Stripe,
+    /// Mirrors of two, and blocks on all of these in turn.
+    Mirror,
+    /// One member's worth of parity.
+    Raidz,
+    /// Two members' worth.
+    Raidz2,
+}
+
+/// A volume or a file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ZfsContent {
+    /// A block device.
+    Zvol {
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of a block.
+        volblocksize: u64,
+        /// No room is kept for it.
+        thin: bool,
+    },
+    /// A file system, not mounted.
+    Dataset {
+        /// Bytes of a file's largest block.
+        recordsize: u64,
+    },
+}
+
+impl MakeZpool {
+    fn pool<'a>(&'a self, tag: &'a RunTag) -> Result<Pool<'a>> {
+        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+        Ok(Pool { run_id: &tag.run_id, name: &self.name, members })
+    }
+
+    fn volume(&self) -> Option<&'static str> {
+        matches!(self.content, ZfsContent::Zvol { .. }).then_some(VOLUME)
+    }
+
+    /// What mounts it, where it is a file system.
+    fn dataset(&self) -> PathBuf {
+        Path::new(&self.name).join(DATASET)
+    }
+
+    fn commands(&self, run_id: &str, names: &[String]) -> Vec<Vec<String>> {
+        // The guard has judged what the members carry.
+        let mut pool = words(&["zpool", "create", "-f", "-o"]);
+        pool.extend([format!("ashift={}", self.ashift)]);
+        pool.extend(words(&["-o", "cachefile=none", "-O", "mountpoint=none"]));
+        let tag = format!("{PROPERTY}={run_id}");
+        pool.extend(
+            self.properties.iter().chain([&tag]).flat_map(|property| ["-O", property].map(str::to_owned)),
+        );
+        pool.push(self.name.clone());
+        match self.vdev {
+            Vdev::Stripe => pool.extend(names.iter().cloned()),
+            Vdev::Mirror => {
+                pool.extend(names.chunks(2).flat_map(|pair| [&words(&["mirror"]), pair].concat()));
+            }
+            Vdev::Raidz => pool.extend([&words(&["raidz1"]), names].concat()),
+            Vdev::Raidz2 => pool.extend([&words(&["raidz2"]), names].concat()),
+        }
+        vec![pool, self.create()]
+    }
+
+    fn create(&self) -> Vec<String> {
+        let mut create = words(&["zfs", "create"]);
+        match &self.content {
+            ZfsContent::Zvol { bytes, volblocksize, thin } => {
+                create.extend(thin.then(|| "-s".to_owned()));
+                create.extend(words(&[
+                    "-V",
+                    &bytes.to_string(),
+                    "-o",
+                    &format!("volblocksize={volblocksize}"),
+                ]));
+                create.push(format!("{}/{VOLUME}", self.name));
+            }
+            ZfsContent::Dataset { recordsize } => {
+                create.extend(words(&["-o", "mountpoint=legacy", "-o", &format!("recordsize={recordsize}")]));
+                create.push(format!("{}/{DATASET}", self.name));
+            }
+        }
+        create
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.members.iter().map(ToString::to_string).collect()
+    }
+
+    fn block(&self) -> u64 {
+        match self.content {
+            ZfsContent::Zvol { volblocksize, .. } => volblocksize,
+            ZfsContent::Dataset { recordsize } => recordsize,
+        }
+    }
+}
+
+fn words(all: &[&str]) -> Vec<String> {
+    all.iter().map(|word| (*word).to_owned()).collect()
+}
+
+impl Operation for MakeZpool {
+    fn describe(&self) -> String {
+        let commands = self.commands("RUN", &self.names());
+        commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("; ")
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        Some(format!("what {} held is lost", self.names().join(", ")))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+        system.make_thing(self, tag)
+    }
+
+    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.find_thing(self, tag)
+    }
+
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+        system.unmake_thing(self, tag, made)
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("destroyed", format!("the pool {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!(
+            "zpool destroy {}; then of each of {}: zpool labelclear -f (its partition 1, where it has one), wipefs --all",
+            self.name,
+            self.names().join(" ")
+        ))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        self.survives()
+    }
+}
+
+impl Thing for MakeZpool {
+    fn key(&self, _: &RunTag) -> String {
+        format!("zpool {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        self.members.iter().filter_map(|member| member.path().ok()).map(Path::to_owned).collect()
+    }
+
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, tag: &RunTag) -> Result<Yield> {
+        let pool = self.pool(tag)?;
+        if let Some(bytes) = self.dedup_bytes {
+            let hint = "a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)";
+            zfs::check_ddt(bytes, self.block(), hint)?;
+        }
+        let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
+        let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
+        let device = pool.make(&self.commands(&tag.run_id, &names), self.volume())?;
+        Ok(Yield { path: Some(device.unwrap_or_else(|| self.dataset())), ..Yield::default() })
+    }
+
+    fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
+        let found = self.pool(tag)?.find(self.volume())?;
+        let path = |device: Option<PathBuf>| match self.volume() {
+            Some(_) => device,
+            None => Some(self.dataset()),
+        };
+        Ok(found.map(|device| Yield { path: path(device), ..Yield::default() }))
+    }
+
+    fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
+        self.pool(tag)?.unmake()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(vdev: Vdev, content: ZfsContent) -> String {
+        let members =
+            ["/dev/a", "/dev/b", "/dev/c", "/dev/d"].map(|path| PathRef::Path(path.into())).to_vec();
+        let properties = words(&["compression=lz4", "atime=off", "dedup=on"]);
+        let name = "iotax-r-zfs0".to_owned();
+        let make = MakeZpool { name, members, vdev, ashift: 12, properties, content, dedup_bytes: Some(1) };
+        make.describe().replace("; ", "\n")
+    }
+
+    #[test]
+    fn the_commands_of_every_kind_of_pool() {
+        let zvol = |thin| ZfsContent::Zvol { bytes: 1 << 30, volblocksize: 16 << 10, thin };
+        let all = [
+            shown(Vdev::Stripe, zvol(true)),
+            shown(Vdev::Mirror, zvol(false)),
+            shown(Vdev::Raidz, ZfsContent::Dataset { recordsize: 128 << 10 }),
+            shown(Vdev::Raidz2, zvol(true)),
+        ];
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+}

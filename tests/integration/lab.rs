@@ -1,0 +1,166 @@
+//! The lab guest for real: its image, its drives and both of its agents. It is booted in the translator where there is no
+//! better, so it is part of the long suite, which builds the image before.
+
+use crate::rig::{alone, can, can_run};
+use iotax::guard::inspect::{Inspection, Kind};
+use iotax::lab::root_image;
+use iotax::layer::PlanContext;
+use iotax::layer::guest::lab::{LabDrive, LabWish, plan, reach_steps};
+use iotax::layer::guest::qemu::Memory;
+use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach};
+use iotax::measure::hand::{Asked as StepAsked, Run, Told};
+use iotax::measure::wire::{Peer, Request, Response};
+use iotax::scenario::check::{Request as Asked, from_arguments};
+use iotax::step::op::{MakeDirectory, Op};
+use iotax::step::system::RealSystem;
+use iotax::step::{RunTag, Step, Yield};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub const MOMENT: Duration = Duration::from_secs(60);
+
+/// Steps that were performed, undone at the end however the test ends.
+pub struct Made {
+    system: RealSystem,
+    tag: RunTag,
+    steps: Vec<(Step, Yield)>,
+}
+
+impl Made {
+    fn perform(&mut self, step: Step, parts: &Parts) {
+        let made = match &step.op {
+            // This process is the test, and the guest's PID 1 is the program.
+            Op::BuildInitramfs(build) => {
+                let program = Path::new(env!("CARGO_BIN_EXE_iotax"));
+                let archive = initramfs::build(program, &parts.kernel, &build.more).unwrap();
+                std::fs::write(&build.path, archive).unwrap();
+                Yield { path: Some(build.path.clone()), ..Yield::default() }
+            }
+            op => op.operation().perform(&mut self.system, &self.tag).unwrap(),
+        };
+        self.steps.push((step, made));
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for (step, made) in self.steps.iter().rev() {
+            let undone = step.op.operation().undo(&mut self.system, &self.tag, made);
+            undone.unwrap_or_else(|error| eprintln!("{}: {error:#}", step.op.operation().describe()));
+        }
+    }
+}
+
+pub fn parts() -> Parts {
+    let stack = "file:/var/tmp/none.img,size=1MiB | vm".to_owned();
+    Parts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap()).unwrap()
+}
+
+pub fn boot(parts: &Parts, root_image: PathBuf, folder: &Path, drive_bytes: u64) -> (Made, GuestPlan) {
+    let drive = |name: &str| LabDrive {
+        name: name.to_owned(),
+        file: folder.join(format!("{name}.img")),
+        bytes: drive_bytes,
+    };
+    let wish = LabWish {
+        place: "lab".into(),
+        origin: "the test".into(),
+        drives: ["d0", "d1", "d2"].map(drive).into(),
+        vcpus: 2,
+        memory: Memory::plain(2 << 30),
+        root_image,
+    };
+    let tag = RunTag { run_id: format!("lab-test-{}", std::process::id()), run_dir: folder.to_owned() };
+    let mut context = PlanContext::new(tag.clone(), Some(parts.clone()), 1);
+    let guest = plan(&mut context, parts, &wish).unwrap();
+    let mut made = Made { system: RealSystem::default(), tag, steps: Vec::new() };
+    context.steps.into_iter().for_each(|step| made.perform(step, parts));
+    (made, guest)
+}
+
+fn inspected(peer: &mut Peer, path: &Path) -> Inspection {
+    match peer.call(Request::Inspect { path: path.to_owned() }, MOMENT).unwrap() {
+        Response::Inspect { payload } => serde_json::from_value(payload).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
+    let run = Run { id: "r".into(), dir: "/run/iotax".into() };
+    let asked = match undo {
+        None => StepAsked::Perform { op, run },
+        Some(made) => StepAsked::Undo { op, run, made },
+    };
+    let payload = serde_json::to_value(asked).unwrap();
+    match peer.call(Request::Step { payload }, MOMENT).unwrap() {
+        Response::Step { payload } => match serde_json::from_value(payload).unwrap() {
+            Told::Made { made } => made.unwrap_or_default(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[ignore = "boots an image that ./check --lab builds"]
+fn a_lab_has_its_drives_and_two_agents() {
+    let _alone = alone();
+    if !can_run(&["qemu-system-x86_64"]) {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let parts = parts();
+    let image = root_image(&parts.kernel);
+    if !can("the lab's image: iotax lab build", image.is_ok()) {
+        return;
+    }
+    let image = image.unwrap();
+    let begin = std::time::Instant::now();
+    let (made, guest) = boot(&parts, image, folder.path(), 64 << 20);
+    let (mut load, note, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
+    let mut steps = reach_steps(&guest).unwrap();
+    assert!(note.is_some_and(|note| note.starts_with("emulated")));
+
+    let first = load.hello("r", MOMENT).unwrap();
+    let second = steps.hello("r", MOMENT).unwrap();
+    eprintln!("both agents answer after {:.1} s", begin.elapsed().as_secs_f64());
+    assert_eq!((&first.hostname, &second.hostname), (&"lab".to_owned(), &"lab".to_owned()));
+    assert_eq!(first.kernel, parts.kernel.version);
+    assert_ne!(first.pid, second.pid, "a process each");
+
+    let links: Vec<PathBuf> = guest.paths.iter().map(|path| path.path().unwrap().to_owned()).collect();
+    assert_eq!(links[2], Path::new("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d2"));
+    for (link, name) in links.iter().zip(["d0", "d1", "d2"]) {
+        let found = inspected(&mut load, link);
+        let serial = found.identity.serial.as_deref();
+        assert_eq!((&found.kind, found.bytes, serial), (&Kind::Disk, 64 << 20, Some(name)), "{found:?}");
+    }
+    let Response::Facts { facts } = load.call(Request::Facts { devices: links }, MOMENT).unwrap() else {
+        panic!("no facts");
+    };
+    assert_eq!(facts.kernel, Some(parts.kernel.version.clone()));
+    assert!(facts.os.is_some(), "the image's own os-release");
+
+    // What one agent makes the other sees.
+    let make = Op::MakeDirectory(MakeDirectory { path: "/run/iotax/made".into() });
+    let made_there = step(&mut steps, make.clone(), None);
+    assert_eq!(made_there.path.as_deref(), Some(Path::new("/run/iotax/made")));
+    assert!(std::matches!(load.call(Request::Clock, MOMENT).unwrap(), Response::Clock { .. }));
+    step(&mut steps, make, Some(made_there));
+
+    // When one of them ends, the lab is at its end.
+    assert_eq!(steps.call(Request::Bye, MOMENT).unwrap(), Response::Bye);
+    let begin = std::time::Instant::now();
+    while load.fate().is_none() && begin.elapsed() < MOMENT {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let console = std::fs::read_to_string(&guest.files.console).unwrap();
+    assert!(load.fate().is_some(), "QEMU still runs\n{console}");
+    for words in ["agent of steps ended with exit code 0", "power off"] {
+        assert!(console.contains(words), "no \"{words}\"\n{console}");
+    }
+    drop(made);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.path()).collect();
+    assert!(left.iter().all(|path| path.extension().is_some_and(|ending| ending == "log")), "{left:?}");
+}

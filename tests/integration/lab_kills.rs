@@ -1,0 +1,141 @@
+//! kill -9 at every journal record of runs that set up volumes and exports, then `clean`: nothing of it is left on the machine. The
+//! machine is a lab guest, which has the kernel modules and drives for all of them, and outlives every run that is killed in it.
+
+use crate::lab::{MOMENT, boot, parts, step};
+use crate::rig::{alone, can, can_run};
+use iotax::lab::root_image;
+use iotax::layer::guest::{reach, root};
+use iotax::measure::wire::Request;
+use iotax::step::op::{Op, Spawn};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Name, records at least, stack over the drives d0 to d2, further words.
+const STACKS: &[(&str, u32, &str, &str)] = &[
+    ("partition", 3, "D0 | partition", ""),
+    ("linear", 3, "[D0,D1] | linear", ""),
+    ("mdraid0", 3, "[D0,D1] | mdraid(level=0,chunk=64KiB)", ""),
+    (
+        "mdraid5",
+        8,
+        "[D0,D1,D2] | mdraid(level=5,chunk=64KiB)",
+        "--states healthy,failed(1),rebuilding,healthy",
+    ),
+    ("lvm-striped", 3, "[D0,D1] | lvm(striped)", ""),
+    ("lvm-thin", 3, "[D0,D1] | lvm(thin)", ""),
+    ("lvm-cache", 3, "[D0,D1] | lvm(cache)", ""),
+    ("zfs", 3, "[D0,D1] | zfs(stripe,compression=lz4,size=64MiB)", ""),
+    ("zfs-dedup", 6, "[D0,D1] | zfs(mirror,dedup=on,arc-max=128MiB,size=64MiB)", ""),
+    ("nvmf-tcp", 6, "D0 | nvmf(tcp)", ""),
+    ("nvmf-rdma", 8, "D0 | nvmf(rdma)", ""),
+    ("iscsi", 8, "D0 | iscsi(tcp)", ""),
+    ("iser", 10, "D0 | iscsi(iser)", ""),
+    ("nbd", 6, "D0 | nbd", ""),
+];
+
+/// Every state that a kill can leave: an intent without its act, an act without its record, a record. Behind a record is before the
+/// next, so that is tried once.
+const SCRIPT: &str = r#"
+exec > /dev/ttyS0 2>&1 < /dev/null
+export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
+tool=PROGRAM
+by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
+leftovers() {
+    udevadm settle
+    grep ^md /proc/mdstat
+    dmsetup ls --target linear; dmsetup ls --target thin-pool; dmsetup ls --target striped; dmsetup ls --target cache
+    zpool list -H 2>&1; cat /sys/module/zfs/parameters/zfs_arc_max 2>/dev/null
+    for d in d0 d1 d2; do wipefs --no-act --noheadings ${by}$d; lsblk -nro NAME ${by}$d | wc -l; done
+    ls /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/ports /sys/kernel/config/nvmet/hosts 2>/dev/null
+    ls /sys/kernel/config/target/iscsi /sys/kernel/config/target/core 2>/dev/null | grep -v -e alua -e discovery -e lio_version
+    ls /sys/class/nvme /sys/class/iscsi_session /var/lib/iscsi/nodes /var/lib/iscsi/ifaces /etc/iscsi/nodes /etc/iscsi/ifaces 2>/dev/null
+    for n in /sys/block/nbd*/pid; do [ -e $n ] && echo $n; done
+    pgrep -a -f 'qemu-nbd|nbd-server|nbd-client|iscsid'
+    ip -o link | cut -d: -f2 | sort; rdma link 2>/dev/null
+    ls -d /run/iotax-* 2>/dev/null; mount | grep iotax-
+}
+kills() {
+    name=$1; least=$2; stack=$3; shift 3
+    record=0
+    leftovers > /run/before
+    while :; do for side in before after; do
+        IOTAX_CRASH_AT=$record:$side $tool --runs /run/runs run "$stack" --rw randread --slice 20ms --min-time 100ms --budget 300ms \
+            --visits 1 --matched-rate off --destroy serial=d0,wipe=data --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
+            "$@" > /run/out 2>&1
+        code=$?
+        if [ $code -ne 137 ]; then
+            if [ $code -eq 0 ] && [ $record -ge $least ]; then echo "KILLS $name survived $record records"
+            else echo "KILLS $name FAILED with $code at $record:$side"; tail -n 20 /run/out; fi
+            return
+        fi
+        if ! $tool --runs /run/runs clean > /run/out 2>&1; then
+            echo "KILLS $name FAILED: clean behind $record:$side"; cat /run/out; return
+        fi
+        leftovers > /run/after
+        if ! diff /run/before /run/after > /run/out; then
+            echo "KILLS $name FAILED: left behind $record:$side"; cat /run/out; return
+        fi
+    done; record=$((record + 1)); done
+}
+CALLS
+echo "KILLS end"
+"#;
+
+/// The script with a call for every stack.
+fn script() -> String {
+    let call = |(name, least, stack, words): &(&str, u32, &str, &str)| {
+        let stack = ["0", "1", "2"].iter().fold((*stack).to_owned(), |stack, number| {
+            stack.replace(&format!("D{number}"), &format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d{number}"))
+        });
+        let words: Vec<String> = words.split_whitespace().map(|word| format!("'{word}'")).collect();
+        format!("kills {name} {least} '{stack}' {}", words.join(" "))
+    };
+    let wanted = std::env::var("IOTAX_KILLS").unwrap_or_default();
+    let is_wanted =
+        |stack: &&(&str, u32, &str, &str)| wanted.is_empty() || wanted.split(',').any(|name| name == stack.0);
+    let calls: Vec<String> = STACKS.iter().filter(is_wanted).map(call).collect();
+    SCRIPT.replace("PROGRAM", root::PROGRAM).replace("CALLS", &calls.join("\n"))
+}
+
+#[test]
+#[ignore = "kills a run at every record of its journal, in an image that ./check --lab builds"]
+fn volumes_and_exports_are_cleaned_from_any_kill() {
+    let _alone = alone();
+    if !can_run(&["qemu-system-x86_64"]) {
+        return;
+    }
+    let parts = parts();
+    let Ok(image) = root_image(&parts.kernel) else {
+        can("the lab's image (iotax lab build)", false);
+        return;
+    };
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (_made, guest) = boot(&parts, image, folder.path(), 256 << 20);
+    let (mut load, _, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
+    let mut steps = iotax::layer::guest::lab::reach_steps(&guest).unwrap();
+    load.hello("r", MOMENT).unwrap();
+    steps.hello("r", MOMENT).unwrap();
+    let spawn = Spawn {
+        what: "the kills".into(),
+        argv: vec!["/bin/sh".into(), "-c".into(), script(), "iotax-kills".into()],
+        tag: "iotax-kills".into(),
+        belows: Vec::new(),
+        log: "/run/kills.log".into(),
+        makes: Vec::new(),
+        ready: None,
+    };
+    step(&mut steps, Op::Spawn(spawn), None);
+    let begin = Instant::now();
+    let mut told = String::new();
+    while !told.contains("KILLS end") && begin.elapsed() < Duration::from_secs(3600) {
+        // The agent that says nothing for long would be taken for dead.
+        load.call(Request::Clock, MOMENT).unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        told = std::fs::read_to_string(&guest.files.console).unwrap_or_default();
+    }
+    let lines: Vec<&str> = told.split("KILLS ").skip(1).collect();
+    println!("{:.0} s\n{}", begin.elapsed().as_secs_f64(), lines.join(""));
+    let survived = lines.iter().filter(|line| line.contains(" survived ")).count();
+    assert!(told.contains("KILLS end") && !told.contains("FAILED"), "{told}");
+    assert_eq!(survived + 1, lines.len(), "{told}");
+}
