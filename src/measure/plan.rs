@@ -390,6 +390,7 @@ impl Ground<'_> {
     fn must_write(&self, stack: &Stack, depth: usize) -> bool {
         let above = &stack.layers[depth..];
         self.scenario.writes()
+            || stack.may_be_rebuilt()
             || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec)))
     }
 

@@ -210,6 +210,25 @@ fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
     insta::assert_snapshot!(all.join("\n\n"));
 }
 
+/// A rebuild writes to members that the load only reads.
+#[test]
+fn members_of_an_array_that_is_rebuilt_are_written() {
+    use crate::guard::judge::Intent;
+    let text = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk)";
+    let words = vec![("rw".to_owned(), "randread".to_owned())];
+    let planned = |states: Option<&str>| {
+        let states = states.map(str::to_owned);
+        let request = Request { words: words.clone(), states, ..Request::default() };
+        let scenario = from_arguments(&[text.to_owned()], &request).unwrap();
+        let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+        (survey::intent(&scenario, &scenario.stacks[0]), shown)
+    };
+    let (intent, shown) = planned(None);
+    assert_eq!((intent, shown.contains("/dev/sda, /dev/sdb, read-only")), (Intent::Read, true), "{shown}");
+    let (intent, shown) = planned(Some("healthy,failed(1),rebuilding,healthy"));
+    assert_eq!((intent, shown.contains("/dev/sda, /dev/sdb, read-only")), (Intent::Write, false), "{shown}");
+}
+
 #[test]
 fn the_target_that_has_a_bdev_serves_it_over_nvme() {
     let below = "[/dev/sda,/dev/sdb] | spdk(raid=raid1,rpc=/run/spdk.sock)";

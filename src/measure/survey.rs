@@ -474,12 +474,12 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     }
 }
 
-/// What a stack does to its medium: the load, or a layer, writes to it, takes it from this host, or only reads.
+/// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes();
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
-    match load || layers {
+    match load || layers || stack.may_be_rebuilt() {
         true => Intent::Write,
         false if takes_drive(stack) => Intent::Take,
         false => Intent::Read,

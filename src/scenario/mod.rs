@@ -169,6 +169,11 @@ impl Stack {
         std::iter::once(self.medium.place()).chain(far).collect()
     }
 
+    /// Whether it goes through states, in which members are written anew though no load writes.
+    pub fn may_be_rebuilt(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Guests side by side that its load runs in; 1 where it has none.
     pub fn guests(&self) -> u32 {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)

@@ -74,7 +74,7 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
         true => Ok(all),
         false => Err(Fault::hint(
             "no stack has a layer that can lose a member",
-            "states are those of mdraid (1, 5, 6, 10) and zfs (mirror, raidz, raidz2)",
+            "states are those of mdraid (1, 5, 6, 10), zfs (mirror, raidz, raidz2) and spdk (raid1, raid5f)",
         )),
     }
 }
