@@ -14,7 +14,6 @@ pub const FILE: &str = "journal.jsonl";
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "they are read and written one at a time")]
 pub enum Entry {
     /// About to be done.
     Intent {
@@ -23,7 +22,7 @@ pub enum Entry {
         /// The boot it was done in: loop devices, mounts and processes end with it.
         boot_id: String,
         /// What, with every path resolved.
-        step: Step,
+        step: Box<Step>,
     },
     /// Done.
     Done {
@@ -80,7 +79,7 @@ impl Journal {
     pub fn intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
         self.next_seq += 1;
-        self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: step.clone() })?;
+        self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: Box::new(step.clone()) })?;
         Ok(seq)
     }
 
@@ -137,9 +136,12 @@ pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
     let mut open: Vec<Open> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Intent { seq, boot_id, step } => {
-                open.push(Open { seq: *seq, boot_id: boot_id.clone(), step: step.clone(), made: None })
-            }
+            Entry::Intent { seq, boot_id, step } => open.push(Open {
+                seq: *seq,
+                boot_id: boot_id.clone(),
+                step: step.as_ref().clone(),
+                made: None,
+            }),
             Entry::Done { seq, made } => {
                 if let Some(found) = open.iter_mut().find(|open| open.seq == *seq) {
                     found.made = Some(made.clone());

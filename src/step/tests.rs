@@ -750,7 +750,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Their loop device on the same file would be found first.
     let before = state(&machine);
     let boot_id = machine.boot_id().unwrap();
-    let intent = Entry::Intent { seq: 0, boot_id, step: step.clone() };
+    let intent = Entry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
     let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
