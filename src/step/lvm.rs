@@ -3,7 +3,7 @@
 //! no other boot activates it. What is ours is known by the UUIDs of the physical volumes, which are made of the run's id.
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::tool;
+use super::tool::{await_orphans, tool};
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -130,9 +130,11 @@ impl Group<'_> {
         if devices.is_empty() {
             return Ok(Vec::new());
         }
+        let known: Vec<String> = (0..self.members.len()).map(|number| self.uuid(number)).collect();
+        let carried: Vec<&str> = known.iter().map(String::as_str).chain([self.name]).collect();
+        await_orphans(&["lvm"], &carried)?;
         let words = ["pvs", "--reportformat", "json", "-o", "pv_name,pv_uuid,vg_name"];
         let text = run(&mut command(&devices, &words.map(str::to_owned)))?;
-        let known: Vec<String> = (0..self.members.len()).map(|number| self.uuid(number)).collect();
         physical_of(&text, &known)
     }
 

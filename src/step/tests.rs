@@ -517,6 +517,21 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
     }
 }
 
+/// Layers whose members can fail are asked for their state by the step that made them.
+#[test]
+fn arrays_and_pools_tell_their_state_through_their_operations() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let plan = plan();
+    let made = killed_whole(&plan, &mut machine.clone(), folder.path());
+    let has_state = |step: &&Step| matches!(step.op, Op::CreateArray(_) | Op::MakeZpool(_));
+    let states: Vec<_> = plan
+        .iter()
+        .filter(has_state)
+        .map(|step| step.op.operation().state(&machine, &made[&step.id]).unwrap())
+        .collect();
+    assert_eq!(states, vec![Some(ArrayState::Healthy); 2]);
+}
+
 /// What the laws above rest on: the twin refuses a wrong order, as a real machine would.
 #[test]
 fn nothing_that_a_guest_has_can_be_taken_from_under_it() {

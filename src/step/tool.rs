@@ -1,12 +1,17 @@
 //! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from.
 
-use super::system::run;
+use super::process;
+use super::system::{run, wait_until};
 use crate::host::probe::program_path;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
 
 /// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
 pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
@@ -55,6 +60,21 @@ pub(super) fn settle() {
     let _ = tool("udevadm", ["settle", "--timeout=30"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
+/// Waits for a program that whoever started it has left behind, killed: it goes on by itself, and what it makes is not seen before
+/// it has ended. It is one of these programs, and its command line has one of these texts in it.
+///
+/// # Errors
+/// It does not end.
+pub(super) fn await_orphans(programs: &[&str], carried: &[&str]) -> Result<()> {
+    for orphan in process::processes_carrying(programs, carried)? {
+        wait_until(ORPHAN_LIMIT, || !process::runs(&orphan)).with_context(|| {
+            let (pid, programs) = (orphan.pid, programs.join(" or "));
+            format!("process {pid} ({programs}), which a killed run left behind, does not end")
+        })?;
+    }
+    Ok(())
+}
+
 /// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
 pub(crate) fn guid(text: &str) -> String {
     let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());
@@ -73,6 +93,19 @@ mod tests {
         assert_eq!(run_with(tool("cat", ["-"]), "label: gpt\n").unwrap(), "label: gpt\n");
         let error = run_with(tool("ls", ["/there is none"]), "").unwrap_err().to_string();
         assert!(error.contains("failed (exit status: 2)") && error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_behind_is_waited_for() {
+        let tag = format!("iotax-orphan-{}", std::process::id());
+        let there = || !process::processes_carrying(&["sh"], &[&tag]).unwrap().is_empty();
+        let mut orphan = Command::new("sh").args(["-c", "sleep 0.5; true", &tag]).spawn().unwrap();
+        wait_until(Duration::from_secs(5), there).unwrap();
+        assert!(process::processes_carrying(&["lvm"], &[&tag]).unwrap().is_empty(), "another program");
+        let reaped = std::thread::spawn(move || orphan.wait().unwrap());
+        await_orphans(&["sh"], &["x", &tag]).unwrap();
+        assert!(!there());
+        reaped.join().unwrap();
     }
 
     #[test]

@@ -166,6 +166,10 @@ impl Operation for MakeZpool {
         system.unmake_thing(self, tag, made)
     }
 
+    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
+        system.state_of_thing(self, made)
+    }
+
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("destroyed", format!("the pool {}", self.name)))
     }

@@ -9,7 +9,7 @@ pub mod state;
 pub use arc::{ArcLimit, check_ddt};
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{load_modules, settle, tool};
+use super::tool::{await_orphans, load_modules, settle, tool};
 use anyhow::{Context, Result, anyhow};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,7 @@ impl Pool<'_> {
     /// # Errors
     /// When zpool cannot be asked.
     pub fn find(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
+        await_orphans(&["zpool", "zfs"], &[self.name])?;
         let there = self.is_imported()? || self.traces().iter().any(|trace| trace.is_ours());
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
     }
@@ -87,6 +88,7 @@ impl Pool<'_> {
     /// # Errors
     /// [`NotOurs`] when a pool of that name is not of this run; what zpool says, when something is in use.
     pub fn unmake(&self) -> Result<()> {
+        await_orphans(&["zpool", "zfs"], &[self.name])?;
         if self.is_imported()? {
             self.must_be_ours()?;
             let mut last = None;
