@@ -82,9 +82,11 @@ impl Course {
             return Course::default();
         }
         let scenario = &run.start.scenario;
-        // Long rounds are judged by nobody, but what they write fills the caches too.
+        // Long rounds and those that precondition are judged by nobody, but what they write fills the caches too.
         let (long, _) = gather::sides(run, workload, Purpose::Long);
-        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) = writes(&[sides, &long]).into_iter().unzip();
+        let (before, _) = gather::sides(run, workload, Purpose::Precondition);
+        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) =
+            writes(&[sides, &long, &before]).into_iter().unzip();
         let spec = SteadySpec {
             known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
             reaches: scenario.reaches(),
@@ -215,10 +217,7 @@ impl Course {
         };
         let mut found: Vec<WarningReport> = Vec::new();
         for (name, window) in &self.uneven {
-            let (range, slope) = (100.0 * window.range, 100.0 * window.slope);
-            let text = format!(
-                "the judged rounds are not level by SNIA's measure: range {range:.0} % of the mean (20 % is allowed), slope {slope:.0} % (10 % is allowed)"
-            );
+            let text = format!("the judged rounds are not level by SNIA's measure: {}", window.said());
             found.push(warning("not_level", name, text));
         }
         for (visit, steady, _) in self.visits.iter().filter(|_| self.refused.is_none()) {
@@ -248,6 +247,8 @@ type Numbered = (RoundId, usize);
 
 /// The kind that verdicts rest on.
 const PLAIN: usize = 0;
+/// The kind that stands before them.
+const PRECONDITIONS: usize = 2;
 
 /// Whole rounds of every kind in order of time, with what each stack wrote.
 fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
@@ -263,7 +264,10 @@ fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
         };
         kinds[*kind].iter().enumerate().filter_map(of).collect()
     };
-    ids.into_iter().map(|id| (id, Writes { visit: id.0.0, stacks: wrote(&id) })).collect()
+    let of = |id: Numbered| {
+        (id, Writes { visit: id.0.0, stacks: wrote(&id), preconditions: id.1 == PRECONDITIONS })
+    };
+    ids.into_iter().map(of).collect()
 }
 
 /// `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`
@@ -284,6 +288,7 @@ fn reached(visit: &VisitReport) -> String {
         Why::NotReached => return format!("steady was not reached with {written} written to a drive"),
         Why::PastCache { cache } => format!("the largest known cache, {}", show_bytes(cache as u64)),
         Why::PastChange { written } => format!("the fall of pace after {}", show_bytes(written as u64)),
+        Why::Preconditioned { rounds } => format!("{rounds} rounds of preconditioning"),
     };
     let from = visit.steady_from.unwrap_or(visit.rounds);
     let judged = visit.rounds.saturating_sub(from);

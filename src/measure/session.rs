@@ -159,6 +159,7 @@ impl Session<'_> {
         self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
+        self.precondition(layout, &mut places)?;
         let outcome = match &self.scenario.durability {
             Some(spec) => self.trials(spec, layout, &mut places, region),
             None => self.visits(layout, &mut places, region),
@@ -353,8 +354,14 @@ impl Session<'_> {
         let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
         let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
         let watched = self.watched(up, ready)?;
+        // Further states of an array come behind the first without a rest, and some do not last.
+        let first = layout.sets[planned.set].after.is_none();
+        let precondition = self.scenario.measure.precondition;
+        let precondition =
+            Some(precondition).filter(|spec| spec.steady && first && workload.writes());
         let mut visit = Visit {
             steady,
+            precondition,
             bench: Bench {
                 visit: planned.number,
                 set: planned.set as u32,
@@ -494,7 +501,7 @@ impl Session<'_> {
     /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
     /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
     /// was looked at, too: a drive that was with a guest may have come back under another's name.
-    fn look_again(&mut self, set: &Set) -> Result<()> {
+    pub(super) fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);
