@@ -3,6 +3,7 @@
 
 use super::findings::WarningReport;
 use super::gather::{self, RoundId, Side};
+use super::precondition;
 use super::reading::Reading;
 use super::run::RunData;
 use super::subject::Quantity;
@@ -70,6 +71,8 @@ pub struct Course {
     /// Of all rounds that these ranges are of, which verdicts may rest on.
     plain: Vec<bool>,
     refused: Option<Refusal>,
+    /// Whether the load ran before every visit until its pace was steady.
+    preconditioned: bool,
     /// Stacks whose judged rounds SNIA would not call level.
     uneven: Vec<(String, Window)>,
 }
@@ -97,6 +100,7 @@ impl Course {
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
             visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
+            preconditioned: precondition::is_steady(run, &workload.name),
             plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
             ..Course::default()
         };
@@ -307,9 +311,16 @@ pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
             && writes.visits.iter().all(|(_, steady, _)| steady.changes.is_empty())
     };
     let mut lines = Vec::new();
-    if of(Regime::Burst) {
+    let bursts = || writes().filter(|writes| writes.regime == Regime::Burst && writes.refused.is_none());
+    if bursts().any(|writes| !writes.preconditioned) {
         lines.push(
             "the steady state of writes: slices of seconds are a burst that caches may absorb".to_owned(),
+        );
+    }
+    if bursts().any(|writes| writes.preconditioned) {
+        lines.push(
+            "the burst of a drive that is fresh or has rested: the load ran until it was steady before it was measured"
+                .to_owned(),
         );
     }
     if of(Regime::Steady) && writes().any(|writes| by_cache(&writes)) {

@@ -14,6 +14,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// What data without a signature are called in a consent.
+pub const DATA: &str = "data";
+
 /// Everything the guard knows of a target. Travels over the wire to and from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
@@ -370,7 +373,7 @@ fn sample_content(found: &mut Inspection, bytes: u64) {
     }
     if sample.nonzero > 0 && found.signatures.is_empty() {
         let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);
-        found.signatures.push(Signature { name: "data".into(), place });
+        found.signatures.push(Signature { name: DATA.into(), place });
     }
     found.sample = Some(sample);
 }

@@ -220,7 +220,8 @@ impl Pass<'_> {
             let spec = SliceSpec::now(bound, 0, true);
             let result = peer.slice(WORKER, &spec, slice_limit(bound)).map_err(Failed::from)?.result;
             let first = result.first_error.unwrap_or_else(|| "no words".into());
-            let failed = || Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors));
+            let failed =
+                || Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors));
             ensure!(result.errors == 0 && result.write.bytes > 0, failed());
             done.bytes += result.write.bytes;
             done.took_ns += result.window_ns;

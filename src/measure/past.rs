@@ -3,6 +3,7 @@
 
 use super::rounds::Progress;
 use crate::bill::run::RunData;
+use crate::guard::inspect::DATA;
 use crate::scenario::{Agent, Medium, Scenario};
 use crate::stats::pilot::{Design, Pattern};
 use crate::stats::rounds::{Part, Round, RoundKind};
@@ -53,11 +54,25 @@ impl Past {
         })
     }
 
-    /// Bytes of passes that a drive has kept, if it is the one that was written.
-    pub fn passed(&self, place: &str, path: &str, serial: Option<&str>) -> u64 {
-        let is_it = |drive: &PassedDrive| drive.path == path && drive.serial.as_deref() == serial;
+    /// What passes of this very run left on a drive, which it knows again by its serial number, is data that nobody misses.
+    /// Whatever else is found there is asked for as ever.
+    pub fn consent_to_own(&self, scenario: &mut Scenario) {
+        let passed = |serial: &str| {
+            let drives =
+                self.passes.iter().filter(|passes| passes.begun > 0).flat_map(|passes| &passes.drives);
+            drives.into_iter().any(|drive| drive.serial.as_deref() == Some(serial))
+        };
+        for consent in scenario.consent.iter_mut().filter(|consent| passed(&consent.serial)) {
+            if !consent.wipe.iter().any(|word| word == DATA) {
+                consent.wipe.push(DATA.to_owned());
+            }
+        }
+    }
+
+    /// The passes over a drive as far as it has kept them.
+    pub fn passed(&self, place: &str, drive: &PassedDrive) -> Option<&Passes> {
         let mut last = self.passes.iter().rev().filter(|passes| passes.place == place);
-        last.find(|passes| passes.drives.iter().any(is_it)).map_or(0, |passes| passes.written)
+        last.find(|passes| passes.drives.contains(drive))
     }
 }
 
@@ -100,7 +115,9 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
     match medium {
         Medium::File { path, size, keep } => path == written && (*keep || size.is_none()) && path.exists(),
         Medium::Device { path } => path == written,
-        Medium::Remote { path, size, agent, .. } => path == written && (size.is_none() || *agent == Agent::Iotax),
+        Medium::Remote { path, size, agent, .. } => {
+            path == written && (size.is_none() || *agent == Agent::Iotax)
+        }
         Medium::Drive { .. } | Medium::Many { .. } => false,
     }
 }

@@ -44,13 +44,28 @@ pub struct Batch {
     pub bytes: u64,
     /// Bytes of each that an earlier part of the run has written, of all passes.
     pub done: u64,
-    /// They were made by the run.
-    made: bool,
+    whose: Whose,
     /// Which.
     pub paths: Vec<PathBuf>,
 }
 
+/// Whose what is written over is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// A file with our marker behind its data.
+    File,
+    /// A drive of a lab, which the run made.
+    Drive,
+    /// Somebody's, who consents to its destruction.
+    Device,
+}
+
 impl Batch {
+    /// Whether nobody misses what is on them.
+    pub fn is_ours(&self) -> bool {
+        self.whose != Whose::Device
+    }
+
     /// Their names, as a list.
     pub fn names(&self) -> String {
         let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
@@ -83,7 +98,7 @@ pub fn batches(ground: &Ground, done: impl Fn(&str, &str) -> u64) -> Result<Vec<
                     agent: member.agent(),
                     bytes: shown.bytes / BLOCK * BLOCK,
                     done: done(&shown.place, &path.to_string_lossy()),
-                    made: matches!(member, Medium::Drive { .. }),
+                    whose: whose(member),
                     place: shown.place,
                     paths: Vec::new(),
                 };
@@ -95,6 +110,14 @@ pub fn batches(ground: &Ground, done: impl Fn(&str, &str) -> u64) -> Result<Vec<
         }
     }
     Ok(all)
+}
+
+fn whose(medium: &Medium) -> Whose {
+    match medium {
+        Medium::Drive { .. } => Whose::Drive,
+        Medium::File { .. } | Medium::Remote { size: Some(_), agent: Agent::Fio, .. } => Whose::File,
+        _ => Whose::Device,
+    }
 }
 
 /// Bytes that the passes of a run write, as far as sizes are known.
@@ -117,14 +140,16 @@ impl Session<'_> {
             return Ok(());
         }
         let ground = self.ground(layout);
-        let serial = |place: &str, path: &str| self.survey.serial_of(place, path);
-        let done = |place: &str, path: &str| self.past.passed(place, path, serial(place, path).as_deref());
+        let done = |place: &str, path: &str| {
+            let drive = PassedDrive { path: path.to_owned(), serial: self.survey.serial_of(place, path) };
+            self.past.passed(place, &drive).map_or(0, |passes| passes.written)
+        };
         let batches = batches(&ground, done)?;
         let all = Set { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
         self.look_again(&all)?;
         let names: BTreeSet<String> = batches.iter().map(|batch| batch.place.clone()).collect();
         for name in &names {
-            let made = batches.iter().filter(|batch| batch.made && batch.place == *name);
+            let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *name);
             let made = made.flat_map(|batch| batch.paths.clone()).collect();
             let admitted = self.admitted.clone();
             places.get(name)?.allow(&Allowed { consent: self.scenario.consent.clone(), made, admitted })?;
@@ -149,15 +174,16 @@ impl Session<'_> {
             writable: true,
             hold: Default::default(),
         };
-        let member =
-            Member { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
+        let member = Member { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
+        let drives: Vec<PassedDrive> = batch.paths.iter().map(drive).collect();
+        let before = drives.first().and_then(|drive| self.past.passed(&batch.place, drive));
         let mut passes = Passes {
             place: batch.place.clone(),
-            drives: batch.paths.iter().map(drive).collect(),
+            drives,
             bytes: batch.bytes,
             passes: self.scenario.measure.precondition.passes,
             written: batch.done,
-            ..Passes::default()
+            ..before.cloned().unwrap_or_default()
         };
         if passes.is_done() {
             let text = format!("{} was preconditioned by an earlier part of this run", batch.names());

@@ -357,8 +357,7 @@ impl Session<'_> {
         // Further states of an array come behind the first without a rest, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
         let precondition = self.scenario.measure.precondition;
-        let precondition =
-            Some(precondition).filter(|spec| spec.steady && first && workload.writes());
+        let precondition = Some(precondition).filter(|spec| spec.steady && first && workload.writes());
         let mut visit = Visit {
             steady,
             precondition,

@@ -305,7 +305,8 @@ impl Survey {
 
     /// Serial or WWN of a device of this host, as a consent names it; `None`: a file, or it is elsewhere.
     pub fn serial_of(&self, place: &str, path: &str) -> Option<String> {
-        let mut known = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
+        let mut known =
+            self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
         known.find_map(|(_, identity)| judge::consent_word(identity).map(str::to_owned))
     }
 

@@ -36,12 +36,7 @@ pub enum SteadyLimit {
 impl Default for Precondition {
     /// Off; rounds and their limit as the specification has them.
     fn default() -> Precondition {
-        Precondition {
-            passes: 0,
-            steady: false,
-            round_ns: 60_000_000_000,
-            limit: SteadyLimit::Rounds(25),
-        }
+        Precondition { passes: 0, steady: false, round_ns: 60_000_000_000, limit: SteadyLimit::Rounds(25) }
     }
 }
 
@@ -98,10 +93,7 @@ fn passes_of(part: &str, number: &str) -> Result<u32, Fault> {
 ///
 /// # Errors
 /// Fewer rounds than can be called steady, more than anybody waits for, or as `duration`.
-pub(super) fn limit(
-    word: &str,
-    duration: impl Fn(&str) -> Result<u64, Fault>,
-) -> Result<SteadyLimit, Fault> {
+pub(super) fn limit(word: &str, duration: impl Fn(&str) -> Result<u64, Fault>) -> Result<SteadyLimit, Fault> {
     if !word.chars().all(|digit| digit.is_ascii_digit()) {
         return duration(word).map(SteadyLimit::TimeNs);
     }

@@ -64,11 +64,7 @@ impl Writes {
                 ours.fold((0.0, 0.0), |(bytes, seconds), part| (bytes + part.amount, seconds + part.seconds));
             Wrote { stack, bytes, seconds, durable_s: None }
         };
-        Writes {
-            visit: round.visit,
-            stacks: stacks.into_iter().map(wrote).collect(),
-            preconditions: false,
-        }
+        Writes { visit: round.visit, stacks: stacks.into_iter().map(wrote).collect(), preconditions: false }
     }
 
     /// Whether both are of one set-up: no pause between them, and the same stacks up.

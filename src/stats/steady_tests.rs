@@ -141,7 +141,10 @@ fn slices_of_a_stack_in_a_round_are_one() {
     let parts = vec![part(1, 1.0, 2.0), part(0, 5.0, 1.0), part(0, 5.0, 3.0), part(1, 2.0, 2.0)];
     let writes = Writes::of(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
     let wrote = |stack, bytes, seconds| Wrote { stack, bytes, seconds, durable_s: None };
-    assert_eq!(writes, Writes { visit: 3, stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)], preconditions: false });
+    assert_eq!(
+        writes,
+        Writes { visit: 3, stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)], preconditions: false }
+    );
 }
 
 #[test]
