@@ -14,9 +14,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What data without a signature are called in a consent.
-pub const DATA: &str = "data";
-
 /// Everything the guard knows of a target. Travels over the wire to and from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
@@ -109,7 +106,7 @@ impl Signature {
 }
 
 /// Name of content that has no mark.
-pub(super) const DATA: &str = "data";
+pub const DATA: &str = "data";
 /// Name of marks that contradict each other.
 pub(super) const AMBIVALENT: &str = "ambivalent";
 /// How the place of a signature begins that lies in a partition.

@@ -61,7 +61,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
             store
         }
     };
-    let found = Found { bytes: SIZE, block: false, exists: true };
+    let found = Found::bare(SIZE, false, true);
     let mut survey = Survey::default();
     survey.found = vec![vec![found]; scenario.stacks.len()];
     let tag = RunTag { run_id: "run".into(), run_dir: dir.clone() };
@@ -180,7 +180,7 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
 fn drives_of_one_size_are_written_at_the_same_time() {
     let stacks = ["each([/dev/vda,/dev/vdb])", "[/dev/vda,/dev/vdb,/dev/vdc] | mdraid(level=0)"];
     let scenario = scenario(&stacks.map(str::to_owned), &[("precondition", "2x")]);
-    let of = |bytes| Found { bytes, block: true, exists: true };
+    let of = |bytes| Found::bare(bytes, true, true);
     let (one, odd) = (of(1 << 40), of((1 << 39) + 512));
     let found = vec![vec![one.clone(), one.clone()], vec![one.clone(), one, odd]];
     let layout = layout(&scenario);

@@ -29,7 +29,8 @@ use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step, is_ssh_place, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
-use anyhow::{Context, Result};
+use crate::units::show_bytes;
+use anyhow::{Context, Result, ensure};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ impl Session<'_> {
         for text in self.ground(layout).guest_warnings()? {
             self.warn("guests", "", text)?;
         }
-        self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
+        self.allowance = left_to_write.map(|left| self.left_after_past(left)).transpose()?;
         self.reach_hands()?;
         self.bring_up_labs(layout, &mut places)?;
         self.needs_are_met_elsewhere()?;
@@ -168,6 +169,21 @@ impl Session<'_> {
             places.leave(&name);
         }
         outcome
+    }
+
+    /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost may not fit any more.
+    fn left_after_past(&self, left: u64) -> Result<u64> {
+        let fits = left >= self.past.written || self.scenario.measure.precondition.passes == 0;
+        ensure!(
+            fits,
+            Failed::input(format!(
+                "earlier parts of this run wrote {} already, and max_written leaves {} beside what is to be \
+                 written again; hint: keep=true for files, or a new run",
+                show_bytes(self.past.written),
+                show_bytes(left)
+            ))
+        );
+        Ok(left.saturating_sub(self.past.written))
     }
 
     fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {

@@ -123,9 +123,9 @@ mod tests {
         let mut scenario = from_arguments(&stacks, &request).unwrap();
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
-            Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
-            Medium::Remote { .. } => Found { bytes: u64::MAX, block: true, exists: true },
-            _ => Found { bytes: 1 << 40, block: true, exists: true },
+            Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
+            Medium::Remote { .. } => Found::bare(u64::MAX, true, true),
+            _ => Found::bare(1 << 40, true, true),
         };
         let of_stack = |stack: &crate::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
         let found: Vec<Vec<Found>> = scenario.stacks.iter().map(of_stack).collect();
