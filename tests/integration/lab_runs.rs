@@ -20,7 +20,7 @@ const QUICK: &[&str] = &[
     "--matched-rate",
     "off",
     "--lab",
-    "drive_size=128MiB",
+    "drive_size=512MiB",
 ];
 
 /// Runs the stacks in a lab, where there can be one. Every one of them has figures, nothing failed, and nothing of the run is left.
@@ -62,8 +62,8 @@ fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_eve
     assert_eq!(rows(&report), 5, "the drives, and the array in four states: {report}");
     let slices = rig.records("slice");
     let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
-    let states: BTreeSet<&str> = told.iter().copied().collect();
-    assert_eq!(states, BTreeSet::from(["failed(1)", "healthy", "rebuilding"]), "{states:?}");
+    let kinds: BTreeSet<&str> = told.iter().map(|state| state.split(',').next().unwrap()).collect();
+    assert_eq!(kinds, BTreeSet::from(["degraded", "healthy", "rebuilding"]), "{told:?}");
     assert!(slices.len() > told.len(), "the bare drives have no state");
 }
 
@@ -93,5 +93,5 @@ fn fabrics_are_measured_against_their_drive() {
     let stacks: Vec<&str> = ["nvme0 @lab"].into_iter().chain(exports.iter().map(String::as_str)).collect();
     let Some((_rig, report)) = measured(&stacks, &[]) else { return };
     assert_eq!(rows(&report), stacks.len(), "{report}");
-    assert!(report.to_string().contains("made in software"), "RDMA without a card is told: {report}");
+    assert!(report.to_string().contains("RDMA by software"), "RDMA without a card is told: {report}");
 }
