@@ -146,7 +146,7 @@ impl Visit<'_> {
     }
 
     fn at_depth(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
-        if let Some(ended) = self.to_steady(progress)? {
+        if let Some(ended) = self.until_steady(progress)? {
             return Ok(ended);
         }
         let warm = match self.warm_up(progress)? {

@@ -29,7 +29,7 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// As any slice.
-    pub(super) fn to_steady(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
+    pub(super) fn until_steady(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
         let Some(spec) = self.precondition else { return Ok(None) };
         let began_s = self.bench.spent_s;
         let mut rounds = Rounds { slice_bytes: vec![None; self.bench.ready.len()], ..Rounds::default() };

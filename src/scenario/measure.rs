@@ -175,7 +175,7 @@ pub fn check_writes(
         let why = "regime \"steady\" is one of writes, and no workload writes";
         return Err(("regime", Fault::hint(why, "add a workload that does, such as rw = \"randwrite\"")));
     }
-    let steady = spec.precondition.steady.then(|| match spec.precondition.passes {
+    let steady = spec.precondition.steady.then_some(match spec.precondition.passes {
         0 => "precondition = \"steady\"",
         _ => "\"steady\" of precondition",
     });
