@@ -69,7 +69,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "run",
     "place",
     "worker",
@@ -78,6 +78,8 @@ const KINDS: [&str; 16] = [
     "apart",
     "laying_out",
     "laid_out",
+    "passes",
+    "preconditioned",
     "clocks",
     "slice",
     "trial",
