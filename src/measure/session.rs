@@ -162,7 +162,7 @@ impl Session<'_> {
         self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
-        self.precondition(layout, &mut places)?;
+        self.precondition(layout, places)?;
         let outcome = match &self.scenario.durability {
             Some(spec) => self.trials(spec, layout, places, region),
             None => self.visits(layout, places, region),
