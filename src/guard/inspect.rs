@@ -99,9 +99,9 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Whether it is a mark on the device itself that a tool would know by its name; not data, and not in a partition of it.
-    pub fn is_on_device(&self) -> bool {
-        !self.place.starts_with(IN_PARTITION) && ![DATA, AMBIVALENT].contains(&self.name.as_str())
+    /// Whether it is a mark that a tool would know by its name, and not mere data.
+    pub fn is_mark(&self) -> bool {
+        ![DATA, AMBIVALENT].contains(&self.name.as_str())
     }
 }
 
@@ -109,8 +109,6 @@ impl Signature {
 pub const DATA: &str = "data";
 /// Name of marks that contradict each other.
 pub(super) const AMBIVALENT: &str = "ambivalent";
-/// How the place of a signature begins that lies in a partition.
-const IN_PARTITION: &str = "in partition ";
 
 /// A check that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -357,7 +355,7 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
     found.signatures = signatures;
     found.unchecked.extend(trouble.map(blind));
     for part in block::partitions(probe, node) {
-        let place = format!("{IN_PARTITION}{} ", part.name);
+        let place = format!("in partition {} ", part.name);
         let (more, trouble) =
             signature::scan(&file, part.start, part.bytes, node.logical_block_bytes, &place);
         found.signatures.extend(more);

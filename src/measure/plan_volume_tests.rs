@@ -99,7 +99,7 @@ fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_onl
     };
     let mirror = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
     let told = wiped(&[mirror]);
-    assert_eq!(told[0], "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb");
+    assert_eq!(told[0], "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb, its partitions first");
     assert!(told[1].starts_with("mdadm"), "{told:?}");
     let joined = wiped(&["[/dev/sda,/dev/sdb] | linear"]);
     assert!(!joined.iter().any(|step| step.starts_with("wipefs")), "{joined:?}");

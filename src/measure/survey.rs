@@ -447,9 +447,9 @@ pub fn remote(
 
 fn found_of(found: &Inspection) -> Found {
     let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
-    let own = found.signatures.iter().filter(|signature| signature.is_on_device());
-    let signatures = own.map(|signature| signature.name.clone()).collect();
-    Found { signatures, ..Found::bare(bytes, found.kind != Kind::File, true) }
+    let marks = found.signatures.iter().filter(|signature| signature.is_mark());
+    let names: BTreeSet<String> = marks.map(|signature| signature.name.clone()).collect();
+    Found { signatures: names.into_iter().collect(), ..Found::bare(bytes, found.kind != Kind::File, true) }
 }
 
 /// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks

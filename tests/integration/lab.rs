@@ -7,16 +7,16 @@ use iotax::lab::root_image;
 use iotax::layer::PlanContext;
 use iotax::layer::guest::lab::{LabDrive, LabWish, plan, reach_steps};
 use iotax::layer::guest::qemu::Memory;
-use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach};
+use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
 use iotax::measure::hand::{Asked as StepAsked, Run, Told};
 use iotax::measure::wire::{Peer, Request, Response};
 use iotax::scenario::check::{Request as Asked, from_arguments};
-use iotax::step::op::{MakeDirectory, Op};
+use iotax::step::op::{MakeDirectory, Op, Spawn};
 use iotax::step::system::RealSystem;
 use iotax::step::{RunTag, Step, Yield};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const MOMENT: Duration = Duration::from_secs(60);
 
@@ -100,6 +100,48 @@ pub fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
         },
         other => panic!("{other:?}"),
     }
+}
+
+/// What every script begins with: it talks on the console, `$tool` is iotax and `$by` the drives' names up to their `d0`.
+const PRELUDE: &str = "exec > /dev/ttyS0 2>&1 < /dev/null
+export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
+by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
+tool=";
+
+/// What a script of sh says in a lab with three drives until it says `end`; `None`: there can be no lab here.
+pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
+    let _alone = alone();
+    let parts = can_run(&["qemu-system-x86_64"]).then(parts)?;
+    let image = root_image(&parts.kernel).ok();
+    can("the lab's image: iotax lab build", image.is_some());
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (_made, guest) = boot(&parts, image?, folder.path(), 256 << 20);
+    let (mut load, _, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
+    let mut steps = reach_steps(&guest).unwrap();
+    load.hello("r", MOMENT).unwrap();
+    steps.hello("r", MOMENT).unwrap();
+    let script = format!("{PRELUDE}{}\n{script}", root::PROGRAM);
+    let spawn = Spawn {
+        what: "the script".into(),
+        argv: vec!["/bin/sh".into(), "-c".into(), script, "iotax-script".into()],
+        tag: "iotax-script".into(),
+        belows: Vec::new(),
+        log: "/run/script.log".into(),
+        makes: Vec::new(),
+        ready: None,
+    };
+    step(&mut steps, Op::Spawn(spawn), None);
+    let begin = Instant::now();
+    let mut told = String::new();
+    while !told.contains(end) && begin.elapsed() < Duration::from_secs(3600) {
+        // The agent that says nothing for long would be taken for dead.
+        load.call(Request::Clock, MOMENT).unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        told = std::fs::read_to_string(&guest.files.console).unwrap_or_default();
+    }
+    println!("{:.0} s", begin.elapsed().as_secs_f64());
+    assert!(told.contains(end), "{told}");
+    Some(told)
 }
 
 #[test]

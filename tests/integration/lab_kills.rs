@@ -1,14 +1,7 @@
 //! kill -9 at every journal record of runs that set up volumes and exports, then `clean`: nothing of it is left on the machine. The
 //! machine is a lab guest, which has the kernel modules and drives for all of them, and outlives every run that is killed in it.
 
-use crate::lab::{MOMENT, boot, parts, step};
-use crate::rig::{alone, can, can_run};
-use iotax::lab::root_image;
-use iotax::layer::guest::{reach, root};
-use iotax::measure::wire::Request;
-use iotax::step::op::{Op, Spawn};
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use crate::lab::told_in_lab;
 
 /// Name, records at least, stack over the drives d0 to d2, further words.
 const STACKS: &[(&str, u32, &str, &str)] = &[
@@ -38,10 +31,6 @@ const STACKS: &[(&str, u32, &str, &str)] = &[
 
 /// Every state that a kill can leave: an intent without its act, an act without its record, a record.
 const SCRIPT: &str = r#"
-exec > /dev/ttyS0 2>&1 < /dev/null
-export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
-tool=PROGRAM
-by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
 within() { find "$@" -mindepth 1 -maxdepth 1 2>/dev/null; }
 leftovers() {
     udevadm settle
@@ -111,48 +100,16 @@ fn script() -> String {
     let is_wanted =
         |stack: &&(&str, u32, &str, &str)| wanted.is_empty() || wanted.split(',').any(|name| name == stack.0);
     let calls: Vec<String> = STACKS.iter().filter(is_wanted).map(call).collect();
-    SCRIPT.replace("PROGRAM", root::PROGRAM).replace("CALLS", &calls.join("\n"))
+    SCRIPT.replace("CALLS", &calls.join("\n"))
 }
 
 #[test]
 #[ignore = "kills a run at every record of its journal, in an image that ./check --lab builds"]
 fn volumes_and_exports_are_cleaned_from_any_kill() {
-    let _alone = alone();
-    if !can_run(&["qemu-system-x86_64"]) {
-        return;
-    }
-    let parts = parts();
-    let Ok(image) = root_image(&parts.kernel) else {
-        can("the lab's image (iotax lab build)", false);
-        return;
-    };
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let (_made, guest) = boot(&parts, image, folder.path(), 256 << 20);
-    let (mut load, _, _qmp) = reach(&guest, None, &AtomicBool::new(false)).unwrap();
-    let mut steps = iotax::layer::guest::lab::reach_steps(&guest).unwrap();
-    load.hello("r", MOMENT).unwrap();
-    steps.hello("r", MOMENT).unwrap();
-    let spawn = Spawn {
-        what: "the kills".into(),
-        argv: vec!["/bin/sh".into(), "-c".into(), script(), "iotax-kills".into()],
-        tag: "iotax-kills".into(),
-        belows: Vec::new(),
-        log: "/run/kills.log".into(),
-        makes: Vec::new(),
-        ready: None,
-    };
-    step(&mut steps, Op::Spawn(spawn), None);
-    let begin = Instant::now();
-    let mut told = String::new();
-    while !told.contains("KILLS end") && begin.elapsed() < Duration::from_secs(3600) {
-        // The agent that says nothing for long would be taken for dead.
-        load.call(Request::Clock, MOMENT).unwrap();
-        std::thread::sleep(Duration::from_secs(2));
-        told = std::fs::read_to_string(&guest.files.console).unwrap_or_default();
-    }
+    let Some(told) = told_in_lab(&script(), "KILLS end") else { return };
     let lines: Vec<&str> = told.split("KILLS ").skip(1).collect();
-    println!("{:.0} s\n{}", begin.elapsed().as_secs_f64(), lines.join(""));
+    println!("{}", lines.join(""));
     let survived = lines.iter().filter(|line| line.contains(" survived ")).count();
-    assert!(told.contains("KILLS end") && !told.contains("FAILED"), "{told}");
+    assert!(!told.contains("FAILED"), "{told}");
     assert_eq!(survived + 1, lines.len(), "{told}");
 }

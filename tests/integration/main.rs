@@ -10,6 +10,7 @@ mod each;
 mod guests;
 mod images;
 mod lab;
+mod lab_guard;
 mod lab_kills;
 mod lab_runs;
 mod nested;

@@ -4,6 +4,8 @@
 use super::{Operation, PathRef, RunTag, System, Yield};
 use crate::guard::admit::claim;
 use crate::guard::signature::{self, uberblocks};
+use crate::host::block;
+use crate::host::probe::Probe;
 use crate::step::system::run;
 use crate::step::thing::{Change, Told};
 use crate::step::tool::{settle, tool};
@@ -11,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 /// `wipefs`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +38,18 @@ impl Change for WipeSignatures {
         self.device.path()
     }
 
-    /// Who uses the device meanwhile keeps wipefs off: it asks for it exclusively.
     fn make(&self, _: Told<'_>) -> Result<()> {
         let path = self.device.path()?;
         settle();
+        // What lies in a partition would be found again in one that is made at the same place.
+        partitions(path)?.iter().try_for_each(|part| self.wipe(part))?;
+        self.wipe(path)
+    }
+}
+
+impl WipeSignatures {
+    /// Who uses the device meanwhile keeps wipefs off: it asks for it exclusively.
+    fn wipe(&self, path: &Path) -> Result<()> {
         run(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
         if self.names.iter().any(|name| name == "zfs_member") {
             zero_uberblocks(path).with_context(|| format!("cannot wipe {}", path.display()))?;
@@ -60,6 +70,14 @@ impl Change for WipeSignatures {
     }
 }
 
+fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
+    let meta = std::fs::metadata(device).with_context(|| format!("cannot look at {}", device.display()))?;
+    let probe = Probe::of_files(Path::new("/"));
+    let disk = block::node(&probe, meta.rdev());
+    let parts = disk.iter().flat_map(|disk| block::partitions(&probe, disk));
+    Ok(parts.map(|part| Path::new("/dev").join(part.name)).collect())
+}
+
 /// wipefs leaves a few, which it takes for too little to be a pool; zpool import does not.
 fn zero_uberblocks(path: &Path) -> Result<()> {
     let _hold = claim(path)?;
@@ -73,7 +91,7 @@ fn zero_uberblocks(path: &Path) -> Result<()> {
 
 impl Operation for WipeSignatures {
     fn describe(&self) -> String {
-        format!("wipefs --all --types {} {}", self.types(), self.device)
+        format!("wipefs --all --types {} {}, its partitions first", self.types(), self.device)
     }
 
     fn irreversible(&self) -> Option<String> {
