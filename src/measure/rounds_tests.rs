@@ -262,6 +262,7 @@ impl Rig {
                 keeper: None,
             },
             baseline: 0,
+            names: &["stack0", "stack1"],
             members: &[1; 2],
             workload: &self.workload,
             measure: &self.measure,
@@ -286,6 +287,18 @@ impl Rig {
 
 fn precise() -> Until {
     Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+}
+
+#[test]
+fn the_slowest_stack_is_named_though_another_set_is_up() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    let both = rig.ready.clone();
+    for index in [1, 0] {
+        rig.ready = vec![both[index].clone()];
+        rig.measure(&mut progress, Until::Time(2.0));
+    }
+    assert_eq!(progress.matched.as_ref().map(|matched| matched.slowest.as_str()), Some("stack1"));
 }
 
 #[test]

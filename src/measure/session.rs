@@ -352,6 +352,7 @@ impl Session<'_> {
             });
         let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
         let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
+        let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
         let mut visit = Visit {
             steady,
@@ -370,6 +371,7 @@ impl Session<'_> {
                 keeper: Some(states::keeper(&mut self.executor, watched)),
             },
             baseline: self.scenario.baseline,
+            names: &names,
             members: &members,
             workload,
             measure: &self.scenario.measure,

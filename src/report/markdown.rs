@@ -3,7 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, sweep, verdicts,
+    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, states, sweep,
+    verdicts,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -98,6 +99,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
     );
+    for array in &workload.arrays {
+        let said = states::sentences(array).into_iter().map(|said| said.text);
+        out += &format!("### {} in its states\n\n", escaped(&array.stack));
+        out += &list("", std::iter::once(array.sentence.clone()).chain(said).collect());
+        out += &states::table(array).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    }
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
     }

@@ -33,7 +33,7 @@ pub use error::InputError;
 pub use place::LabSpec;
 pub use published::{Metric, Published, PublishedFigure};
 pub use rating::{Rated, Rating};
-pub use states::InState;
+pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 

@@ -86,6 +86,14 @@ pub fn spares(stack: &Stack) -> u32 {
     stack.layers.iter().map(of).max().unwrap_or(0)
 }
 
+/// What tells the state of a stack's array: that of the layer that bears most.
+pub fn told_by(stack: &Stack) -> &'static str {
+    let members = stack.medium.members().len();
+    let layers = stack.layers.iter().filter_map(|spec| Some((spec, by_name(&spec.name)?)));
+    let most = layers.max_by_key(|(spec, layer)| layer.redundancy(spec, members));
+    most.map_or("", |(_, layer)| layer.state_told_by())
+}
+
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
     let again = states[..position].contains(&state);
     let word = if again { format!("{state} again") } else { state.to_string() };
