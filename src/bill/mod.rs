@@ -33,6 +33,7 @@ mod timeline;
 #[cfg(test)]
 pub(crate) mod twin;
 mod verdicts;
+pub mod volumes;
 mod warnings;
 
 pub use findings::Findings;
@@ -94,6 +95,7 @@ pub fn findings(run: &RunData) -> Findings {
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
         apart: run.apart.clone(),
         places: run.places.iter().map(place).collect(),
+        volumes: volumes::volumes(run),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),

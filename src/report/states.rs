@@ -7,7 +7,8 @@ use crate::bill::states::ArrayStates;
 
 /// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {
-    let all = verdicts::sentences_of((&comparisons(array), &charges(array)), "state");
+    let all =
+        verdicts::sentences_of((&comparisons(array), &charges(array)), &|stack| state(array, stack), "state");
     all.into_iter().filter(|said| said.class != "absent").collect()
 }
 
@@ -27,6 +28,9 @@ fn charges(array: &ArrayStates) -> Vec<&Charges> {
 
 /// The state alone: what is in it stands above.
 pub(super) fn named(array: &ArrayStates, one: &Comparison) -> String {
-    let its = array.states.iter().find(|state| state.stack == one.stack);
-    its.map_or_else(|| one.stack.clone(), |state| state.state.clone())
+    state(array, &one.stack).to_owned()
+}
+
+fn state<'a>(array: &'a ArrayStates, stack: &'a str) -> &'a str {
+    array.states.iter().find(|state| state.stack == stack).map_or(stack, |state| &state.state)
 }

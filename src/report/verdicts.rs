@@ -40,19 +40,23 @@ pub(super) fn class_of_charge(charge: &Charge) -> &'static str {
 /// What is alike of many stacks is one line, and what was not measured of any for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
     let of = (workload.comparisons.iter().collect::<Vec<_>>(), workload.charges.iter().collect::<Vec<_>>());
-    let mut all = sentences_of((&of.0, &of.1), "stack");
+    let mut all = sentences_of((&of.0, &of.1), &|stack| stack, "stack");
     all.extend(
         workload.beside.iter().map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }),
     );
     all
 }
 
-/// The same of any comparisons with one stack; of many of them `every` one is what it says.
-pub(super) fn sentences_of((rates, charges): (&[&Comparison], &[&Charges]), every: &str) -> Vec<Said> {
-    let rates: Vec<One> = rates.iter().map(|one| of_rate(one)).collect();
-    let mut all = grouped::sentences(&rates, every);
-    all.extend(charges_of(charges, every, |charges| &charges.latency));
-    all.extend(charges_of(charges, every, |charges| &charges.cpu));
+/// The same of any comparisons with one stack: how each is called among others, and what each is.
+pub(super) fn sentences_of<'a>(
+    (rates, charges): (&[&'a Comparison], &[&'a Charges]),
+    named: &dyn Fn(&'a str) -> &'a str,
+    noun: &str,
+) -> Vec<Said> {
+    let rates: Vec<One> = rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
+    let mut all = grouped::sentences(&rates, noun);
+    all.extend(charges_of(charges, named, noun, |charges| &charges.latency));
+    all.extend(charges_of(charges, named, noun, |charges| &charges.cpu));
     all
 }
 
@@ -80,7 +84,12 @@ fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
     }
 }
 
-fn charges_of(charges: &[&Charges], every: &str, pick: fn(&Charges) -> &ChargeFinding) -> Vec<Said> {
+fn charges_of<'a>(
+    charges: &[&'a Charges],
+    named: &dyn Fn(&'a str) -> &'a str,
+    noun: &str,
+    pick: fn(&Charges) -> &ChargeFinding,
+) -> Vec<Said> {
     let all: Vec<&ChargeFinding> = charges.iter().map(|one| pick(one)).collect();
     let once = match all.as_slice() {
         [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
@@ -91,8 +100,9 @@ fn charges_of(charges: &[&Charges], every: &str, pick: fn(&Charges) -> &ChargeFi
     if let (Some(reason), Some(first)) = (once, all.first()) {
         return vec![Said { class: "absent", text: format!("{}: not measured: {reason}", first.quantity) }];
     }
-    let all: Vec<One> = charges.iter().map(|charges| of_charge(charges, pick(charges))).collect();
-    grouped::sentences(&all, every)
+    let one =
+        |charges: &&'a Charges| One { stack: named(&charges.stack), ..of_charge(charges, pick(charges)) };
+    grouped::sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
 /// The three figures of each comparison; `None` where it would only repeat the one sentence.

@@ -4,6 +4,7 @@ use super::*;
 use crate::host::facts::{Device, Target};
 use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
+use crate::store::record::VolumeUp;
 use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -165,6 +166,26 @@ pub(crate) fn states() -> RunData {
     }
     run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = drives(4));
     let left = run.slices.iter().find(|slice| slice.stack.ends_with("rebuilding")).cloned();
+    let md = [
+        ("level", "raid5"),
+        ("raid_disks", "4"),
+        ("chunk_size", "65536"),
+        ("layout", "2"),
+        ("metadata_version", "1.2"),
+        ("bitmap/location", "none"),
+        ("stripe_cache_size", "256"),
+        ("sync_speed_max", "4096 (local)"),
+    ];
+    run.volumes.push(VolumeUp {
+        stacks: vec!["mdraid(level=5)".into()],
+        layer: "mdraid".into(),
+        place: "lab".into(),
+        device: Device {
+            name: "md127".into(),
+            md: md.map(|(key, word)| (key.to_owned(), word.to_owned())).into(),
+            ..Device::default()
+        },
+    });
     run.slices.extend(left.map(|slice| Slice {
         purpose: Purpose::OutOfState,
         state: Some("healthy".into()),

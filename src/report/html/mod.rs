@@ -569,6 +569,10 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 (table(&read_back, usize::MAX))
                 p class="soft" { (disks::LEGEND) "." }
             }
+            @if !findings.volumes.is_empty() {
+                h3 { (disks::VOLUMES) }
+                ul { @for line in disks::volumes(findings) { li { (line) } } }
+            }
             @for place in &findings.places { (place_of(place, open)) }
         }
     }
