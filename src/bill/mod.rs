@@ -179,6 +179,7 @@ fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], behind: Vec
     verdicts::settle(measure, workloads, &comparisons, &lines);
     verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
     verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
+    workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
 }
 
 fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {

@@ -3,7 +3,7 @@
 
 use super::findings::{Charges, Comparison};
 use super::reading::Reading;
-use super::{Behind, Judged, marked};
+use super::{Behind, Judged, marked, who};
 use crate::scenario::{InState, told_by};
 use crate::stats::{Verdict, alike};
 use crate::store::record::{Purpose, Slice};
@@ -117,28 +117,52 @@ impl StateFindings {
         };
         let counted = format!("{} of {} slices", self.told, self.slices);
         // A state in its own words is not said twice.
-        let told = if told == self.state { String::new() } else { format!(": {told}") };
+        let (state, told) = match told.strip_prefix(&self.state) {
+            Some("") => (self.state.as_str(), String::new()),
+            Some(_) => ("", told),
+            None => (self.state.as_str(), format!(": {told}")),
+        };
         let was = self.left_out_as.join(" or ");
         let left_out = match self.left_out {
             0 => String::new(),
             1 => format!(", 1 more was left out, as it was {was} behind it"),
             many => format!(", {many} more were left out, as it was {was} behind them"),
         };
-        format!("{}{told} ({counted}{left_out})", self.state)
+        format!("{state}{told} ({counted}{left_out})")
     }
 }
 
-/// Says of an array that is healthy once more whether it is what it was.
-pub(super) fn came_back(array: &mut ArrayStates) {
-    for one in array.states.iter_mut().filter(|state| state.again).flat_map(|state| &mut state.comparisons) {
-        let words = match &one.verdict {
-            Verdict::NoDifference { .. } => "; it came back",
-            Verdict::Costs { .. } => "; it did not come back",
-            Verdict::Gains { .. } => "; it came back faster",
-            Verdict::Unresolved { .. } => continue,
-        };
-        one.phrase = std::mem::take(&mut one.phrase).words(words);
-        one.sentence += words;
+/// What the words of a refusal call the side that is compared with.
+const BASE: &str = "the baseline";
+/// What it is here.
+const HEALTHY: &str = "the healthy array";
+
+/// Puts the conclusions of states into words of their own: what they are held against is no baseline of the run, and one that is
+/// healthy once more says whether it is what it was. Behind everything that puts verdicts into words.
+pub(super) fn reword(array: &mut ArrayStates) {
+    for state in &mut array.states {
+        for one in &mut state.comparisons {
+            let back = if state.again { came_back(&one.verdict) } else { "" };
+            one.phrase = std::mem::take(&mut one.phrase).reworded(BASE, HEALTHY).words(back);
+            one.sentence =
+                format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+        }
+        for one in &mut state.charges {
+            let who = who(&one.stack, &one.against, one.emulated.is_some());
+            for figure in [&mut one.latency, &mut one.cpu] {
+                figure.phrase = std::mem::take(&mut figure.phrase).reworded(BASE, HEALTHY);
+                figure.sentence = format!("{who}: {}", figure.phrase);
+            }
+        }
+    }
+}
+
+fn came_back(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoDifference { .. } => "; it came back",
+        Verdict::Costs { .. } => "; it did not come back",
+        Verdict::Gains { .. } => "; it came back faster",
+        Verdict::Unresolved { .. } => "",
     }
 }
 
@@ -146,7 +170,7 @@ pub(super) fn came_back(array: &mut ArrayStates) {
 mod tests {
     use crate::bill::findings::WorkloadFindings;
     use crate::bill::{RunData, findings, twin};
-    use crate::store::record::Purpose;
+    use crate::store::record::{Purpose, Value};
 
     fn found(change: impl FnOnce(&mut RunData)) -> WorkloadFindings {
         let mut run = twin::states();
@@ -219,5 +243,19 @@ mod tests {
         );
         let failed = slow.arrays[0].states[1].comparisons[0].sentence.clone();
         assert!(!failed.contains("came back"), "{failed}");
+    }
+
+    #[test]
+    fn what_a_state_is_held_against_is_not_called_the_baseline() {
+        let idle = found(|run| {
+            let healthy = run.slices.iter_mut().filter(|slice| slice.stack == "mdraid(level=5)");
+            healthy.flat_map(|slice| &mut slice.samples).for_each(|sample| {
+                if let Value::Value(value) = &mut sample.value {
+                    *value = 0.0;
+                }
+            });
+        });
+        let sentence = &idle.arrays[0].states[1].comparisons[0].sentence;
+        assert!(sentence.contains("the healthy array completed nothing"), "{sentence}");
     }
 }

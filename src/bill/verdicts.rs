@@ -6,7 +6,7 @@ use super::compare::{Basis, Estimated, Found};
 use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
 use super::reading::Reading;
 use super::subject::{self, Quantity};
-use super::{states, who};
+use super::who;
 use crate::scenario::MeasureSpec;
 use crate::stats::family::holm;
 use crate::stats::spread::BATCHES as LEAST_ROUNDS;
@@ -95,7 +95,6 @@ pub fn settle(
         same_in_the_bill(workload);
         let effort = Effort { measure, ended: workload.ended.clone() };
         workload.judged().0.for_each(|one| say(one, &effort));
-        workload.arrays.iter_mut().for_each(states::came_back);
     }
 }
 

@@ -70,8 +70,16 @@ fn said(device: &Device) -> String {
     words.extend(md("metadata_version").map(|word| format!("metadata {word}")));
     words.extend(md("bitmap/location").map(bitmap));
     let others = device.md.iter().filter(|(key, _)| !SAID.contains(&key.as_str()));
-    words.extend(others.map(|(key, word)| format!("{key} {word}")));
+    words.extend(others.map(|(key, word)| format!("{key} {}", with_unit(key, word))));
     words.join(", ")
+}
+
+/// Speeds come as `4096 (local)`, in KiB a second.
+fn with_unit(key: &str, word: &str) -> String {
+    match word.split_once(' ') {
+        Some((number, whose)) if key.starts_with("sync_speed") => format!("{number} KiB/s {whose}"),
+        _ => word.to_owned(),
+    }
 }
 
 /// The layout in mdadm's words, of the kernel's number (drivers/md/raid5.h, raid10.c: near copies, far copies, and whether these
@@ -117,7 +125,7 @@ mod tests {
         let [array] = found.as_slice() else { panic!("one array: {found:?}") };
         assert_eq!(
             array.sentence,
-            "mdraid(level=5): md127 of lab: raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, stripe_cache_size 256, sync_speed_max 4096 (local)"
+            "mdraid(level=5): md127 of lab: raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, stripe_cache_size 256, sync_speed_max 4096 KiB/s (local)"
         );
         assert_eq!(layout("raid10", 0x102).as_deref(), Some("n2"));
         assert_eq!(layout("raid10", 0x201).as_deref(), Some("f2"));

@@ -162,7 +162,8 @@ impl Case<'_> {
             Ok(held) => [held.could, held.share, held.of_all],
             Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
         };
-        let joins = !name.is_empty();
+        // Of one whose layout is not known either.
+        let joins = !name.is_empty() || layout.is_err();
         let mut found = Efficiency {
             stack: self.reading.name(self.stack).to_owned(),
             layout: name,
