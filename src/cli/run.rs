@@ -18,7 +18,7 @@ use crate::step::RunTag;
 use crate::step::executor::Executor;
 use crate::step::hand::Hands;
 use crate::step::journal::Journal;
-use crate::step::system::{self, RealSystem, boot_id};
+use crate::step::system::{self, boot_id};
 use crate::store::record::{Purpose, Record, RunStart};
 use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
@@ -147,12 +147,11 @@ pub fn session(
         }
         stop::asked(&fill_stop)
     };
-    let system = RealSystem::watched(told);
     let mut session = Session {
         scenario,
         survey,
         guest_parts,
-        executor: Executor::new(Hands::here(Box::new(system)), Journal::open(dir)?, tag),
+        executor: Executor::new(Hands::watched(told), Journal::open(dir)?, tag),
         store,
         observer: &mut observer,
         stop: &stop,

@@ -98,6 +98,20 @@ pub struct Signature {
     pub place: String,
 }
 
+impl Signature {
+    /// Whether it is a mark on the device itself that a tool would know by its name; not data, and not in a partition of it.
+    pub fn is_on_device(&self) -> bool {
+        !self.place.starts_with(IN_PARTITION) && ![DATA, AMBIVALENT].contains(&self.name.as_str())
+    }
+}
+
+/// Name of content that has no mark.
+pub(super) const DATA: &str = "data";
+/// Name of marks that contradict each other.
+pub(super) const AMBIVALENT: &str = "ambivalent";
+/// How the place of a signature begins that lies in a partition.
+const IN_PARTITION: &str = "in partition ";
+
 /// A check that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchecked {
@@ -343,7 +357,7 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
     found.signatures = signatures;
     found.unchecked.extend(trouble.map(blind));
     for part in block::partitions(probe, node) {
-        let place = format!("in partition {} ", part.name);
+        let place = format!("{IN_PARTITION}{} ", part.name);
         let (more, trouble) =
             signature::scan(&file, part.start, part.bytes, node.logical_block_bytes, &place);
         found.signatures.extend(more);
@@ -370,7 +384,7 @@ fn sample_content(found: &mut Inspection, bytes: u64) {
     }
     if sample.nonzero > 0 && found.signatures.is_empty() {
         let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);
-        found.signatures.push(Signature { name: "data".into(), place });
+        found.signatures.push(Signature { name: DATA.into(), place });
     }
     found.sample = Some(sample);
 }

@@ -2,9 +2,13 @@
 //! tables leave at known places (offsets as in libblkid), and by blkid when it is installed. Reads
 //! only; a part that cannot be read is told, not taken for empty.
 
-use super::inspect::Signature;
+use super::inspect::{AMBIVALENT, Signature};
 use crate::host::probe::program_path;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -244,13 +248,32 @@ fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
 
 /// ZFS: four labels of 256 KiB, two at either end; the second half of each is a ring of uberblocks.
 fn zfs(area: &Area) -> Option<(&'static str, u64)> {
-    const LABEL: u64 = 256 << 10;
-    let whole = area.bytes & !(LABEL - 1);
-    [Some(0), Some(LABEL), whole.checked_sub(2 * LABEL), whole.checked_sub(LABEL)]
-        .into_iter()
-        .flatten()
-        .flat_map(|label| (128..256).map(move |kib| label + (kib << 10)))
+    uberblocks(area.bytes)
+        .flat_map(|ring| ring.step_by(1 << 10))
         .find_map(|at| Some(("zfs_member", area.holds(At::Start(at), ZFS_UBERBLOCK)?)))
+}
+
+/// Where the rings of uberblocks are on a device of that size, in bytes from its start.
+pub(crate) fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
+    const LABEL: u64 = 256 << 10;
+    let whole = bytes & !(LABEL - 1);
+    let labels = [Some(0), Some(LABEL), whole.checked_sub(2 * LABEL), whole.checked_sub(LABEL)];
+    labels.into_iter().flatten().map(|label| label + LABEL / 2..label + LABEL)
+}
+
+/// Names of what lies on a file or whole device itself, partitions apart, each once.
+///
+/// # Errors
+/// When a part of it cannot be read.
+pub fn names_on(path: &Path) -> Result<Vec<String>> {
+    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let bytes = file.seek(SeekFrom::End(0))?;
+    let (found, trouble) = scan(&file, 0, bytes, 512, "");
+    if let Some(trouble) = trouble {
+        bail!("{}: {trouble}", path.display());
+    }
+    let names: BTreeSet<String> = found.into_iter().map(|signature| signature.name).collect();
+    Ok(names.into_iter().collect())
 }
 
 /// What `blkid -p` finds, when it is installed; and what it could not tell.
@@ -269,7 +292,7 @@ pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
         // 2: nothing found, also when it cannot read; our own scan tells that. 8: contradictory.
         Ok(output) if output.status.code() == Some(8) => {
             let place = "by blkid, which finds contradictory signatures".to_owned();
-            (vec![Signature { name: "ambivalent".into(), place }], None)
+            (vec![Signature { name: AMBIVALENT.into(), place }], None)
         }
         Ok(output) => (blkid_names(&String::from_utf8_lossy(&output.stdout)), None),
     }
@@ -285,7 +308,6 @@ fn blkid_names(text: &str) -> Vec<Signature> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     /// A region of zeros with these bytes in it.
     fn names(bytes: u64, parts: &[(u64, &[u8])]) -> Vec<String> {

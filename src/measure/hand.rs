@@ -6,19 +6,16 @@ use super::wire::peer::Peer;
 use crate::exit::{Failed, code_of};
 use crate::host::{Missing, needs};
 use crate::layer::guest::{self, DiskKey};
-use crate::step::hand::Hand;
+use crate::step::hand::{Hand, SharedWatcher, tell};
 use crate::step::op::Op;
 use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade, System};
 use crate::step::{RunTag, Yield};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The first sync of an array, the making of a pool: a person waits that long before anything is measured, and may end it.
-/// A peer that is dead is found out by its silence.
-const STEP_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// To find a disk, in a place that is busy.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
@@ -186,17 +183,23 @@ pub type Gone = Box<dyn FnMut() -> bool + Send>;
 pub struct RemoteHand {
     peer: Peer,
     gone: Gone,
+    watcher: Option<SharedWatcher>,
 }
 
 impl RemoteHand {
     /// By a connection that has said hello and that nobody else uses. `gone` tells whether the place has ended, and all in it.
     pub fn new(peer: Peer, gone: Gone) -> RemoteHand {
-        RemoteHand { peer, gone }
+        RemoteHand { peer, gone, watcher: None }
     }
 
     fn ask(&mut self, asked: &Asked) -> Result<Told> {
         let request = Request::Step { payload: serde_json::to_value(asked)? };
-        let payload = match self.peer.call(request, STEP_LIMIT).map_err(Failed::from)? {
+        let mut told = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far)) {
+            (Some(watcher), Ok(progress)) => tell(watcher, progress),
+            // What is not understood is not shown.
+            _ => ControlFlow::Continue(()),
+        };
+        let payload = match self.peer.call_long(request, &mut told).map_err(Failed::from)? {
             Response::Step { payload } => payload,
             other => return Err(Failed::from(self.peer.unexpected("step", &other)).into()),
         };
@@ -279,6 +282,10 @@ impl Hand for RemoteHand {
             Told::Missing { missing } => Ok(missing),
             other => Err(self.strange(&other)),
         }
+    }
+
+    fn watched_by(&mut self, watcher: SharedWatcher) {
+        self.watcher = Some(watcher);
     }
 
     fn is_gone(&mut self) -> bool {

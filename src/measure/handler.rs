@@ -1,7 +1,7 @@
 //! What the agent's end of the wire can do, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
-use super::wire::Handler;
+use super::wire::{Handler, Line};
 use crate::guard::admit::{Admission, Admitted, Hold, admit, claim};
 use crate::guard::inspect;
 use crate::guard::judge::Intent;
@@ -47,6 +47,10 @@ pub struct Machine {
 }
 
 impl Handler for Machine {
+    fn attach(&mut self, line: Line) {
+        self.system = RealSystem::watched(move |progress| line.tell(serde_json::json!(progress)));
+    }
+
     fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
         Ok(facts::gather(devices))
     }

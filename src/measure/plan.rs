@@ -14,7 +14,7 @@ use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
-use crate::step::op::Op;
+use crate::step::op::{Op, WipeSignatures};
 use crate::step::{RunTag, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -321,6 +321,9 @@ impl Ground<'_> {
         context.own = stack.own.then_some(index);
         // The files themselves are up already: only what they show is wanted here.
         let mut exposed = self.bottom(stack, index, sibling, context)?;
+        if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
+            self.wipe(stack, index, &exposed, context);
+        }
         let guest = stack.layers.iter().position(|spec| spec.name == GUEST).map(|at| at + 1);
         let depth = if upto == Upto::Guests { guest } else { None };
         for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
@@ -332,6 +335,22 @@ impl Ground<'_> {
             made.insert(key.clone(), exposed.clone());
         }
         Ok(exposed)
+    }
+
+    /// Takes off what the user has given up of the members that a layer is set up on.
+    fn wipe(&self, stack: &Stack, index: usize, exposed: &Exposed, context: &mut PlanContext) {
+        let writes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec));
+        if !stack.layers.iter().any(writes) {
+            return;
+        }
+        for (device, found) in exposed.paths.iter().zip(&self.found[index]) {
+            if !found.block || found.signatures.is_empty() {
+                continue;
+            }
+            let (device, names) = (device.clone(), found.signatures.clone());
+            let wipe = WipeSignatures { device, names };
+            context.add_in(&exposed.place, "take off what was given up", Op::WipeSignatures(wipe));
+        }
     }
 
     fn bottom(

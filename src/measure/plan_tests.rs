@@ -35,8 +35,8 @@ fn with_devices_of<T>(
     then: impl FnOnce(&Ground) -> T,
 ) -> T {
     let found_of = |medium: &Medium| match medium {
-        Medium::File { size, .. } => Found { bytes: size.unwrap(), block: false, exists: false },
-        _ => Found { bytes, block: true, exists: true },
+        Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
+        _ => Found::bare(bytes, true, true),
     };
     let found: Vec<Vec<Found>> =
         scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();

@@ -72,7 +72,7 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     let asked = |options: &str| {
         let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
         let scenario = scenario(&[&stack], "randread");
-        let found = [1u64 << 30, 2 << 30].map(|bytes| Found { bytes, block: true, exists: true }).to_vec();
+        let found = [1u64 << 30, 2 << 30].map(|bytes| Found::bare(bytes, true, true)).to_vec();
         let layout = layout(&scenario);
         let tag = RunTag::of_none();
         let ground = Ground { scenario: &scenario, layout: &layout, found: &[found], guest_parts: None, tag };
@@ -82,4 +82,25 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     assert!(format!("{error:#}").contains("members are of unequal size; hint: "), "{error:#}");
     assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
     assert_eq!(asked(",size=512MiB").unwrap(), 512 << 20);
+}
+
+#[test]
+fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_only_there() {
+    let wiped = |stacks: &[&str]| {
+        let scenario = scenario(stacks, "randread");
+        let mut found = [Found::bare(1 << 30, true, true), Found::bare(1 << 30, true, true)].to_vec();
+        found[1].signatures = vec!["gpt".into(), "linux_raid_member".into()];
+        let found: Vec<_> = stacks.iter().map(|_| found.clone()).collect();
+        let layout = layout(&scenario);
+        let tag = RunTag::of_none();
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let steps = layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
+        steps.map(|step| step.op.operation().describe()).collect::<Vec<_>>()
+    };
+    let mirror = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
+    let told = wiped(&[mirror]);
+    assert_eq!(told[0], "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb");
+    assert!(told[1].starts_with("mdadm"), "{told:?}");
+    let joined = wiped(&["[/dev/sda,/dev/sdb] | linear"]);
+    assert!(!joined.iter().any(|step| step.starts_with("wipefs")), "{joined:?}");
 }

@@ -319,6 +319,9 @@ mod tests {
         };
         assert_eq!((sets(&[FS]), sets(&[("partition", "", "")])), (2, 2));
         assert_eq!((sets(&[LOOP]), sets(&[("delay", "us", "50")])), (1, 1));
+        const IMAGE: (&str, &str, &str) = ("vm", "format", "qcow2");
+        let guests = vec![on(device("vda"), &[IMAGE]), on(device("vda"), &[IMAGE, FS])];
+        assert_eq!(layout(&scenario(guests, Rw::RandRead)).sets.len(), 2, "an image is written first, too");
         // What was filled before is not written first.
         assert_eq!(
             layout(&scenario(vec![stack(&[], false), stack(&[FS], false)], Rw::RandRead)).sets.len(),

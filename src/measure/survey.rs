@@ -157,15 +157,11 @@ fn bottom(
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
         Medium::Drive { place, .. } => {
             let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
-            Ok(Found { bytes: lab.drive_size, block: true, exists: true })
+            Ok(Found::bare(lab.drive_size, true, true))
         }
         // Its size is asked of the agent there, when it is reached.
-        Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => {
-            Ok(Found { bytes: *bytes, block: false, exists: false })
-        }
-        Medium::Remote { path, .. } => {
-            Ok(Found { bytes: u64::MAX, block: path.starts_with("/dev"), exists: true })
-        }
+        Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
+        Medium::Remote { path, .. } => Ok(Found::bare(u64::MAX, path.starts_with("/dev"), true)),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -373,7 +369,7 @@ fn file(
     } else {
         marker::check_room(path, bytes)?;
     }
-    let found = Found { bytes, block: false, exists: false };
+    let found = Found::bare(bytes, false, false);
     survey.made.insert(path.to_owned(), found.clone());
     Ok(found)
 }
@@ -397,7 +393,7 @@ fn existing(
         let place = scenario.place_of(stack, path);
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
         survey.absent.push(Absent { path: path.to_owned(), why });
-        return Ok(Found { bytes: ABSENT_BYTES, block: !could_be_made, exists: true });
+        return Ok(Found::bare(ABSENT_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
@@ -434,7 +430,7 @@ pub fn remote(
         let absent = || {
             Failed::input(format!("{}: {} does not exist there; hint: {hint}", stack.text, path.display()))
         };
-        return Ok((Found { bytes: to_make.ok_or_else(absent)?, block: false, exists: false }, Vec::new()));
+        return Ok((Found::bare(to_make.ok_or_else(absent)?, false, false), Vec::new()));
     };
     let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
     // One that is ours at this size is used again, by the step that would make it.
@@ -444,7 +440,9 @@ pub fn remote(
 
 fn found_of(found: &Inspection) -> Found {
     let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
-    Found { bytes, block: found.kind != Kind::File, exists: true }
+    let own = found.signatures.iter().filter(|signature| signature.is_on_device());
+    let signatures = own.map(|signature| signature.name.clone()).collect();
+    Found { signatures, ..Found::bare(bytes, found.kind != Kind::File, true) }
 }
 
 /// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks

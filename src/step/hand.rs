@@ -3,14 +3,16 @@
 
 use super::op::Op;
 use super::state::ArrayState;
-use super::system::System;
+use super::system::{Progress, RealSystem, System, Watcher};
 use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::probe::GuestProbe;
 use crate::host::{Missing, needs};
 use crate::layer::guest::disk::{self, DiskKey};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait Hand: Send {
@@ -32,6 +34,8 @@ pub trait Hand: Send {
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
     fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>>;
+    /// From now on tells whoever watches how far something long is; they may end it.
+    fn watched_by(&mut self, _watcher: SharedWatcher) {}
     /// Whether the place has ended, with all that was made in it.
     fn is_gone(&mut self) -> bool {
         false
@@ -79,6 +83,15 @@ impl Hand for Here {
     }
 }
 
+/// One who watches all places.
+pub type SharedWatcher = Arc<Mutex<Watcher>>;
+
+/// Tells the one who watches.
+pub fn tell(watcher: &SharedWatcher, progress: Progress) -> ControlFlow<()> {
+    let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
+    (*watcher)(progress)
+}
+
 /// Reaches a host over SSH.
 pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn Hand>> + Send>;
 
@@ -86,6 +99,7 @@ pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn Hand>> + Send>;
 pub struct Hands {
     known: BTreeMap<String, Box<dyn Hand>>,
     reach: Reach,
+    watcher: Option<SharedWatcher>,
 }
 
 impl Hands {
@@ -94,15 +108,26 @@ impl Hands {
         Hands::reaching(system, Box::new(|place| Err(anyhow!("{place} was not reached"))))
     }
 
+    /// With this host's only, and somebody who watches what takes long, here and in places that are added.
+    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> Hands {
+        let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
+        let here = Arc::clone(&watcher);
+        let system = RealSystem::watched(move |progress| tell(&here, progress));
+        Hands { watcher: Some(watcher), ..Hands::here(Box::new(system)) }
+    }
+
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
     pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
-        let mut hands = Hands { known: BTreeMap::new(), reach };
+        let mut hands = Hands { known: BTreeMap::new(), reach, watcher: None };
         hands.add(HOST, Box::new(Here(system)));
         hands
     }
 
     /// Adds one, or puts it in another's stead.
-    pub fn add(&mut self, place: &str, hand: Box<dyn Hand>) {
+    pub fn add(&mut self, place: &str, mut hand: Box<dyn Hand>) {
+        if let Some(watcher) = &self.watcher {
+            hand.watched_by(Arc::clone(watcher));
+        }
         self.known.insert(place.to_owned(), hand);
     }
 

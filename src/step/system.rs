@@ -19,6 +19,7 @@ use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
@@ -144,7 +145,8 @@ pub trait System {
 }
 
 /// How far something long is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// Bytes of a file that are filled.
     Filled(u64),
@@ -153,7 +155,7 @@ pub enum Progress {
 }
 
 /// Whoever is told how far something is, and may stop it.
-type Watcher = dyn FnMut(Progress) -> ControlFlow<()> + Send;
+pub type Watcher = dyn FnMut(Progress) -> ControlFlow<()> + Send;
 
 /// This machine.
 #[derive(Default)]

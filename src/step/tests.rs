@@ -12,7 +12,7 @@ use super::op::{
     ExportVhostScsi, FailMember, FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile,
     MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
     Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
-    SplitSpdk, StartIscsid, Stretch, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
+    SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::queue::Settings;
 use super::simulated::SimulatedSystem;
@@ -337,6 +337,10 @@ fn plan() -> Vec<Step> {
             transport: "TCP".into(),
             at: ("127.0.0.1".parse().unwrap(), 4499),
             has_transport: Some(false),
+        }),
+        Op::WipeSignatures(WipeSignatures {
+            device: PathRef::Yield(ON_PARTS + 2),
+            names: vec!["ext4".into()],
         }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),

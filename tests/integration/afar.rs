@@ -34,12 +34,6 @@ fn report(rig: &Rig, sshd: &Sshd, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn records(rig: &Rig, kind: &str) -> Vec<Value> {
-    let index = std::fs::read_to_string(rig.run_dirs().last().unwrap().join("index.jsonl")).unwrap();
-    let parsed = index.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"].clone());
-    parsed.filter(|record| record["record"] == kind).collect()
-}
-
 /// A file of 64 MiB that iotax makes there.
 fn file(rig: &Rig, name: &str) -> String {
     format!("ssh:elsewhere:{},size=64MiB,agent=fio", rig.path(name).display())
@@ -85,14 +79,14 @@ fn fio_there_reads_and_writes_a_file_that_is_made_and_removed() {
         let row = &report["workloads"][0]["rows"][0];
         assert_eq!(row["place"], "ssh:elsewhere", "{report}");
         assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
-        let worker = &records(&rig, "worker")[0];
+        let worker = &rig.records("worker")[0];
         assert!(worker["engine"].as_str().unwrap().starts_with("fio 3."), "{worker}");
         assert!(
             worker["why"].as_str().unwrap().starts_with("no agent on elsewhere (agent=fio); fio's "),
             "{worker}"
         );
         assert!(worker["command"].to_string().contains("allow_file_create=0"), "{worker}");
-        for slice in records(&rig, "slice") {
+        for slice in rig.records("slice") {
             assert!(slice["cpu"].is_null() && slice["gate"].is_null(), "nothing is made up: {slice}");
             let flush = slice["samples"].to_string().contains("\"flush\"");
             assert_eq!(flush, load[1] == "randwrite", "{slice}");
@@ -100,7 +94,7 @@ fn fio_there_reads_and_writes_a_file_that_is_made_and_removed() {
         assert!(!rig.path("x.img").exists(), "made and removed");
         assert_eq!(left(&rig), Vec::<String>::new());
     }
-    let place = &records(&rig, "place")[0];
+    let place = &rig.records("place")[0];
     assert!(place["facts"]["kernel"].is_string() && place["facts"]["cpu"]["threads"].is_u64(), "{place}");
 }
 
@@ -114,7 +108,7 @@ fn this_hosts_side_is_loaded_by_fio_too() {
     let report = report(&rig, &sshd, &["run", &here, &there]);
     assert!(report.to_string().contains("so the other stacks are loaded by fio too"), "{report}");
     let engines: Vec<String> =
-        records(&rig, "worker").iter().map(|worker| worker["engine"].to_string()).collect();
+        rig.records("worker").iter().map(|worker| worker["engine"].to_string()).collect();
     assert!(engines.len() == 2 && engines[0] == engines[1] && engines[0].contains("fio 3."), "{engines:?}");
     assert_eq!(std::fs::read(&theirs).unwrap(), vec![7u8; 64 << 20]);
     // Named on purpose, two generators are compared, and the report says so.
@@ -361,10 +355,10 @@ fn the_conversation_with_a_windows_that_is_played() {
         report["workloads"][0]["rows"][0]["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0),
         "{report}"
     );
-    let worker = &records(&rig, "worker")[0];
+    let worker = &rig.records("worker")[0];
     assert!(worker["command"].to_string().contains(r"filename=C\\:\\iotax\\x.img"), "{worker}");
     assert!(worker["why"].as_str().unwrap().ends_with("fio's windowsaio at depth 1"), "{worker}");
-    assert_eq!(records(&rig, "place")[0]["facts"]["hostname"], "WIN7");
+    assert_eq!(rig.records("place")[0]["facts"]["hostname"], "WIN7");
     let written = iotax(&rig, &sshd, &["run", there, "--rw", "randwrite"]);
     assert!(
         written.status.code() == Some(2) && words(&written).contains("not a file of iotax"),
@@ -381,7 +375,7 @@ fn the_conversation_with_a_windows_that_is_played() {
         "{written}"
     );
     assert!(
-        records(&rig, "slice")[1]["samples"].to_string().contains("1234567"),
+        rig.records("slice")[1]["samples"].to_string().contains("1234567"),
         "the flush as it is timed there"
     );
     assert!(!folder.join("x.img").exists());

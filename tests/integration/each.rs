@@ -11,22 +11,10 @@ fn two(rig: &Rig) -> (String, String) {
     (format!("each([{one},{other}])"), one)
 }
 
-fn json(rig: &Rig, args: &[&str]) -> Value {
-    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-/// What is recorded under a name, in the only run.
-fn records(rig: &Rig, kind: &str) -> Vec<Value> {
-    let index = std::fs::read_to_string(rig.run_dirs()[0].join("index.jsonl")).unwrap();
-    let parsed = index.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"].clone());
-    parsed.filter(|record| record["record"] == kind).collect()
-}
-
 /// Of all slices but the warm-up, which ends on time whatever is written.
 fn samples(rig: &Rig, stack: &str, metric: &str) -> Vec<f64> {
     let ours = |slice: &Value| slice["stack"] == stack && slice["purpose"] != "warm_up";
-    let of_stack = records(rig, "slice").into_iter().filter(ours);
+    let of_stack = rig.records("slice").into_iter().filter(ours);
     let samples = of_stack.flat_map(|slice| slice["samples"].as_array().unwrap().clone());
     let wanted = samples.filter(|sample| sample["metric"] == metric);
     wanted.map(|sample| sample["value"].as_f64().unwrap()).collect()
@@ -36,13 +24,13 @@ fn samples(rig: &Rig, stack: &str, metric: &str) -> Vec<f64> {
 fn two_files_are_read_at_once_and_compared_with_one() {
     let rig = Rig::new();
     let (each, one) = two(&rig);
-    let report = json(&rig, &[&["run", &each, &one][..], QUICK].concat());
+    let report = rig.json(&[&["run", &each, &one][..], QUICK].concat());
     let rows = &report["workloads"][0]["rows"];
     assert_eq!((&rows[0]["stack"], &rows[0]["text"]), (&"each of 2".into(), &Value::from(each)));
     assert!(rows[0]["iops"]["value"].as_f64().unwrap() > 0.0 && rows[0]["errors"] == 0, "{report}");
     let note = report["warnings"].to_string();
     assert!(note.contains("runs on all 2 members at once, so 2 times the depth"), "{note}");
-    let workers = records(&rig, "worker");
+    let workers = rig.records("worker");
     let path = |name: &str| Value::from(rig.path(name).to_str().unwrap());
     assert_eq!(workers.len(), 4, "two at the stated depth, two at the matched rate");
     assert_eq!((&workers[0]["target"], &workers[0]["others"]), (&path("a.img"), &vec![path("b.img")].into()));
@@ -56,7 +44,7 @@ fn writes_go_in_equal_parts_to_both_and_are_flushed() {
     let rig = Rig::new();
     let (each, one) = two(&rig);
     let load = ["--rw", "randwrite", "--bs", "4k", "--iodepth", "2"];
-    let report = json(&rig, &[&["run", &each, &one][..], &load, QUICK].concat());
+    let report = rig.json(&[&["run", &each, &one][..], &load, QUICK].concat());
     assert!(report["workloads"][0]["rows"][0]["durable_bytes_per_s"]["value"].as_f64().unwrap() > 0.0);
     let bytes = samples(&rig, "each of 2", "write.bytes");
     // All slices are of equal bytes, and these are whole blocks for each member's thread.
@@ -73,8 +61,8 @@ fn fio_gets_a_section_for_each_member() {
     }
     let rig = Rig::new();
     let (each, _) = two(&rig);
-    json(&rig, &[&["run", &each, "--engine", "fio"][..], QUICK].concat());
-    let command = records(&rig, "worker")[0]["command"].to_string();
+    rig.json(&[&["run", &each, "--engine", "fio"][..], QUICK].concat());
+    let command = rig.records("worker")[0]["command"].to_string();
     for name in ["a.img", "b.img"] {
         assert!(command.contains(&format!("filename={}", rig.path(name).display())), "{command}");
     }

@@ -18,7 +18,7 @@ const STACKS: &[(&str, u32, &str, &str)] = &[
     (
         "mdraid5",
         8,
-        "[D0,D1,D2] | mdraid(level=5,chunk=64KiB)",
+        "[D0,D1,D2] | mdraid(level=5,chunk=64KiB,size=32MiB)",
         "--states healthy,failed(1),rebuilding,healthy",
     ),
     ("lvm-striped", 3, "[D0,D1] | lvm(striped)", ""),
@@ -33,22 +33,23 @@ const STACKS: &[(&str, u32, &str, &str)] = &[
     ("nbd", 6, "D0 | nbd", ""),
 ];
 
-/// Every state that a kill can leave: an intent without its act, an act without its record, a record. Behind a record is before the
-/// next, so that is tried once.
+/// Every state that a kill can leave: an intent without its act, an act without its record, a record.
 const SCRIPT: &str = r#"
 exec > /dev/ttyS0 2>&1 < /dev/null
 export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tool=PROGRAM
 by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
+within() { find "$@" -mindepth 1 -maxdepth 1 2>/dev/null; }
 leftovers() {
     udevadm settle
     grep ^md /proc/mdstat
     dmsetup ls --target linear; dmsetup ls --target thin-pool; dmsetup ls --target striped; dmsetup ls --target cache
-    zpool list -H 2>&1; cat /sys/module/zfs/parameters/zfs_arc_max 2>/dev/null
+    zpool list -H 2>/dev/null; grep -v '^0$' /sys/module/zfs/parameters/zfs_arc_max 2>/dev/null
     for d in d0 d1 d2; do wipefs --no-act --noheadings ${by}$d; lsblk -nro NAME ${by}$d | wc -l; done
-    ls /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/ports /sys/kernel/config/nvmet/hosts 2>/dev/null
-    ls /sys/kernel/config/target/iscsi /sys/kernel/config/target/core 2>/dev/null | grep -v -e alua -e discovery -e lio_version
-    ls /sys/class/nvme /sys/class/iscsi_session /var/lib/iscsi/nodes /var/lib/iscsi/ifaces /etc/iscsi/nodes /etc/iscsi/ifaces 2>/dev/null
+    # What is empty was made by a module, which stays.
+    within /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/ports /sys/kernel/config/nvmet/hosts
+    within /sys/kernel/config/target/iscsi /sys/kernel/config/target/core | grep -v -e alua -e discovery -e lio_version
+    within /sys/class/nvme /sys/class/iscsi_session /var/lib/iscsi/nodes /var/lib/iscsi/ifaces /etc/iscsi/nodes /etc/iscsi/ifaces
     for n in /sys/block/nbd*/pid; do [ -e $n ] && echo $n; done
     pgrep -a -f 'qemu-nbd|nbd-server|nbd-client|iscsid'
     ip -o link | cut -d: -f2 | sort; rdma link 2>/dev/null
@@ -56,18 +57,21 @@ leftovers() {
 }
 kills() {
     name=$1; least=$2; stack=$3; shift 3
-    record=0
+    record=0; begun=$(date +%s)
     leftovers > /run/before
-    while :; do for side in before after; do
+    while :; do for side in after before; do
+        # Before an intent is behind the record before it.
+        if [ $side = before ] && [ -n "$intent" ]; then continue; fi
         IOTAX_CRASH_AT=$record:$side $tool --runs /run/runs run "$stack" --rw randread --slice 20ms --min-time 100ms --budget 300ms \
             --visits 1 --matched-rate off --destroy serial=d0,wipe=data --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
             "$@" > /run/out 2>&1
         code=$?
         if [ $code -ne 137 ]; then
-            if [ $code -eq 0 ] && [ $record -ge $least ]; then echo "KILLS $name survived $record records"
+            if [ $code -eq 0 ] && [ $record -ge $least ]; then echo "KILLS $name survived $record records in $(($(date +%s) - begun)) s"
             else echo "KILLS $name FAILED with $code at $record:$side"; tail -n 20 /run/out; fi
             return
         fi
+        intent=$(ls -t -d /run/runs/*/journal.jsonl | head -n 1 | xargs tail -n 1 | grep '"entry":"intent"')
         if ! $tool --runs /run/runs clean > /run/out 2>&1; then
             echo "KILLS $name FAILED: clean behind $record:$side"; cat /run/out; return
         fi

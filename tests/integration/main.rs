@@ -11,6 +11,7 @@ mod guests;
 mod images;
 mod lab;
 mod lab_kills;
+mod lab_runs;
 mod nested;
 mod page;
 mod place;

@@ -6,11 +6,6 @@ use std::process::{Command, Stdio};
 
 const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "2s", "--budget", "6s"];
 
-fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
-    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
 #[test]
 fn a_guest_boots_and_is_measured_against_its_file() {
     let _alone = crate::rig::alone();
@@ -20,7 +15,7 @@ fn a_guest_boots_and_is_measured_against_its_file() {
     let rig = Rig::new();
     let file = rig.file("x.img", 128);
     let guest = format!("{file} | vm(memory=256MiB, iothread=true, num-queues=2)");
-    let report = json(&rig, &[&["run", &file, &guest], QUICK].concat());
+    let report = rig.json(&[&["run", &file, &guest], QUICK].concat());
     let text = report.to_string();
     let rows = &report["workloads"][0]["rows"];
     for row in [&rows[0], &rows[1]] {

@@ -1,5 +1,6 @@
 //! What the tests share: the program with a folder of runs of its own, and what this machine offers.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard};
@@ -50,6 +51,19 @@ impl Rig {
         let output = self.iotax(args);
         assert_eq!(output.status.code(), Some(code), "iotax {args:?}\n{}", words(&output));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs it and reads its report of version 1.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let text = self.expect(0, &[args, &["--format", "json"]].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// What the newest run has recorded under a name.
+    pub fn records(&self, kind: &str) -> Vec<Value> {
+        let index = std::fs::read_to_string(self.run_dirs().pop().unwrap().join("index.jsonl")).unwrap();
+        let parsed = index.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"].clone());
+        parsed.filter(|record| record["record"] == kind).collect()
     }
 
     /// Runs it to a failure with that code and gives standard error.

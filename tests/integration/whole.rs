@@ -6,17 +6,12 @@ use std::time::Duration;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "2s", "--budget", "6s"];
 
-fn json(rig: &Rig, args: &[&str]) -> serde_json::Value {
-    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
 #[test]
 fn a_known_delay_is_found_on_a_file() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let report = json(&rig, &[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
+    let report = rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
     let ratio = &report["workloads"][0]["comparisons"][0]["ratio"];
     let found = ratio["value"].as_f64().unwrap_or_else(|| panic!("{report}"));
     // 25 % more time an I/O is 80 % of the rate; the bounds are wide since the machine is shared.
@@ -28,7 +23,7 @@ fn a_known_delay_is_found_on_a_file() {
 fn the_bill_of_a_file_system_on_a_loop_device() {
     let rig = Rig::new();
     let Some(stack) = rig.loop_and_xfs() else { return };
-    let report = json(&rig, &[&["run", "--bill", &stack], QUICK].concat());
+    let report = rig.json(&[&["run", "--bill", &stack], QUICK].concat());
     let bill = &report["workloads"][0]["bill"];
     let layers: Vec<&str> =
         bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
@@ -44,7 +39,7 @@ fn writes_get_equal_files_and_two_figures() {
     let null = format!("{file} | null");
     let plan = rig.expect(0, &["plan", &file, &null, "--rw", "randwrite"]);
     assert!(plan.contains("x.img"), "{plan}");
-    let report = json(&rig, &[&["run", &file, &null, "--rw", "randwrite"], QUICK].concat());
+    let report = rig.json(&[&["run", &file, &null, "--rw", "randwrite"], QUICK].concat());
     let row = &report["workloads"][0]["rows"][0];
     assert!(row["durable_bytes_per_s"]["value"].as_f64().is_some(), "{report}");
 }
@@ -59,10 +54,8 @@ fn every_engine_measures_the_same_file() {
         engines.push("fio");
     }
     for engine in engines {
-        let report = json(
-            &rig,
-            &[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat(),
-        );
+        let report =
+            rig.json(&[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat());
         let row = &report["workloads"][0]["rows"][0];
         assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{report}");
         assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
@@ -113,7 +106,7 @@ fn no_more_is_written_than_is_allowed_fills_and_all_workloads_together() {
         rig.file("x.img", 64)
     );
     std::fs::write(&scenario, text).unwrap();
-    let report = json(&rig, &["run", scenario.to_str().unwrap()]);
+    let report = rig.json(&["run", scenario.to_str().unwrap()]);
     let written = recorded(&rig, "write.bytes");
     // 64 MiB of the 512 are the fill; warm-ups are written and not recorded.
     assert!(written > 0.0 && written <= 448.0 * 1024.0 * 1024.0, "{written}");
@@ -234,22 +227,15 @@ fn a_closed_pipe_ends_it_quietly() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// The records of a run's index, of one kind.
-fn records(rig: &Rig, kind: &str) -> Vec<serde_json::Value> {
-    let index = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("index.jsonl")).unwrap();
-    let lines = index.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines.map(|line| line["rec"].clone()).filter(|record| record["record"] == kind).collect()
-}
-
 #[test]
 fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let quick = ["--min-time", "2s", "--budget", "40s", "--precision", "30%"];
-    json(&rig, &[&["run", &file, &format!("{file} | delay(percent=25)")], &quick[..]].concat());
-    let design = records(&rig, "design").pop().unwrap();
-    let slices = records(&rig, "slice");
+    rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], &quick[..]].concat());
+    let design = rig.records("design").pop().unwrap();
+    let slices = rig.records("slice");
     let of = |purpose: &str| slices.iter().filter(|slice| slice["purpose"] == purpose).count() as u64;
     assert!(design["pilot_slices"].as_u64().unwrap() > 10, "{design}");
     assert_eq!(of("pilot"), design["pilot_slices"].as_u64().unwrap());
@@ -259,7 +245,7 @@ fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
     assert!(plain["window_ns"].as_u64().unwrap() >= length, "{plain}");
     // Four slices a round; how many rounds there is time for hangs on how long the pilot made them.
     assert!(of("matched") >= 4, "{}", of("matched"));
-    let matched = records(&rig, "matched").pop().unwrap();
+    let matched = rig.records("matched").pop().unwrap();
     assert_eq!(matched["slowest"], "delay(percent=25)");
     let offered = matched["rate_iops"].as_f64().unwrap();
     let rates = slices.iter().filter(|slice| slice["purpose"] == "matched").map(|slice| {

@@ -161,7 +161,7 @@ mod tests {
             layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
         let scenario = from_arguments(&stacks, &Request::default()).unwrap();
         let found: Vec<Vec<Found>> =
-            stacks.iter().map(|_| vec![Found { bytes: 1 << 30, block: false, exists: false }]).collect();
+            stacks.iter().map(|_| vec![Found::bare(1 << 30, false, false)]).collect();
         assert!(scenario.stacks.iter().all(|stack| matches!(stack.medium, Medium::File { .. })));
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };

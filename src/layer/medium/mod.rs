@@ -18,6 +18,15 @@ pub struct Found {
     pub block: bool,
     /// It is there and not to be made.
     pub exists: bool,
+    /// Signatures that lie on it, by libblkid's names.
+    pub signatures: Vec<String>,
+}
+
+impl Found {
+    /// One without a signature.
+    pub fn bare(bytes: u64, block: bool, exists: bool) -> Found {
+        Found { bytes, block, exists, signatures: Vec::new() }
+    }
 }
 
 /// Plans the bottom, of which `found` tells member by member; `sibling` numbers equal files that serve one

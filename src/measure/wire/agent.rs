@@ -15,15 +15,16 @@ use crate::scenario::Engine;
 use crate::store::record::{CpuTimes, Gate};
 use anyhow::{Context, Result, anyhow};
 use iotax_load::{Job, SliceSpec, TargetSpec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,40 @@ pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// So long before a common start the CPU times are read: reading them takes a tenth of it, in a translator too.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
 
+/// Between whoever performs a request that may take long and the host: how far it is, and whether anybody wants the rest.
+#[derive(Clone, Default)]
+pub struct Line {
+    far: Arc<Mutex<Option<serde_json::Value>>>,
+    from_host: Option<Arc<OwnedFd>>,
+}
+
+impl Line {
+    fn of(reader: &impl AsFd) -> Result<Line> {
+        let from_host = reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
+        Ok(Line { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
+    }
+
+    /// Tells the host, with the next progress. Break: it has asked to stop, or is gone.
+    pub fn tell(&self, far: serde_json::Value) -> ControlFlow<()> {
+        *hold(&self.far) = Some(far);
+        match self.host_speaks() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// While a request is under way the host has nothing to say but that it wants no more of it.
+    fn host_speaks(&self) -> bool {
+        let Some(from_host) = &self.from_host else { return false };
+        let mut wanted = [PollFd::new(from_host.as_ref(), PollFlags::IN)];
+        poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+    }
+}
+
 /// What the wire does not know itself: the machine, its steps, its guard.
 pub trait Handler {
+    /// Given once, before all requests: for what a step has to tell while it is performed.
+    fn attach(&mut self, _line: Line) {}
     /// Facts of this place.
     ///
     /// # Errors
@@ -101,14 +134,20 @@ pub trait Handler {
 ///
 /// # Errors
 /// When the stream is garbled or fails; its mere end is no error.
-pub fn serve(mut reader: impl Read, mut writer: impl Write + Send, handler: &mut dyn Handler) -> Result<()> {
+pub fn serve(
+    mut reader: impl Read + AsFd,
+    mut writer: impl Write + Send,
+    handler: &mut dyn Handler,
+) -> Result<()> {
+    let line = Line::of(&reader)?;
+    handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let mut agent = Agent { workers: BTreeMap::new(), handler };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
-        scope.spawn(|| tell_of_progress(&writer, &under_way, ended));
-        let result = answer_all(&mut reader, &writer, &under_way, &mut agent);
+        scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
+        let result = answer_all(&mut reader, &writer, &under_way, &line, &mut agent);
         drop(served);
         result
     })
@@ -121,6 +160,7 @@ fn answer_all<W: Write>(
     reader: &mut impl Read,
     writer: &Mutex<W>,
     under_way: &UnderWay,
+    line: &Line,
     agent: &mut Agent,
 ) -> Result<()> {
     loop {
@@ -129,10 +169,15 @@ fn answer_all<W: Write>(
             Err(FrameError::Eof) => return Ok(()),
             Err(error) => return Err(error).context("cannot read the host's request"),
         };
+        if frame.kind == Kind::Stop {
+            // The request that it was about has been answered, and listened to it itself.
+            continue;
+        }
         let id = serde_json::from_slice::<Envelope>(&frame.json).map_or(0, |envelope| envelope.id);
         let began = Instant::now();
+        *hold(&line.far) = None;
         *hold(under_way) = Some((id, began));
-        let mut tell = |acknowledged| match progress(writer, id, began, Some(acknowledged)) {
+        let mut tell = |acknowledged| match progress(writer, id, began, (Some(acknowledged), None)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         };
@@ -149,12 +194,13 @@ fn answer_all<W: Write>(
 
 /// Tells each second of a request that is under way for as long. One thread for all of them: to make one for each took a
 /// translated guest longer than all else that it does for a slice.
-fn tell_of_progress<W: Write>(writer: &Mutex<W>, under_way: &UnderWay, ended: Receiver<()>) {
+fn tell_of_progress<W: Write>(writer: &Mutex<W>, under_way: &UnderWay, line: &Line, ended: Receiver<()>) {
     // Half of that: a request that began behind a look is then told of in time, too.
     while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
         let request = hold(under_way);
         let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
-        if late.is_some_and(|(id, began)| progress(writer, id, began, None).is_err()) {
+        let far = hold(&line.far).clone();
+        if late.is_some_and(|(id, began)| progress(writer, id, began, (None, far)).is_err()) {
             return;
         }
     }
@@ -164,9 +210,9 @@ fn progress<W: Write>(
     writer: &Mutex<W>,
     id: u64,
     began: Instant,
-    acknowledged: Option<u64>,
+    (acknowledged, far): (Option<u64>, Option<serde_json::Value>),
 ) -> Result<(), FrameError> {
-    let body = Progress { running_ms: began.elapsed().as_millis() as u64, acknowledged };
+    let body = Progress { running_ms: began.elapsed().as_millis() as u64, acknowledged, far };
     send(writer, Kind::Progress, id, &body, Vec::new())
 }
 

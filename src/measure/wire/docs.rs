@@ -58,7 +58,7 @@ fn every_response_is_shown_and_parses() {
 #[test]
 fn progress_is_as_shown() {
     let shown: Vec<Progress> = blocks(PAGE, "json progress").into_iter().map(parsed).collect();
-    assert_eq!(shown.len(), 2);
+    assert_eq!(shown.len(), 3);
 }
 
 #[test]

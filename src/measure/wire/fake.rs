@@ -1,6 +1,6 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
-use super::agent::Handler;
+use super::agent::{Handler, Line};
 use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
@@ -15,13 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Obeys `step` payloads: `{"sleep_ms":N}`, `{"panic":"words"}`, `{"fail":"words"}`, `{"bytes":N}`.
+/// Obeys `step` payloads: `{"sleep_ms":N}`, `{"panic":"words"}`, `{"fail":"words"}`, `{"bytes":N}`,
+/// `{"work_ms":N}`, which tells how far it is and can be stopped.
 #[derive(Default)]
 pub(super) struct FakeHandler {
     /// Workers alive.
     pub alive: Arc<AtomicUsize>,
     /// Targets that were permitted.
     pub permitted: Arc<AtomicUsize>,
+    line: Line,
 }
 
 /// A worker that counts itself and reports its window as asked for.
@@ -60,7 +62,17 @@ impl Handler for FakeHandler {
         Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
     }
 
+    fn attach(&mut self, line: Line) {
+        self.line = line;
+    }
+
     fn step(&mut self, payload: Value) -> Result<Value> {
+        for ms in 0..payload["work_ms"].as_u64().unwrap_or(0) {
+            if self.line.tell(ms.into()).is_break() {
+                bail!("stopped");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if let Some(ms) = payload["sleep_ms"].as_u64() {
             std::thread::sleep(Duration::from_millis(ms));
         }

@@ -10,7 +10,7 @@ pub const NOISE_LIMIT: usize = 64 << 10;
 /// First bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"IOTX";
 /// Version of the protocol.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 /// Longest JSON of a frame.
 pub const JSON_LIMIT: u32 = 4 << 20;
 /// Longest blob of a frame.
@@ -26,6 +26,8 @@ pub enum Kind {
     Response,
     /// Agent to host: the request is still being worked on.
     Progress,
+    /// Host to agent: nobody wants the rest of the request that is under way.
+    Stop,
 }
 
 impl Kind {
@@ -34,11 +36,14 @@ impl Kind {
             Kind::Request => 1,
             Kind::Response => 2,
             Kind::Progress => 3,
+            Kind::Stop => 4,
         }
     }
 
     fn of(code: u16) -> Option<Kind> {
-        [Kind::Request, Kind::Response, Kind::Progress].into_iter().find(|kind| kind.code() == code)
+        [Kind::Request, Kind::Response, Kind::Progress, Kind::Stop]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 }
 

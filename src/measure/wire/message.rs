@@ -252,6 +252,9 @@ pub struct Progress {
     /// The last write of a durability trial whose flush has returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<u64>,
+    /// How far the step is, as the handler understands it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<serde_json::Value>,
 }
 
 /// A slice that was run in a place.

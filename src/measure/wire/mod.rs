@@ -7,7 +7,7 @@ pub mod message;
 pub mod peer;
 pub mod ssh;
 
-pub use agent::{Handler, serve, serve_stdio};
+pub use agent::{Handler, Line, serve, serve_stdio};
 pub use frame::FrameError;
 pub use message::{Request, Response};
 pub use peer::{ClockOffset, LastWords, Link, Peer, WireError, WireFault};

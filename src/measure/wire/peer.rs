@@ -8,6 +8,7 @@ use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Resp
 use crate::exit::Failed;
 use crate::scenario::Engine;
 use iotax_load::{Bound, Job, SliceSpec, TargetSpec};
+use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::ops::ControlFlow;
@@ -348,14 +349,50 @@ impl Peer {
         told: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let (id, name) = self.send(&request)?;
+        self.listen(id, name, &mut |progress| told(progress.and_then(|progress| progress.acknowledged)))
+    }
+
+    /// Asks for something that may take long, and gives `told` how far it is. When it says break the peer is asked to stop, and
+    /// its answer is what has come of it by then.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn call_long(
+        &mut self,
+        request: Request,
+        told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
+    ) -> Result<Response, WireError> {
+        let (id, name) = self.send(&request)?;
+        let mut heard = |progress: Option<Progress>| match progress.and_then(|progress| progress.far) {
+            Some(far) => told(far),
+            None => ControlFlow::Continue(()),
+        };
+        match self.listen(id, name, &mut heard)? {
+            Some(response) => Ok(response),
+            None => {
+                self.send_frame(Kind::Stop, id, &())?;
+                // One that has just ended by itself answers all the same; one that cannot stop goes on.
+                let answer = self.listen(id, name, &mut |_| ControlFlow::Continue(()))?;
+                answer.ok_or_else(|| self.error(WireFault::Poisoned("it was not asked to its end".into())))
+            }
+        }
+    }
+
+    /// Waits for the answer to a request that was sent; `None`: `told` said break.
+    fn listen(
+        &mut self,
+        id: u64,
+        name: &'static str,
+        told: &mut dyn FnMut(Option<Progress>) -> ControlFlow<()>,
+    ) -> Result<Option<Response>, WireError> {
         let mut heard = Instant::now();
         loop {
-            let acknowledged = match self.incoming.recv_timeout(WATCHED_EVERY) {
+            let progress = match self.incoming.recv_timeout(WATCHED_EVERY) {
                 Ok(frame) => {
                     heard = Instant::now();
                     match frame.map_err(WireFault::from).and_then(|frame| said(&frame, id, name)) {
                         Ok(Said::Answer(response)) => return self.unless_refused(*response).map(Some),
-                        Ok(Said::Progress(progress)) => progress.acknowledged,
+                        Ok(Said::Progress(progress)) => Some(progress),
                         Err(fault) => return Err(self.fail(fault)),
                     }
                 }
@@ -365,7 +402,7 @@ impl Peer {
                 }
                 Err(RecvTimeoutError::Timeout) => None,
             };
-            if told(acknowledged).is_break() {
+            if told(progress).is_break() {
                 return Ok(None);
             }
         }
@@ -411,14 +448,18 @@ impl Peer {
         }
         let id = self.next_id;
         self.next_id += 1;
-        let bytes = enclose(id, request)
+        self.send_frame(Kind::Request, id, request)?;
+        Ok((id, request.name()))
+    }
+
+    fn send_frame(&self, kind: Kind, id: u64, body: &impl Serialize) -> Result<(), WireError> {
+        let bytes = enclose(id, body)
             .map_err(|error| FrameError::Io(error.into()))
-            .and_then(|json| frame::encode(&Frame { kind: Kind::Request, json, blob: Vec::new() }))
+            .and_then(|json| frame::encode(&Frame { kind, json, blob: Vec::new() }))
             .map_err(|error| self.error(WireFault::Frame(error)))?;
-        let name = request.name();
         // A closed channel means that the writer saw an error; the reader's error says more.
         let _ = self.outgoing.as_ref().map(|outgoing| outgoing.send(bytes));
-        Ok((id, name))
+        Ok(())
     }
 
     fn wait(
@@ -495,7 +536,9 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
     let parsed = match frame.kind {
         Kind::Progress => serde_json::from_str(body).map(Said::Progress),
         Kind::Response => serde_json::from_str(body).map(|response| Said::Answer(Box::new(response))),
-        Kind::Request => return Err(garbled("the agent asks instead of answering".into())),
+        Kind::Request | Kind::Stop => {
+            return Err(garbled("the agent asks instead of answering".into()));
+        }
     };
     parsed.map_err(|error| garbled(error.to_string()))
 }

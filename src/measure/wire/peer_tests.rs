@@ -5,8 +5,11 @@ use super::super::frame::{NOISE_LIMIT, PREAMBLE};
 use super::*;
 use crate::store::record::CpuTimes;
 use iotax_load::{EngineName, Rw};
+use std::io::{Seek, Write};
 use std::sync::atomic::Ordering;
 
+/// For what a busy machine may take its time for.
+const MOMENT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(300);
 
 fn step(payload: serde_json::Value) -> Request {
@@ -134,9 +137,42 @@ fn an_unknown_request_is_answered_under_its_number() {
 
 #[test]
 fn a_garbled_request_ends_the_agent_with_an_error() {
-    let bytes = b"GET / HTTP/1.0\r\n\r\n";
-    let error = serve(&bytes[..], Vec::new(), &mut FakeHandler::default()).unwrap_err();
+    let mut stream = tempfile::tempfile().unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    stream.rewind().unwrap();
+    let error = serve(stream, Vec::new(), &mut FakeHandler::default()).unwrap_err();
     assert!(format!("{error:#}").contains("GET / HTTP"), "{error:#}");
+}
+
+#[test]
+fn a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_the_rest() {
+    let mut peer = fake_peer();
+    let mut told = Vec::new();
+    let worked = peer.call_long(step(serde_json::json!({"work_ms": 2000})), &mut |far| {
+        told.push(far.as_u64().unwrap());
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(worked, Ok(Response::Step { .. })), "{worked:?}");
+    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    // An hour.
+    let endless = step(serde_json::json!({"work_ms": 3_600_000}));
+    let stopped = peer.call_long(endless, &mut |_| ControlFlow::Break(())).unwrap_err();
+    assert!(stopped.to_string().ends_with("stopped"), "{stopped}");
+    // What undoes it goes by the same connection.
+    assert!(matches!(peer.call(step(serde_json::json!(7)), MOMENT), Ok(Response::Step { .. })));
+}
+
+#[test]
+fn what_takes_long_ends_when_its_host_is_gone() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let agent =
+        thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
+    let mut peer = Peer::new("killed", Link::of_socket(ours).unwrap(), Box::new(String::new));
+    peer.hello("r", MOMENT).unwrap();
+    peer.send(&step(serde_json::json!({"work_ms": 3_600_000}))).unwrap();
+    drop(peer);
+    // With an error or without, but it ends.
+    let _ = agent.join().unwrap();
 }
 
 #[test]

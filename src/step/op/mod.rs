@@ -25,6 +25,7 @@ mod spdk_bdev;
 mod spdk_nvmf;
 mod spdk_raid;
 mod vhost_scsi;
+mod wipe;
 mod zpool;
 mod zpool_member;
 
@@ -54,6 +55,7 @@ pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member
 pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
 pub use vhost_scsi::ExportVhostScsi;
+pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
@@ -94,6 +96,8 @@ pub enum Op {
     AwaitResilver(AwaitResilver),
     /// The limit of ZFS's cache.
     LimitArc(LimitArc),
+    /// What the user has given up of a member.
+    WipeSignatures(WipeSignatures),
     /// A partition table with one partition.
     MakePartition(MakePartition),
     /// A part of a device, or several put together.
@@ -269,6 +273,7 @@ macro_rules! as_operation {
             Op::ZpoolReplace(op) => op,
             Op::AwaitResilver(op) => op,
             Op::LimitArc(op) => op,
+            Op::WipeSignatures(op) => op,
             Op::MakePartition(op) => op,
             Op::MakeLinear(op) => op,
             Op::CreateArray(op) => op,

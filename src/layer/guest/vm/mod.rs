@@ -157,6 +157,11 @@ impl Layer for VirtualMachine {
         image::is_image(spec) || options::gives_drive_to_stranger(spec)
     }
 
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        // A word without sense is told when it is planned.
+        image::wish(spec).ok().flatten().is_some_and(|images| images.unwritten().is_some())
+    }
+
     fn caches_writes(&self, spec: &LayerSpec) -> bool {
         // An overlay is opened through the page cache, whatever the cache mode.
         options::has_overlay(spec)

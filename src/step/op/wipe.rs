@@ -1,0 +1,134 @@
+//! Signatures that the user has given up by name are taken off a member before a layer is set up on it: the tools of arrays, volume
+//! groups and pools refuse who carries one, and a half of an old array beside a new one is put together at the next boot.
+
+use super::{Operation, PathRef, RunTag, System, Yield};
+use crate::guard::admit::claim;
+use crate::guard::signature::{self, uberblocks};
+use crate::step::system::run;
+use crate::step::thing::{Change, Told};
+use crate::step::tool::{settle, tool};
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// `wipefs`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WipeSignatures {
+    /// What carries them.
+    pub device: PathRef,
+    /// By libblkid's names.
+    pub names: Vec<String>,
+}
+
+impl WipeSignatures {
+    /// A GPT keeps old partitioners off by a table of theirs.
+    fn types(&self) -> String {
+        let more = self.names.iter().any(|name| name == "gpt").then_some("PMBR");
+        self.names.iter().map(String::as_str).chain(more).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Change for WipeSignatures {
+    fn of(&self) -> Result<&Path> {
+        self.device.path()
+    }
+
+    /// Who uses the device meanwhile keeps wipefs off: it asks for it exclusively.
+    fn make(&self, _: Told<'_>) -> Result<()> {
+        let path = self.device.path()?;
+        settle();
+        run(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
+        if self.names.iter().any(|name| name == "zfs_member") {
+            zero_uberblocks(path).with_context(|| format!("cannot wipe {}", path.display()))?;
+        }
+        settle();
+        let left: Vec<String> = signature::names_on(path)?
+            .into_iter()
+            .filter(|name| self.names.iter().any(|given| given.eq_ignore_ascii_case(name)))
+            .collect();
+        if !left.is_empty() {
+            bail!(
+                "{} carries {} still, which wipefs does not know; hint: zero its first and last MiB by hand",
+                path.display(),
+                left.join(", ")
+            );
+        }
+        Ok(())
+    }
+}
+
+/// wipefs leaves a few, which it takes for too little to be a pool; zpool import does not.
+fn zero_uberblocks(path: &Path) -> Result<()> {
+    let _hold = claim(path)?;
+    let mut device = File::options().write(true).open(path)?;
+    let bytes = device.seek(SeekFrom::End(0))?;
+    for ring in uberblocks(bytes) {
+        device.write_all_at(&vec![0; (ring.end - ring.start) as usize], ring.start)?;
+    }
+    device.sync_all().context("it does not keep what was written")
+}
+
+impl Operation for WipeSignatures {
+    fn describe(&self) -> String {
+        format!("wipefs --all --types {} {}", self.types(), self.device)
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        Some(format!("what {} has of {} is lost", self.device, self.names.join(", ")))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.device]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.change_thing(self)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::rig::Loop;
+    use std::ops::ControlFlow;
+    use std::process::Command;
+
+    fn wipe(path: &Path, names: &[&str]) -> Result<()> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let wipe = WipeSignatures { device: PathRef::Path(path.to_owned()), names };
+        wipe.make(&mut |_| ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn what_was_given_up_is_gone_and_what_was_not_stays() {
+        let Some(device) = Loop::of(64 << 20) else {
+            return;
+        };
+        let made = Command::new("mkfs.ext4").arg("-q").arg(&device.path).status().unwrap();
+        assert!(made.success());
+        wipe(&device.path, &["gpt", "linux_raid_member"]).unwrap();
+        assert_eq!(signature::names_on(&device.path).unwrap(), ["ext4"]);
+        wipe(&device.path, &["ext4"]).unwrap();
+        assert_eq!(signature::names_on(&device.path).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_wipefs_does_not_know_is_told_and_left() {
+        let Some(device) = Loop::of(4 << 20) else {
+            return;
+        };
+        let mut image = b"QFI\xfb".to_vec();
+        image.resize(4096, 0);
+        std::fs::write(&device.path, image).unwrap();
+        let error = wipe(&device.path, &["qcow2"]).unwrap_err().to_string();
+        assert!(error.contains("carries qcow2 still"), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Volumes and fabrics for real: set up over a lab's drives, measured and taken down again. The figures are those of a translator,
+//! and nothing is said of them here but that there are some, and what the report says of them.
+
+use crate::rig::{Rig, alone, can, can_run, traces};
+use iotax::lab::root_image;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const QUICK: &[&str] = &[
+    "--rw",
+    "randread",
+    "--slice",
+    "100ms",
+    "--min-time",
+    "1s",
+    "--budget",
+    "20s",
+    "--visits",
+    "1",
+    "--matched-rate",
+    "off",
+    "--lab",
+    "drive_size=512MiB",
+];
+
+/// Runs the stacks in a lab, where there can be one. Every one of them has figures, nothing failed, and nothing of the run is left.
+fn measured(stacks: &[&str], more: &[&str]) -> Option<(Rig, Value)> {
+    if !can_run(&["qemu-system-x86_64"])
+        || !can("the lab's image: iotax lab build", root_image(&crate::lab::parts().kernel).is_ok())
+    {
+        return None;
+    }
+    let rig = Rig::new();
+    let report = rig.json(&[&["run"], stacks, QUICK, more].concat());
+    for row in report["workloads"][0]["rows"].as_array().unwrap() {
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0, "{row}");
+    }
+    let text = report.to_string();
+    assert!(text.contains("emulated"), "{text}");
+    assert_eq!(traces(&rig.runs()), [""; 0]);
+    let lacking: Vec<Value> =
+        rig.records("warning").into_iter().filter(|warning| warning["kind"] == "clean").collect();
+    assert_eq!(lacking, [Value::Null; 0]);
+    Some((rig, report))
+}
+
+fn rows(report: &Value) -> usize {
+    report["workloads"][0]["rows"].as_array().unwrap().len()
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
+fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_every_slice() {
+    let _alone = alone();
+    let stacks = [
+        "each([nvme0,nvme1,nvme2]) @lab",
+        "[nvme0,nvme1,nvme2] @lab | mdraid(level=5,chunk=64KiB,sync-speed-max=4MiB)",
+    ];
+    let Some((rig, report)) = measured(&stacks, &["--states", "healthy,failed(1),rebuilding,healthy"]) else {
+        return;
+    };
+    assert_eq!(rows(&report), 5, "the drives, and the array in four states: {report}");
+    let slices = rig.records("slice");
+    let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
+    let kinds: BTreeSet<&str> = told.iter().map(|state| state.split(',').next().unwrap()).collect();
+    assert_eq!(kinds, BTreeSet::from(["degraded", "healthy", "rebuilding"]), "{told:?}");
+    assert!(slices.len() > told.len(), "the bare drives have no state");
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
+fn volumes_are_measured_against_their_drives() {
+    let _alone = alone();
+    let stacks = [
+        "each([nvme0,nvme1]) @lab",
+        "[nvme0,nvme1] @lab | mdraid(level=0,chunk=64KiB)",
+        "[nvme0,nvme1] @lab | lvm(striped)",
+        "[nvme0,nvme1] @lab | lvm(thin)",
+        "[nvme0,nvme1] @lab | lvm(striped) | fs(xfs)",
+        "[nvme0,nvme1] @lab | zfs(stripe,compression=lz4,size=64MiB)",
+        "[nvme0,nvme1] @lab | zfs(stripe,dedup=on,size=64MiB)",
+    ];
+    let Some((_rig, report)) = measured(&stacks, &[]) else { return };
+    assert_eq!(rows(&report), stacks.len(), "{report}");
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
+fn fabrics_are_measured_against_their_drive() {
+    let _alone = alone();
+    let exports = ["nvmf(tcp)", "nvmf(rdma)", "iscsi(tcp)", "iscsi(iser)", "nbd"];
+    let exports: Vec<String> = exports.iter().map(|export| format!("nvme0 @lab | {export}")).collect();
+    let stacks: Vec<&str> = ["nvme0 @lab"].into_iter().chain(exports.iter().map(String::as_str)).collect();
+    let Some((_rig, report)) = measured(&stacks, &[]) else { return };
+    assert_eq!(rows(&report), stacks.len(), "{report}");
+    assert!(report.to_string().contains("RDMA by software"), "RDMA without a card is told: {report}");
+}
