@@ -9,13 +9,16 @@ use crate::layer::guest::{self, DiskKey};
 use crate::step::hand::{Hand, SharedWatcher, tell};
 use crate::step::op::Op;
 use crate::step::state::ArrayState;
-use crate::step::system::{NotOurs, NothingMade, System};
+use crate::step::system::{NotOurs, NothingMade, System, wait_until};
 use crate::step::{RunTag, Yield};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// From the end of a guest's stream to that of its QEMU.
+const END_GRACE: Duration = Duration::from_secs(5);
 
 /// To find a disk, in a place that is busy.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
@@ -184,12 +187,14 @@ pub struct RemoteHand {
     peer: Peer,
     gone: Gone,
     watcher: Option<SharedWatcher>,
+    /// For the end of a place whose stream has ended.
+    waited: bool,
 }
 
 impl RemoteHand {
     /// By a connection that has said hello and that nobody else uses. `gone` tells whether the place has ended, and all in it.
     pub fn new(peer: Peer, gone: Gone) -> RemoteHand {
-        RemoteHand { peer, gone, watcher: None }
+        RemoteHand { peer, gone, watcher: None, waited: false }
     }
 
     fn ask(&mut self, asked: &Asked) -> Result<Told> {
@@ -289,6 +294,10 @@ impl Hand for RemoteHand {
     }
 
     fn is_gone(&mut self) -> bool {
+        if !self.peer.is_usable() && !std::mem::replace(&mut self.waited, true) {
+            // The stream of a guest ends a moment before its QEMU does.
+            let _ = wait_until(END_GRACE, || (self.gone)());
+        }
         (self.gone)()
     }
 }

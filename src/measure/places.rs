@@ -217,6 +217,16 @@ impl Places {
         }
     }
 
+    /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken down. Places that answer stay,
+    /// as the end of a guest's agent is its own, and there may be things to undo in it first.
+    pub fn put_down(&mut self) {
+        for (name, mut place) in std::mem::take(&mut self.reached) {
+            if place.put_down().is_ok() {
+                self.reached.insert(name, place);
+            }
+        }
+    }
+
     /// Places that can be stopped: our guests.
     pub fn stoppable(&self) -> Vec<String> {
         let can_stop = |(name, place): (&String, &Place)| place.control.is_some().then(|| name.clone());
@@ -254,6 +264,15 @@ impl Places {
 }
 
 impl Place {
+    fn put_down(&mut self) -> Result<()> {
+        if let (Some(control), true) = (&mut self.control, self.peer.is_usable()) {
+            // It may be stopped; one that runs goes on.
+            control.execute("cont", serde_json::Value::Null)?;
+        }
+        self.ask(Request::EndAll, SET_UP_LIMIT)?;
+        self.allow(&Allowed::default())
+    }
+
     /// QEMU's control socket, of a guest of ours.
     ///
     /// # Errors

@@ -104,9 +104,12 @@ impl Session<'_> {
     pub fn run(&mut self) -> Result<Outcome> {
         let layout = layout(self.scenario);
         let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
-        let result = self.carry_out(&layout);
+        let mut places = Places::default();
+        let result = self.carry_out(&layout, &mut places);
         self.observer.tell(Event::TakingDown);
+        places.put_down();
         let taken_down = self.take_down(0);
+        drop(places);
         let result = self.not_a_failure(result);
         let outcome = match (&result, &taken_down) {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
@@ -134,19 +137,18 @@ impl Session<'_> {
         }
     }
 
-    fn carry_out(&mut self, layout: &Layout) -> Result<Outcome> {
+    fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<Outcome> {
         for note in &self.scenario.notes {
             self.observer.tell(Event::Note { text: note.clone() });
         }
         for text in self.survey.warnings.clone() {
             self.warn("target", "", text)?;
         }
-        let mut places = Places::default();
-        self.reach_remotes(&mut places)?;
+        self.reach_remotes(places)?;
         if self.needs_host() {
             let run_id = self.run_id();
             places.reach_host(&run_id)?;
-            self.record_place(&mut places, HOST)?;
+            self.record_place(places, HOST)?;
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
@@ -155,13 +157,13 @@ impl Session<'_> {
         }
         self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
         self.reach_hands()?;
-        self.bring_up_labs(layout, &mut places)?;
+        self.bring_up_labs(layout, places)?;
         self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
         let outcome = match &self.scenario.durability {
-            Some(spec) => self.trials(spec, layout, &mut places, region),
-            None => self.visits(layout, &mut places, region),
+            Some(spec) => self.trials(spec, layout, places, region),
+            None => self.visits(layout, places, region),
         };
         for name in places.names() {
             places.leave(&name);

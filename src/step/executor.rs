@@ -188,9 +188,12 @@ pub fn undo_one(
     let there = tag.in_place(&open.step.place);
     let mut made = open.made.clone();
     let result = (|| {
-        if hands.gone(&open.step.place) {
+        let mut gone_with_place = || {
             journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
-            return Ok(Some(format!("gone with {}:", open.step.place)));
+            Ok(Some(format!("gone with {}:", open.step.place)))
+        };
+        if hands.gone(&open.step.place) {
+            return gone_with_place();
         }
         let hand = hands.of(&open.step.place)?;
         let rebooted = hand.boot_id()? != open.boot_id;
@@ -203,7 +206,12 @@ pub fn undo_one(
             made = hand.find(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
-            hand.undo(&open.step.op, &there, made)?;
+            let undone = hand.undo(&open.step.op, &there, made);
+            if undone.is_err() && hands.gone(&open.step.place) {
+                // It has ended meanwhile.
+                return gone_with_place();
+            }
+            undone?;
         }
         journal.undone(open.seq).context("it is undone, but the journal could not say so")?;
         Ok(gone.then(|| "gone since the reboot:".to_owned()))

@@ -610,7 +610,7 @@ fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it is not within that time.
-pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
+pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !done() {
         if start.elapsed() > limit {

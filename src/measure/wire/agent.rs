@@ -273,6 +273,10 @@ impl Agent<'_> {
                 self.workers.remove(&worker);
                 Response::Ended
             }
+            Request::EndAll => {
+                self.workers.clear();
+                Response::Ended
+            }
             Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
             Request::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;

@@ -39,7 +39,7 @@ fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), St
 fn every_request_is_shown_and_parses() {
     let shown: Vec<Request> = blocks(PAGE, "json request").into_iter().map(parsed).collect();
     let names: BTreeSet<_> = shown.iter().map(Request::name).collect();
-    assert_eq!(names.len(), 17, "{names:?}");
+    assert_eq!(names.len(), 18, "{names:?}");
     for request in &shown {
         assert_eq!(serde_json::to_value(request).unwrap()["request"], request.name());
     }

@@ -54,6 +54,8 @@ pub enum Request {
         /// The worker.
         worker: u32,
     },
+    /// Ends all workers.
+    EndAll,
     /// Writes the blocks of a durability trial until the place is killed; progress tells what is acknowledged.
     DurableWrite {
         /// What it writes to.
@@ -126,6 +128,7 @@ impl Request {
             Request::Prepare { .. } => "prepare",
             Request::Slice { .. } => "slice",
             Request::End { .. } => "end",
+            Request::EndAll => "end_all",
             Request::DurableWrite { .. } => "durable_write",
             Request::DurableVerify { .. } => "durable_verify",
             Request::Step { .. } => "step",
