@@ -145,4 +145,25 @@ mod tests {
         assert!(ok("healthy,failed(2),failed(1)").is_err());
         assert!(parse("healthy,broken").unwrap_err().why.contains("no state"));
     }
+
+    #[test]
+    fn the_layer_that_bears_most_tells_the_state() {
+        use crate::bill::twin::{drives, layer};
+        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        stack.medium = drives(4);
+        let mut told = |layers: Vec<LayerSpec>| {
+            stack.layers = layers;
+            (spares(&stack), told_by(&stack))
+        };
+        let (raid5, fs) = (|| layer("mdraid", &[("level", "5")]), || layer("fs", &[]));
+        let zfs = |vdev| layer("zfs", &[("vdev", vdev)]);
+        assert_eq!(told(vec![raid5(), fs()]), (1, "sysfs"));
+        assert_eq!(
+            told(vec![raid5(), zfs("stripe"), fs()]),
+            (1, "sysfs"),
+            "the pool above has nothing to spare"
+        );
+        assert_eq!(told(vec![zfs("raidz2")]), (2, "zpool status"));
+        assert_eq!(told(vec![layer("spdk", &[("raid", "raid1")])]), (3, "bdev_raid_get_bdevs"));
+    }
 }

@@ -428,9 +428,10 @@ fn figure_kept(text: &str) -> Markup {
     }
 }
 
-/// A name that may be broken behind its commas too; a mark stays with what it marks.
+/// A name that may be broken behind its commas too; a mark stays with what it marks, and a state is of one piece.
 fn breakable(name: &str) -> Markup {
-    let name = name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~");
+    let name =
+        name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~").replace("healthy again", "healthy\u{a0}again");
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
