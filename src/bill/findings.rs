@@ -6,6 +6,7 @@ use super::compare::Checks;
 use super::crowd::Crowd;
 use super::durability::Durability;
 use super::efficiency::Efficiency;
+use super::precondition::PreconditionReport;
 use super::published::PublishedFindings;
 use super::ratios::RatioTable;
 use super::states::{ArrayStates, StateFindings};
@@ -176,6 +177,9 @@ pub struct Findings {
     /// Why stacks were measured apart that could be up together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<String>,
+    /// What was done to the drives of each stack before it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preconditioned: Vec<PreconditionReport>,
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,

@@ -18,6 +18,7 @@ mod headline;
 pub mod knee;
 mod limits;
 mod lines;
+pub mod precondition;
 pub mod published;
 pub mod ratios;
 mod reading;
@@ -94,6 +95,7 @@ pub fn findings(run: &RunData) -> Findings {
         warnings: warnings::warnings(run, &readings, &workloads),
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
         apart: run.apart.clone(),
+        preconditioned: precondition::reports(run),
         places: run.places.iter().map(place).collect(),
         volumes: volumes::volumes(run),
         sweeps: sweep::sweeps(&readings, &workloads),

@@ -1,6 +1,7 @@
 //! A loaded run, as plain data: whoever reads a store fills it, nothing here opens a file. A run that is
 //! still going or was killed is as good as a finished one.
 
+use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, VolumeUp, Warning, WorkerUp,
@@ -40,6 +41,10 @@ pub struct RunData {
     pub laying_out: Vec<LayingOut>,
     /// First writes before anything was measured.
     pub laid_out: Vec<LaidOut>,
+    /// How far passes over drives came, in the order of the record.
+    pub passes: Vec<Passes>,
+    /// Rounds that preconditioned, a visit and a workload each.
+    pub preconditioned: Vec<Preconditioned>,
     /// Clocks of places against the host's, in the order of the record.
     pub clocks: Vec<Clocks>,
     /// In the order of the record.

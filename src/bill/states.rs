@@ -95,7 +95,8 @@ fn in_state(reading: &Reading, at: usize, state: &InState, behind: &mut Behind) 
 /// Slices of a stack that figures are made of, and those in which it left its state.
 fn slices<'a>(reading: &Reading<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
     let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
-    let counts = |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot);
+    let counts =
+        |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition);
     let all = reading.run.slices.iter().filter(ours).filter(counts);
     all.partition(|slice| slice.purpose != Purpose::OutOfState)
 }

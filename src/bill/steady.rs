@@ -3,6 +3,7 @@
 
 use super::findings::WarningReport;
 use super::gather::{self, RoundId, Side};
+use super::precondition;
 use super::reading::Reading;
 use super::run::RunData;
 use super::subject::Quantity;
@@ -70,6 +71,8 @@ pub struct Course {
     /// Of all rounds that these ranges are of, which verdicts may rest on.
     plain: Vec<bool>,
     refused: Option<Refusal>,
+    /// Whether the load ran before every visit until its pace was steady.
+    preconditioned: bool,
     /// Stacks whose judged rounds SNIA would not call level.
     uneven: Vec<(String, Window)>,
 }
@@ -82,9 +85,11 @@ impl Course {
             return Course::default();
         }
         let scenario = &run.start.scenario;
-        // Long rounds are judged by nobody, but what they write fills the caches too.
+        // Long rounds and those that precondition are judged by nobody, but what they write fills the caches too.
         let (long, _) = gather::sides(run, workload, Purpose::Long);
-        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) = writes(&[sides, &long]).into_iter().unzip();
+        let (before, _) = gather::sides(run, workload, Purpose::Precondition);
+        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) =
+            writes(&[sides, &long, &before]).into_iter().unzip();
         let spec = SteadySpec {
             known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
             reaches: scenario.reaches(),
@@ -95,6 +100,7 @@ impl Course {
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
             visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
+            preconditioned: precondition::is_steady(run, &workload.name),
             plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
             ..Course::default()
         };
@@ -215,10 +221,7 @@ impl Course {
         };
         let mut found: Vec<WarningReport> = Vec::new();
         for (name, window) in &self.uneven {
-            let (range, slope) = (100.0 * window.range, 100.0 * window.slope);
-            let text = format!(
-                "the judged rounds are not level by SNIA's measure: range {range:.0} % of the mean (20 % is allowed), slope {slope:.0} % (10 % is allowed)"
-            );
+            let text = format!("the judged rounds are not level by SNIA's measure: {}", window.said());
             found.push(warning("not_level", name, text));
         }
         for (visit, steady, _) in self.visits.iter().filter(|_| self.refused.is_none()) {
@@ -248,6 +251,8 @@ type Numbered = (RoundId, usize);
 
 /// The kind that verdicts rest on.
 const PLAIN: usize = 0;
+/// The kind that stands before them.
+const PRECONDITIONS: usize = 2;
 
 /// Whole rounds of every kind in order of time, with what each stack wrote.
 fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
@@ -263,7 +268,10 @@ fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
         };
         kinds[*kind].iter().enumerate().filter_map(of).collect()
     };
-    ids.into_iter().map(|id| (id, Writes { visit: id.0.0, stacks: wrote(&id) })).collect()
+    let of = |id: Numbered| {
+        (id, Writes { visit: id.0.0, stacks: wrote(&id), preconditions: id.1 == PRECONDITIONS })
+    };
+    ids.into_iter().map(of).collect()
 }
 
 /// `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`
@@ -284,6 +292,7 @@ fn reached(visit: &VisitReport) -> String {
         Why::NotReached => return format!("steady was not reached with {written} written to a drive"),
         Why::PastCache { cache } => format!("the largest known cache, {}", show_bytes(cache as u64)),
         Why::PastChange { written } => format!("the fall of pace after {}", show_bytes(written as u64)),
+        Why::Preconditioned { rounds } => format!("{rounds} rounds of preconditioning"),
     };
     let from = visit.steady_from.unwrap_or(visit.rounds);
     let judged = visit.rounds.saturating_sub(from);
@@ -302,9 +311,16 @@ pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
             && writes.visits.iter().all(|(_, steady, _)| steady.changes.is_empty())
     };
     let mut lines = Vec::new();
-    if of(Regime::Burst) {
+    let bursts = || writes().filter(|writes| writes.regime == Regime::Burst && writes.refused.is_none());
+    if bursts().any(|writes| !writes.preconditioned) {
         lines.push(
             "the steady state of writes: slices of seconds are a burst that caches may absorb".to_owned(),
+        );
+    }
+    if bursts().any(|writes| writes.preconditioned) {
+        lines.push(
+            "the burst of a drive that is fresh or has rested: the load ran until it was steady before it was measured"
+                .to_owned(),
         );
     }
     if of(Regime::Steady) && writes().any(|writes| by_cache(&writes)) {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bill::findings::{Figure, Findings};
 use crate::bill::{findings, twin};
+use crate::store::record::precondition::{Preconditioned, PreconditionedStack};
 
 const MIB: u64 = 1 << 20;
 /// The twin's two stacks write one file: four slices of 4096 blocks of 4 KiB in a round.
@@ -225,4 +226,64 @@ fn the_gate_s_waits_are_a_share_of_the_time() {
         .map(|slice| (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64 * 1e-9)
         .sum();
     assert!(debt.busy_s > load_s, "the flushes are part of it");
+}
+
+/// The first six rounds preconditioned.
+fn preconditioned(mut run: RunData, steady: bool) -> RunData {
+    run.slices.iter_mut().filter(|slice| slice.round < 6).for_each(|slice| {
+        slice.purpose = Purpose::Precondition;
+        // The made-up drive drifts more than is level.
+        slice.window_ns = 90_000_000 + if steady { 0 } else { 30_000_000 * u64::from(slice.round) };
+    });
+    let stack = |stack: &crate::scenario::Stack| PreconditionedStack {
+        stack: stack.name.clone(),
+        steady,
+        ..PreconditionedStack::default()
+    };
+    run.preconditioned = vec![Preconditioned {
+        workload: run.start.scenario.workloads[0].name.clone(),
+        rounds: 6,
+        stacks: run.start.scenario.stacks.iter().map(stack).collect(),
+        ..Preconditioned::default()
+    }];
+    run
+}
+
+#[test]
+fn what_was_preconditioned_until_it_was_level_is_steady() {
+    let found = findings(&preconditioned(writes(Regime::Steady, None), true));
+    let workload = &found.workloads[0];
+    assert!(workload.comparisons.iter().all(|one| one.verdict.is_resolved()), "{:?}", workload.comparisons);
+    let report = workload.writes.as_ref().unwrap();
+    let visit = &report.visits[0];
+    assert_eq!(
+        (visit.why, visit.rounds, visit.steady_from),
+        (Why::Preconditioned { rounds: 6 }, 42, Some(0))
+    );
+    assert!(
+        report.sentences.iter().any(|line| line.contains("behind 6 rounds of preconditioning: 42 of 42"))
+    );
+    assert!(!kinds(&found).contains(&"not_preconditioned"));
+    // What it wrote fills a cache that is known.
+    let found = findings(&preconditioned(writes(Regime::Steady, Some(10 * ROUND)), true));
+    assert_eq!(found.workloads[0].writes.as_ref().unwrap().visits[0].steady_from, Some(5));
+    let found = findings(&preconditioned(writes(Regime::Steady, None), false));
+    assert!(
+        !found.workloads[0].writes.as_ref().unwrap().visits[0].why.eq(&Why::Preconditioned { rounds: 6 })
+    );
+    assert!(found.workloads[0].comparisons.iter().all(|one| !one.verdict.is_resolved()));
+}
+
+#[test]
+fn a_burst_of_what_was_preconditioned_leaves_another_burst_open() {
+    let open = |run: RunData| findings(&run).not_excluded.join("\n");
+    let [steady, burst] = ["the steady state of writes", "the burst of a drive that is fresh"];
+    let plain = open(writes(Regime::Burst, None));
+    assert!(plain.contains(steady) && !plain.contains(burst), "{plain}");
+    let level = open(preconditioned(writes(Regime::Burst, None), true));
+    assert!(!level.contains(steady) && level.contains(burst), "{level}");
+    let not = open(preconditioned(writes(Regime::Burst, None), false));
+    assert!(not.contains(steady) && !not.contains(burst), "{not}");
+    let found = findings(&preconditioned(writes(Regime::Burst, None), false));
+    assert!(kinds(&found).contains(&"not_preconditioned"));
 }

@@ -122,6 +122,8 @@ impl Twin {
             apart: None,
             laying_out: Vec::new(),
             laid_out: Vec::new(),
+            passes: Vec::new(),
+            preconditioned: Vec::new(),
             clocks: Vec::new(),
             slices: Vec::new(),
             trials: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::doubts;
 use super::findings::{Comparison, WarningReport, WorkloadFindings};
+use super::precondition;
 use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
@@ -48,6 +49,7 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         all.push(warning("apart", &run.start.id, format!("measured apart from here on: {reason}")));
     }
     all.extend(laid_out(run));
+    all.extend(precondition::warnings(run));
     let found: Vec<WarningReport> =
         readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);

@@ -1,6 +1,7 @@
 //! `iotax plan`: what `run` would do, step by step, with nothing touched. What cannot be undone is
 //! red.
 
+mod precondition;
 mod set;
 
 use super::asked::Asked;
@@ -83,6 +84,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     text += &hosts(view, scenario);
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
+    text += &precondition::shown(view, &ground)?;
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();

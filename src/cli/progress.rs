@@ -135,7 +135,7 @@ impl Observer for Progress {
                 Some(bar) => bar.set_message(lines_of(&live, self.budget_s, screen())),
                 None => self.status(show_live(&live, self.budget_s)),
             },
-            Event::Trial { text } => self.line(&text),
+            Event::Trial { text } | Event::Preconditioned { text } => self.line(&text),
             Event::Note { text } => self.line(&format!("note: {text}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
             // Of a failure the rest is the run's last word.

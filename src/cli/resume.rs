@@ -43,13 +43,14 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
     let cleaned = clean(&dir, &id, &mut places::hands_to_clean(&id))?;
     report_left(&cleaned.left)?;
-    let scenario = data.start.scenario.clone();
+    let mut scenario = data.start.scenario.clone();
     // A run that was never begun has nothing to make up for.
     let waited = data.outcome.as_deref() == Some(WAITS);
     if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
     let past = Past::of(&data, &dir)?;
+    past.consent_to_own(&mut scenario);
     let ready = ready(&scenario)?;
     ready.met(&scenario)?;
     let mut survey = ready.survey;

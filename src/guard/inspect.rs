@@ -106,7 +106,7 @@ impl Signature {
 }
 
 /// Name of content that has no mark.
-pub(super) const DATA: &str = "data";
+pub const DATA: &str = "data";
 /// Name of marks that contradict each other.
 pub(super) const AMBIVALENT: &str = "ambivalent";
 /// How the place of a signature begins that lies in a partition.

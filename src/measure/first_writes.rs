@@ -136,7 +136,9 @@ pub fn write(
         ..LaidOut::default()
     };
     for job in jobs(what) {
-        let writes = pass(places, member, what.bytes, job, stop)
+        let pass = Pass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
+        let writes = pass
+            .write(places, stop, &mut |_| Ok(()))
             .map_err(|error| stopped::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
@@ -159,49 +161,76 @@ fn jobs(what: &Unwritten) -> Vec<Job> {
     }
 }
 
-#[derive(Default)]
-struct Writes {
-    bytes: u64,
-    took_ns: u64,
-    flush_ns: u64,
+/// What stretches of a pass came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Writes {
+    /// Bytes, of all targets together.
+    pub bytes: u64,
+    /// From the first submission to the last acknowledgement.
+    pub took_ns: u64,
+    /// Of the flushes.
+    pub flush_ns: u64,
 }
 
-fn pass(places: &mut Places, member: &Member, bytes: u64, job: Job, stop: &AtomicBool) -> Result<Writes> {
-    const WORKER: u32 = 0;
-    let writable = |target: &TargetSpec| TargetSpec {
-        bytes: Some(bytes),
-        writable: true,
-        hold: Default::default(),
-        ..target.clone()
-    };
-    let targets: Vec<TargetSpec> = member.targets.iter().map(writable).collect();
-    // A slice shares its bytes out among them.
-    let bytes = bytes * targets.len() as u64;
-    let peer = &mut places.get(&member.place)?.peer;
-    peer.prepare(WORKER, &targets, &[job], None, PREPARE_LIMIT).map_err(Failed::from)?;
-    let mut done = Writes::default();
-    while done.bytes < bytes {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Failed::measurement("interrupted while writing for the first time").into());
+/// One job over all targets of a member, which are written at the same time.
+pub(super) struct Pass<'a> {
+    /// Where, and which.
+    pub member: &'a Member,
+    /// Bytes of each target that may be used.
+    pub bytes: u64,
+    /// What is written to each.
+    pub job: Job,
+    /// Bytes between two looks whether the user wants to stop.
+    pub stretch: u64,
+    /// Bytes that the job writes to each target.
+    pub of_each: u64,
+}
+
+impl Pass<'_> {
+    /// Writes it and tells after each stretch, which ends with a flush, what all of them came to.
+    ///
+    /// # Errors
+    /// A write failed, the place is lost, `stop` is set, or `told` failed.
+    pub fn write(
+        &self,
+        places: &mut Places,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(&Writes) -> Result<()>,
+    ) -> Result<Writes> {
+        const WORKER: u32 = 0;
+        let writable = |target: &TargetSpec| TargetSpec {
+            bytes: Some(self.bytes),
+            writable: true,
+            hold: Default::default(),
+            ..target.clone()
+        };
+        let targets: Vec<TargetSpec> = self.member.targets.iter().map(writable).collect();
+        // A slice shares its bytes out among them.
+        let bytes = self.of_each * targets.len() as u64;
+        let (what, place) = (&self.job.name, &self.member.place);
+        let peer = &mut places.get(place)?.peer;
+        let job = std::slice::from_ref(&self.job);
+        peer.prepare(WORKER, &targets, job, None, PREPARE_LIMIT).map_err(Failed::from)?;
+        let mut done = Writes::default();
+        while done.bytes < bytes {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Failed::measurement(format!("interrupted during {what}")).into());
+            }
+            let bound = Bound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
+            let spec = SliceSpec::now(bound, 0, true);
+            let result = peer.slice(WORKER, &spec, slice_limit(bound)).map_err(Failed::from)?.result;
+            let first = result.first_error.unwrap_or_else(|| "no words".into());
+            let failed =
+                || Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors));
+            ensure!(result.errors == 0 && result.write.bytes > 0, failed());
+            done.bytes += result.write.bytes;
+            done.took_ns += result.window_ns;
+            done.flush_ns += result.flush_ns.unwrap_or(0);
+            told(&done)?;
         }
-        let bound = Bound::Bytes { bytes: STRETCH.min(bytes - done.bytes) };
-        let ran =
-            peer.slice(WORKER, &SliceSpec::now(bound, 0, true), slice_limit(bound)).map_err(Failed::from)?;
-        let result = ran.result;
-        let first = result.first_error.unwrap_or_else(|| "no words".into());
-        ensure!(
-            result.errors == 0 && result.write.bytes > 0,
-            Failed::measurement(format!(
-                "{} first writes on {} failed: {first}",
-                result.errors, member.place
-            ))
-        );
-        done.bytes += result.write.bytes;
-        done.took_ns += result.window_ns;
-        done.flush_ns += result.flush_ns.unwrap_or(0);
+        peer.end(WORKER).map_err(Failed::from)?;
+        Ok(done)
     }
-    peer.end(WORKER).map_err(Failed::from)?;
-    Ok(done)
 }
 
 #[cfg(test)]

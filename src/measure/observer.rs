@@ -30,6 +30,11 @@ pub enum Event {
         /// In words.
         what: String,
     },
+    /// Drives were preconditioned.
+    Preconditioned {
+        /// In words.
+        text: String,
+    },
     /// A round is over.
     Round(Live),
     /// A durability trial is over.

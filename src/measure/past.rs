@@ -3,10 +3,13 @@
 
 use super::rounds::Progress;
 use crate::bill::run::RunData;
-use crate::scenario::Scenario;
+use crate::guard::inspect::DATA;
+use crate::scenario::{Agent, Medium, Scenario};
 use crate::stats::pilot::{Design, Pattern};
 use crate::stats::rounds::{Part, Round, RoundKind};
+use crate::stats::steady::{Writes, Wrote};
 use crate::step::journal::{self, Entry};
+use crate::store::record::precondition::{PassedDrive, Passes};
 use crate::store::record::{LaidOut, Purpose, Sample, Slice, Value, ended_as_asked};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +30,8 @@ pub struct Past {
     pub written: u64,
     /// Whether stacks were found to disturb the baseline and are measured apart.
     pub apart: bool,
+    /// Passes over drives, in the order of the record.
+    passes: Vec<Passes>,
 }
 
 impl Past {
@@ -43,9 +48,31 @@ impl Past {
             ended: data.visits_ended.iter().cloned().collect(),
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
-            written: loaded(data) + first_writes(data) + filled(&journal::read(run_dir)?),
+            written: loaded(data) + first_writes(data) + filled(&journal::read(run_dir)?) + lost(data),
             apart: data.apart.is_some(),
+            passes: data.passes.iter().map(|passes| still_there(scenario, passes)).collect(),
         })
+    }
+
+    /// What passes of this very run left on a drive, which it knows again by its serial number, is data that nobody misses.
+    /// Whatever else is found there is asked for as ever.
+    pub fn consent_to_own(&self, scenario: &mut Scenario) {
+        let passed = |serial: &str| {
+            let drives =
+                self.passes.iter().filter(|passes| passes.begun > 0).flat_map(|passes| &passes.drives);
+            drives.into_iter().any(|drive| drive.serial.as_deref() == Some(serial))
+        };
+        for consent in scenario.consent.iter_mut().filter(|consent| passed(&consent.serial)) {
+            if !consent.wipe.iter().any(|word| word == DATA) {
+                consent.wipe.push(DATA.to_owned());
+            }
+        }
+    }
+
+    /// The passes over a drive as far as it has kept them.
+    pub fn passed(&self, place: &str, drive: &PassedDrive) -> Option<&Passes> {
+        let mut last = self.passes.iter().rev().filter(|passes| passes.place == place);
+        last.find(|passes| passes.drives.contains(drive))
     }
 }
 
@@ -71,6 +98,46 @@ fn first_writes(data: &RunData) -> u64 {
     };
     let ended = data.laid_out.iter().filter(|done| !begins(done)).map(|done| done.written);
     begun + ended.sum::<u64>()
+}
+
+/// The same without drives that are gone, and without files that were removed or are to be made anew.
+fn still_there(scenario: &Scenario, passes: &Passes) -> Passes {
+    let media = || scenario.stacks.iter().flat_map(|stack| stack.medium.members());
+    let is_kept = |drive: &PassedDrive| {
+        media().any(|medium| medium.place() == passes.place && keeps(medium, Path::new(&drive.path)))
+    };
+    let drives = passes.drives.iter().filter(|drive| is_kept(drive)).cloned().collect();
+    Passes { drives, ..passes.clone() }
+}
+
+/// Whether what was written to that path is still there after the run came to an end.
+fn keeps(medium: &Medium, written: &Path) -> bool {
+    match medium {
+        Medium::File { path, size, keep } => path == written && (*keep || size.is_none()) && path.exists(),
+        Medium::Device { path } => path == written,
+        Medium::Remote { path, size, agent, .. } => {
+            path == written && (size.is_none() || *agent == Agent::Iotax)
+        }
+        Medium::Drive { .. } | Medium::Many { .. } => false,
+    }
+}
+
+/// Bytes of passes that are to be written again. Those that a drive kept are part of what setting up writes.
+fn lost(data: &RunData) -> u64 {
+    let scenario = &data.start.scenario;
+    let kept = |passes: &Passes| still_there(scenario, passes).drives.len() as u64;
+    let mut bytes = 0;
+    for (at, passes) in data.passes.iter().enumerate() {
+        let drives = |other: &&Passes| other.place == passes.place && other.drives == passes.drives;
+        let (all, begun) = (passes.drives.len() as u64, passes.begun);
+        match data.passes[at + 1..].iter().find(drives) {
+            // It was begun anew.
+            Some(next) if next.written < passes.written => bytes += all * begun,
+            Some(_) => {}
+            None => bytes += (all - kept(passes)) * begun,
+        }
+    }
+    bytes
 }
 
 /// Bytes of the fills that were begun.
@@ -122,8 +189,37 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
             period_s: design.period_ns.map(|ns| ns as f64 / 1e9),
         }),
         matched: data.matched.iter().rfind(|matched| matched.workload == workload).cloned(),
+        preconditioned: preconditioned(scenario, &slices),
         ..Progress::default()
     }
+}
+
+/// Rounds that preconditioned before those of their visits.
+fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<Writes> {
+    let mut rounds: BTreeMap<u32, Writes> = BTreeMap::new();
+    for slice in slices.iter().filter(|slice| slice.purpose == Purpose::Precondition) {
+        let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
+            continue;
+        };
+        let none = || Writes { visit: slice.visit, preconditions: true, ..Writes::default() };
+        let round = rounds.entry(slice.round).or_insert_with(none);
+        let seconds = slice.window_ns as f64 / 1e9;
+        let durable_s = seconds + sum_of(slice, "flush") / 1e9;
+        match round.stacks.iter_mut().find(|wrote| wrote.stack == stack) {
+            Some(wrote) => {
+                wrote.bytes += sum_of(slice, ".bytes");
+                wrote.seconds += seconds;
+                wrote.durable_s = wrote.durable_s.map(|before| before + durable_s);
+            }
+            None => round.stacks.push(Wrote {
+                stack,
+                bytes: sum_of(slice, ".bytes"),
+                seconds,
+                durable_s: Some(durable_s),
+            }),
+        }
+    }
+    rounds.into_values().collect()
 }
 
 /// What rounds of throughput are made of.
@@ -133,6 +229,7 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
         Purpose::Long => Some(RoundKind::Long),
         Purpose::WarmUp
         | Purpose::Pilot
+        | Purpose::Precondition
         | Purpose::Alone
         | Purpose::Beside
         | Purpose::Matched

@@ -4,6 +4,7 @@
 
 use super::durability;
 use super::first_writes;
+use super::preconditioning;
 use super::sets::{Layout, Set};
 use super::write_unit;
 use crate::exit::Failed;
@@ -268,7 +269,7 @@ impl Ground<'_> {
     /// The files under test count too, and with every visit those on file systems and what is written first.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
-        let mut bytes = filled(media);
+        let mut bytes = filled(media) + preconditioning::written(self)?;
         // Durability trials bring what is below the guest up once.
         let visits = match self.scenario.durability {
             Some(_) => 1,

@@ -6,11 +6,11 @@ use super::alone::Found;
 use super::bench::{Bench, Done, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
-use crate::scenario::{MeasureSpec, Workload};
+use crate::scenario::{MeasureSpec, Precondition, Workload};
 use crate::stats::length;
 use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
 use crate::stats::rounds::{Part, Round, RoundKind, Value};
-use crate::stats::steady::SteadySpec;
+use crate::stats::steady::{SteadySpec, Writes};
 use crate::stats::stop::{self, Decision, StopReason, StopSpec};
 use crate::stats::trial::{Planned, Trial, TrialSpec};
 use crate::stats::{ratio, sequence};
@@ -49,6 +49,8 @@ pub struct Progress {
     pub slice_bytes: Option<u64>,
     /// The rate at which latencies are compared, once it is known.
     pub matched: Option<Matched>,
+    /// Rounds that preconditioned before those of a visit.
+    pub preconditioned: Vec<Writes>,
 }
 
 /// When a visit ends.
@@ -105,6 +107,8 @@ pub struct Visit<'a> {
     pub measure: &'a MeasureSpec,
     /// What must be shown before writes count as steady, where that is asked for.
     pub steady: Option<SteadySpec>,
+    /// How the load is run until it is steady before it is measured, if it is.
+    pub precondition: Option<Precondition>,
     /// A stream of random orders of its own for each workload and visit.
     pub stream: u64,
     /// Who is told.
@@ -144,6 +148,9 @@ impl Visit<'_> {
     }
 
     fn at_depth(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        if let Some(ended) = self.until_steady(progress)? {
+            return Ok(ended);
+        }
         let warm = match self.warm_up(progress)? {
             Ok(warm) => warm,
             Err(ended) => return Ok(ended),
@@ -208,12 +215,15 @@ impl Visit<'_> {
     fn warm_up_bound(&self, progress: &Progress) -> Bound {
         match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => Bound::Bytes { bytes },
-            (None, Some(left)) if self.workload.writes() => {
-                let unit = self.bench.unit();
-                Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
-            }
+            (None, Some(left)) if self.workload.writes() => self.first_bytes(left),
             (None, _) => Bound::Time { ns: self.first_slice_ns() },
         }
+    }
+
+    /// A small part of what may be written.
+    pub(super) fn first_bytes(&self, left: u64) -> Bound {
+        let unit = self.bench.unit();
+        Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
     }
 
     /// As asked for, or the shortest that iotax chooses; never shorter than the engines need.
@@ -333,6 +343,7 @@ impl Visit<'_> {
             seed: self.measure.seed,
             stream,
             steady: self.steady.clone().filter(|_| phase == Phase::Depth),
+            preconditioned: progress.preconditioned.clone(),
         };
         Trial::new(spec, earlier)
     }
@@ -511,7 +522,7 @@ fn over(
 }
 
 /// Whole blocks for every thread.
-fn in_units(bytes: f64, unit: u64) -> u64 {
+pub(super) fn in_units(bytes: f64, unit: u64) -> u64 {
     ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }
 

@@ -11,10 +11,11 @@ use crate::measure::engine::{EngineError, LoadEngine};
 use crate::measure::places::Places;
 use crate::measure::wire::agent::Handler;
 use crate::measure::wire::peer::Peer;
-use crate::scenario::Engine;
+use crate::scenario::{Engine, SteadyLimit};
 use crate::stats::noise::Noise;
 use crate::step::HOST;
 use crate::store::Store;
+use crate::store::record::precondition::Preconditioned;
 use crate::store::record::{CpuTimes, Gate, Slice};
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use std::collections::BTreeSet;
@@ -41,6 +42,8 @@ struct Machine {
     since_ns: u64,
     /// Slices until it stands still for a second.
     stands_in: Option<u32>,
+    /// By what part the pace falls with every slice, and for how many.
+    falls: (f64, u32),
 }
 
 struct Simulated {
@@ -70,7 +73,10 @@ impl LoadEngine for Worker {
         let beside = if machine.guest_runs { machine.beside } else { 1.0 };
         machine.stands_in = machine.stands_in.map(|slices| slices.wrapping_sub(1));
         machine.stood_ns += if machine.stands_in == Some(0) { 1_000_000_000 } else { 0 };
-        let rate = self.rate * beside * (1.0 + 0.01 * machine.noise.normal());
+        let (part, slices) = machine.falls;
+        let fallen = 1.0 + part * f64::from(slices);
+        machine.falls.1 = slices.saturating_sub(1);
+        let rate = self.rate * fallen * beside * (1.0 + 0.01 * machine.noise.normal());
         let done = self.open_loop.map_or(rate, |offered| offered.min(rate));
         let window_s = match spec.bound {
             Bound::Time { ns } => ns as f64 / 1e9,
@@ -191,6 +197,7 @@ struct Rig {
     measure: MeasureSpec,
     allowance: Option<u64>,
     stop: AtomicBool,
+    precondition: Option<Precondition>,
     slices: Vec<Slice>,
     records: Vec<Record>,
 }
@@ -219,6 +226,7 @@ impl Rig {
             stood_ns: 0,
             since_ns: iotax_load::clock::now(),
             stands_in: None,
+            falls: (0.0, 0),
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
@@ -227,6 +235,7 @@ impl Rig {
             measure: MeasureSpec::default(),
             allowance: None,
             stop: AtomicBool::new(false),
+            precondition: None,
             slices: Vec::new(),
             records: Vec::new(),
         }
@@ -267,6 +276,7 @@ impl Rig {
             workload: &self.workload,
             measure: &self.measure,
             steady: None,
+            precondition: self.precondition,
             stream: 0,
             observer: &mut Told::default(),
             stop: &self.stop,
@@ -287,6 +297,72 @@ impl Rig {
 
 fn precise() -> Until {
     Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+}
+
+/// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace falls in so many slices.
+fn writes_preconditioned(slices: u32, limit: SteadyLimit) -> Rig {
+    let mut rig = Rig::new(1.0);
+    rig.workload.jobs[0].rw = Rw::RandWrite;
+    rig.machine.lock().unwrap().falls = (0.05, slices);
+    rig.precondition =
+        Some(Precondition { steady: true, round_ns: 2_000_000_000, limit, ..Precondition::default() });
+    rig
+}
+
+fn preconditioned(rig: &Rig) -> &Preconditioned {
+    let mut found = rig.records.iter().filter_map(|record| match record {
+        Record::Preconditioned(found) => Some(found),
+        _ => None,
+    });
+    let one = found.next().unwrap();
+    assert!(found.next().is_none(), "once a visit");
+    one
+}
+
+#[test]
+fn a_load_runs_before_all_else_until_its_pace_is_steady() {
+    let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(1.0)), Ended::Visit);
+    let found = preconditioned(&rig).clone();
+    // Four slices a round: the fall is over in the eighth, and the last five are level soon behind it.
+    assert!((9..=13).contains(&found.rounds) && found.ended == "steady", "{found:?}");
+    assert_eq!(rig.count(Purpose::Precondition), 4 * found.rounds as usize);
+    let last = rig.slices.iter().rposition(|slice| slice.purpose == Purpose::Precondition).unwrap();
+    let first = rig.slices.iter().position(|slice| slice.purpose != Purpose::Precondition).unwrap();
+    assert!(last < first, "before all else");
+    assert!(found.stacks.iter().all(|one| one.steady && one.range.unwrap() <= 0.2 && one.written > 0));
+    assert_eq!(progress.preconditioned.len(), found.rounds as usize);
+    assert!(progress.rounds.iter().all(|round| round.parts.len() == 4), "no part of any figure");
+    assert!(found.took_ns >= u64::from(found.rounds) * 4_000_000_000);
+}
+
+#[test]
+fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
+    for (limit, ended, rounds) in
+        [(SteadyLimit::Rounds(6), "rounds", 6), (SteadyLimit::TimeNs(29_000_000_000), "time", 7)]
+    {
+        let mut rig = writes_preconditioned(40, limit);
+        rig.machine.lock().unwrap().falls.0 = 1.0;
+        assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+        let found = preconditioned(&rig);
+        assert_eq!((found.ended.as_str(), found.rounds), (ended, rounds), "{found:?}");
+        assert!(found.stacks.iter().all(|one| !one.steady && one.slope.unwrap() > 0.0));
+        assert!(rig.count(Purpose::Plain) > 0);
+    }
+}
+
+#[test]
+fn preconditioning_keeps_what_may_be_written_and_ends_with_ctrl_c() {
+    let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
+    rig.allowance = Some(200 << 20);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::MaxWritten);
+    assert_eq!(preconditioned(&rig).ended, "max_written");
+    assert!(rig.allowance.is_some_and(|left| left < 200 << 20));
+    let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
+    rig.stop = AtomicBool::new(true);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Interrupted);
+    assert_eq!((preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds), ("interrupted", 0));
 }
 
 #[test]

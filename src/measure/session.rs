@@ -29,7 +29,8 @@ use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step, is_ssh_place, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{Record, Warning};
-use anyhow::{Context, Result};
+use crate::units::show_bytes;
+use anyhow::{Context, Result, ensure};
 use iotax_load::TargetSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -155,12 +156,13 @@ impl Session<'_> {
         for text in self.ground(layout).guest_warnings()? {
             self.warn("guests", "", text)?;
         }
-        self.allowance = left_to_write.map(|left| left.saturating_sub(self.past.written));
+        self.allowance = left_to_write.map(|left| self.left_after_past(left)).transpose()?;
         self.reach_hands()?;
         self.bring_up_labs(layout, places)?;
         self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
+        self.precondition(layout, places)?;
         let outcome = match &self.scenario.durability {
             Some(spec) => self.trials(spec, layout, places, region),
             None => self.visits(layout, places, region),
@@ -169,6 +171,21 @@ impl Session<'_> {
             places.leave(&name);
         }
         outcome
+    }
+
+    /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost may not fit any more.
+    fn left_after_past(&self, left: u64) -> Result<u64> {
+        let fits = left >= self.past.written || self.scenario.measure.precondition.passes == 0;
+        ensure!(
+            fits,
+            Failed::input(format!(
+                "earlier parts of this run wrote {} already, and max_written leaves {} beside what is to be \
+                 written again; hint: keep=true for files, or a new run",
+                show_bytes(self.past.written),
+                show_bytes(left)
+            ))
+        );
+        Ok(left.saturating_sub(self.past.written))
     }
 
     fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
@@ -357,8 +374,13 @@ impl Session<'_> {
         let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
         let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
+        // Further states of an array come behind the first without a rest, and some do not last.
+        let first = layout.sets[planned.set].after.is_none();
+        let precondition = self.scenario.measure.precondition;
+        let precondition = Some(precondition).filter(|spec| spec.steady && first && workload.writes());
         let mut visit = Visit {
             steady,
+            precondition,
             bench: Bench {
                 visit: planned.number,
                 set: planned.set as u32,
@@ -499,7 +521,7 @@ impl Session<'_> {
     /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
     /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
     /// was looked at, too: a drive that was with a guest may have come back under another's name.
-    fn look_again(&mut self, set: &Set) -> Result<()> {
+    pub(super) fn look_again(&mut self, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);

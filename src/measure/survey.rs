@@ -299,6 +299,13 @@ impl Survey {
         .into())
     }
 
+    /// Serial or WWN of a device of this host, as a consent names it; `None`: a file, or it is elsewhere.
+    pub fn serial_of(&self, place: &str, path: &str) -> Option<String> {
+        let mut known =
+            self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
+        known.find_map(|(_, identity)| judge::consent_word(identity).map(str::to_owned))
+    }
+
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
@@ -464,8 +471,12 @@ pub fn admitted(
 
 /// Nobody expects a load that reads to need a consent.
 fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
-    match !scenario.writes() && stack.layers.iter().any(guest::gives_drive_to_stranger) {
-        true => {
+    match scenario.writes() {
+        true => "",
+        false if scenario.measure.precondition.passes > 0 => {
+            "; the load only reads, but precondition writes the whole of it"
+        }
+        false if stack.layers.iter().any(guest::gives_drive_to_stranger) => {
             "; the load only reads, but the system in the image gets the drive itself and may write to it"
         }
         false => "",
@@ -474,7 +485,7 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
 
 /// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
-    let load = scenario.writes();
+    let load = scenario.writes() || scenario.measure.precondition.passes > 0;
     let layers =
         stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
     match load || layers || stack.may_be_rebuilt() {

@@ -44,6 +44,7 @@ fn render_one(findings: &Findings) -> String {
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     out += &trials(findings);
     out += &beside(findings);
+    out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());

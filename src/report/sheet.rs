@@ -303,6 +303,14 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
+/// Title of what was done to drives before they were measured.
+pub(super) const PRECONDITIONED: &str = "Preconditioned";
+
+/// A line a stack.
+pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
+    findings.preconditioned.iter().map(|report| report.sentence.clone())
+}
+
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());

@@ -256,6 +256,54 @@ fn the_regime_is_one_of_writes() {
 }
 
 #[test]
+fn preconditioning_is_asked_for_in_the_words_of_the_specification() {
+    let asked = |rw: &str, measure: &[(&str, &str)]| {
+        let texts = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        with(&[FILE], &Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() })
+    };
+    let all = [("precondition", "2x,steady"), ("steady_round", "10s"), ("steady_limit", "30min")];
+    let found = asked("randwrite", &all).unwrap();
+    let spec = found.measure.precondition;
+    assert_eq!((spec.passes, spec.steady, spec.round_ns), (2, true, 10_000_000_000));
+    assert_eq!(spec.limit, crate::scenario::SteadyLimit::TimeNs(1_800_000_000_000));
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+    assert!(asked("randwrite", &[]).unwrap().measure.precondition.is_off());
+    // What cannot have an effect is told.
+    let notes = |rw, measure| asked(rw, measure).unwrap().notes.join("; ");
+    assert_eq!(
+        notes("randread", &all),
+        "steady_round, steady_limit, \"steady\" of precondition: without effect, since no workload writes"
+    );
+    assert!(
+        notes("randread", &[("precondition", "steady")]).starts_with("precondition = \"steady\": without")
+    );
+    assert_eq!(notes("randread", &[("precondition", "2x")]), "");
+    assert_eq!(
+        notes("randwrite", &[("precondition", "2x"), ("steady_limit", "9")]),
+        "steady_limit: without effect, since precondition has no \"steady\""
+    );
+    let error = |measure| asked("randwrite", measure).unwrap_err().to_string();
+    let why = error(&[("precondition", "2")]);
+    assert!(
+        why.starts_with("command line: key \"precondition\": \"2\" is no preconditioning; hint:"),
+        "{why}"
+    );
+    let why = error(&[("precondition", "steady"), ("steady_limit", "4min")]);
+    assert!(why.contains("steady_limit") && why.contains("fewer than 5 rounds of 60.0 s; hint:"), "{why}");
+    assert!(error(&[("steady_round", "60")]).contains("steady_round"));
+}
+
+#[test]
+fn runs_from_before_there_was_preconditioning_had_none() {
+    let spec = crate::scenario::MeasureSpec::default();
+    let old = serde_json::to_value(&spec).unwrap();
+    assert!(old.get("precondition").is_none());
+    assert_eq!(serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap(), spec);
+}
+
+#[test]
 fn runs_from_before_the_regime_are_bursts() {
     let mut old = serde_json::to_value(crate::scenario::MeasureSpec::default()).unwrap();
     old.as_object_mut().unwrap().remove("regime");

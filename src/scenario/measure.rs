@@ -2,8 +2,9 @@
 //! It refuses figures that could never give a verdict.
 
 use super::error::Fault;
+use super::precondition;
 use super::stacks::size_of;
-use super::{MeasureSpec, Regime};
+use super::{MeasureSpec, Precondition, Regime, SteadyLimit};
 use crate::units;
 
 /// One key of `[measure]`, and the option of the same name.
@@ -85,6 +86,29 @@ pub const KEYS: &[KeyDef] = &[
         help: "Largest cache of writes known on the path, such as a drive's",
         set: |spec, word| size_of(word).map(|bytes| spec.write_cache = Some(bytes)),
     },
+    KeyDef {
+        name: "precondition",
+        value: "off|Nx|steady|Nx,steady",
+        help: "Before measuring: write all of each drive N times in order, run each load that writes until it is steady",
+        set: |spec, word| spec.precondition.set(word),
+    },
+    KeyDef {
+        name: "steady_round",
+        value: "TIME",
+        help: "Length of a round of preconditioning to steady [default: 1min]",
+        set: |spec, word| {
+            duration(word, 100_000_000, 3_600_000_000_000).map(|ns| spec.precondition.round_ns = ns)
+        },
+    },
+    KeyDef {
+        name: "steady_limit",
+        value: "ROUNDS|TIME",
+        help: "Rounds, or time, after which preconditioning to steady is given up [default: 25]",
+        set: |spec, word| {
+            let time = |word: &str| duration(word, 1_000_000, WEEK_NS);
+            precondition::limit(word, time).map(|limit| spec.precondition.limit = limit)
+        },
+    },
 ];
 
 /// Names of all keys.
@@ -114,6 +138,18 @@ pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
             format!("min_time {} is longer than budget {}", show(spec.min_time_ns), show(spec.budget_ns));
         return Err(("min_time", Fault::hint(why, "raise budget or lower min_time")));
     }
+    let Precondition { limit, round_ns, .. } = spec.precondition;
+    if let SteadyLimit::TimeNs(limit_ns) = limit
+        && limit_ns < round_ns.saturating_mul(precondition::LEAST_ROUNDS.into())
+    {
+        let why = format!(
+            "steady_limit {} holds fewer than {} rounds of {}",
+            show(limit_ns),
+            precondition::LEAST_ROUNDS,
+            show(round_ns)
+        );
+        return Err(("steady_limit", Fault::hint(why, "raise steady_limit or lower steady_round")));
+    }
     if let Some(slice_ns) = spec.slice_ns.filter(|ns| ns.saturating_mul(4) > spec.budget_ns) {
         let why =
             format!("budget {} holds fewer than four slices of {}", show(spec.budget_ns), show(slice_ns));
@@ -132,15 +168,27 @@ pub fn check_writes(
     given: impl Fn(&str) -> bool,
 ) -> Result<Option<String>, (&'static str, Fault)> {
     if writes {
-        return Ok(None);
+        let idle = idle(&["steady_round", "steady_limit"], &given).filter(|_| !spec.precondition.steady);
+        return Ok(idle.map(|keys| format!("{keys}: without effect, since precondition has no \"steady\"")));
     }
     if spec.regime == Regime::Steady {
         let why = "regime \"steady\" is one of writes, and no workload writes";
         return Err(("regime", Fault::hint(why, "add a workload that does, such as rw = \"randwrite\"")));
     }
-    let idle: Vec<&str> = ["regime", "write_cache"].into_iter().filter(|key| given(key)).collect();
-    let note = || format!("{}: without effect, since no workload writes", idle.join(", "));
-    Ok((!idle.is_empty()).then(note))
+    let steady = spec.precondition.steady.then_some(match spec.precondition.passes {
+        0 => "precondition = \"steady\"",
+        _ => "\"steady\" of precondition",
+    });
+    let keys = idle(&["regime", "write_cache", "steady_round", "steady_limit"], &given);
+    let keys: Vec<&str> = keys.iter().map(String::as_str).chain(steady).collect();
+    let note = || format!("{}: without effect, since no workload writes", keys.join(", "));
+    Ok((!keys.is_empty()).then(note))
+}
+
+/// Those of the keys that were given; `None`: none was.
+fn idle(keys: &[&str], given: impl Fn(&str) -> bool) -> Option<String> {
+    let idle: Vec<&str> = keys.iter().copied().filter(|key| given(key)).collect();
+    (!idle.is_empty()).then(|| idle.join(", "))
 }
 
 /// Fewer visits than this carry no verdict.

@@ -13,6 +13,7 @@ pub mod jobfile;
 pub mod measure;
 mod names;
 pub mod place;
+pub mod precondition;
 pub mod profile;
 pub mod published;
 pub mod rating;
@@ -31,6 +32,7 @@ pub use durability::{DurabilitySpec, Kill};
 use error::COMMAND_LINE;
 pub use error::InputError;
 pub use place::LabSpec;
+pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
 pub use rating::{Rated, Rating};
 pub use states::{InState, told_by};
@@ -489,6 +491,9 @@ pub struct MeasureSpec {
     /// The largest cache of writes that the user knows of on the path, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<u64>,
+    /// What is done to the drives before anything is measured.
+    #[serde(default, skip_serializing_if = "Precondition::is_off")]
+    pub precondition: Precondition,
 }
 
 /// What a verdict on writes is about.
@@ -534,6 +539,7 @@ impl Default for MeasureSpec {
             seed: 1,
             regime: Regime::Burst,
             write_cache: None,
+            precondition: Precondition::default(),
         }
     }
 }

@@ -36,6 +36,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
         seed,
         stream: 0,
         steady: None,
+        preconditioned: Vec::new(),
     };
     let mut trial = Trial::new(spec, &[]);
     let (began, limited_before) = (machine.at_s, machine.limited_s);

@@ -48,6 +48,8 @@ pub struct Writes {
     pub visit: u32,
     /// Stack by stack.
     pub stacks: Vec<Wrote>,
+    /// It preconditioned the drives: it stands before the rounds of its visit, and no verdict rests on it.
+    pub preconditions: bool,
 }
 
 impl Writes {
@@ -62,7 +64,7 @@ impl Writes {
                 ours.fold((0.0, 0.0), |(bytes, seconds), part| (bytes + part.amount, seconds + part.seconds));
             Wrote { stack, bytes, seconds, durable_s: None }
         };
-        Writes { visit: round.visit, stacks: stacks.into_iter().map(wrote).collect() }
+        Writes { visit: round.visit, stacks: stacks.into_iter().map(wrote).collect(), preconditions: false }
     }
 
     /// Whether both are of one set-up: no pause between them, and the same stacks up.
@@ -106,6 +108,11 @@ pub enum Why {
     PastChange {
         /// Bytes written until then.
         written: f64,
+    },
+    /// The load ran before the rounds of the visit until its pace was level, and no cache is known.
+    Preconditioned {
+        /// For so many rounds.
+        rounds: usize,
     },
 }
 
@@ -185,11 +192,21 @@ pub fn of_visit(rounds: &[Writes], spec: &SteadySpec) -> Steady {
     }
 }
 
+/// How level the last rounds of preconditioning of a stack are; `None` of fewer than make a window. Of writes that end with a
+/// flush the durable pace counts, which is the drive's own.
+pub fn preconditioned(rounds: &[Writes], stack: usize) -> Option<Window> {
+    let ours = rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
+    let paces: Vec<f64> = ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
+    Window::of(&paces[paces.len().checked_sub(STRETCHES)?..])
+}
+
 /// One stack in the course of a visit.
 struct Course {
     /// Bytes that each drive below it has got at the end of each round of the visit, from whichever stack.
     got: Vec<f64>,
     change: Option<Change>,
+    /// The first rounds of the visit, if they preconditioned the stack until it was level.
+    preconditioned: Option<usize>,
 }
 
 impl Course {
@@ -201,7 +218,9 @@ impl Course {
         };
         let got: Vec<f64> = rounds.iter().map(&mut add).collect();
         let change = change(rounds, stack, &got);
-        Course { got, change }
+        let level = preconditioned(rounds, stack).is_some_and(|window| window.is_level());
+        let before = rounds.iter().filter(|round| round.preconditions).count();
+        Course { got, change, preconditioned: level.then_some(before) }
     }
 
     fn in_all(&self) -> f64 {
@@ -212,7 +231,8 @@ impl Course {
     ///
     /// Behind a known cache it is reached at once, and from a later change of pace on only: then the drive had a
     /// larger one. Without a known cache as much again must follow on the change as went before it: the first half
-    /// of such a run was one regime, so a second one that ends no sooner has had the time to show.
+    /// of such a run was one regime, so a second one that ends no sooner has had the time to show. What was preconditioned
+    /// until it was level has shown it, unless the pace falls behind that.
     fn reached(&self, spec: &SteadySpec) -> Option<(usize, Why)> {
         // The round at the change may have slices on both sides of it.
         let behind_change = self.change.map(|change| (change.at + 1, change.written));
@@ -224,10 +244,12 @@ impl Course {
                 let fell = later.map(|(at, written)| (at, Why::PastChange { written }));
                 Some(fell.unwrap_or((behind_cache, Why::PastCache { cache })))
             }
-            (None, Some((at, written))) if self.in_all() >= 2.0 * written => {
-                Some((at, Why::PastChange { written }))
+            (None, behind) => {
+                let fell = behind.filter(|(_, written)| self.in_all() >= 2.0 * written);
+                let level = self.preconditioned.filter(|_| spec.known_cache.is_none() && behind.is_none());
+                let level = level.map(|rounds| (rounds, Why::Preconditioned { rounds }));
+                level.or(fell.map(|(at, written)| (at, Why::PastChange { written })))
             }
-            (None, _) => None,
         }
     }
 }
@@ -240,10 +262,12 @@ impl SteadySpec {
     }
 }
 
-/// The last change of a stack's pace, by either of its two figures.
+/// The last change of a stack's pace, by either of its two figures. Rounds that precondition have longer slices, whose pace is
+/// another with fewer flushes: it is not held against that of the others.
 fn change(rounds: &[Writes], stack: usize, got: &[f64]) -> Option<Change> {
+    let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
-        rounds.iter().enumerate().filter_map(|(at, round)| Some((at, round.stack(stack)?))).collect();
+        judged.filter_map(|(at, round)| Some((at, round.stack(stack)?))).collect();
     let acknowledged: Vec<f64> = wrote.iter().map(|(_, wrote)| wrote.bytes / wrote.seconds).collect();
     let durable: Option<Vec<f64>> =
         wrote.iter().map(|(_, wrote)| Some(wrote.bytes / wrote.durable_s?)).collect();
@@ -347,6 +371,17 @@ impl Window {
             means.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
         let goes = Line::of(&means).slope.abs() * (STRETCHES - 1) as f64;
         Some(Window { range: (high - low) / mean(&means), slope: goes / mean(&means) })
+    }
+
+    /// `range 31 % of the mean (20 % is allowed), slope 8 % (10 % is allowed)`
+    pub fn said(&self) -> String {
+        format!(
+            "range {:.0} % of the mean ({:.0} % is allowed), slope {:.0} % ({:.0} % is allowed)",
+            100.0 * self.range,
+            100.0 * RANGE,
+            100.0 * self.slope,
+            100.0 * SLOPE
+        )
     }
 
     /// Whether SNIA would call it steady.

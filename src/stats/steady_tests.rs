@@ -14,7 +14,7 @@ fn paces(seed: u64, levels: &[(usize, f64)]) -> Vec<f64> {
 fn visit(bytes: f64, paces: &[f64]) -> Vec<Writes> {
     let one = |pace: &f64| {
         let wrote = Wrote { stack: 0, bytes, seconds: bytes / pace, durable_s: None };
-        Writes { visit: 0, stacks: vec![wrote] }
+        Writes { stacks: vec![wrote], ..Writes::default() }
     };
     paces.iter().map(one).collect()
 }
@@ -77,6 +77,7 @@ fn every_stack_must_come_so_far_on_its_own_drive() {
             stacks: [(0, 10.0), (1, 30.0)]
                 .map(|(stack, bytes)| Wrote { stack, bytes, seconds: 1.0, durable_s: None })
                 .to_vec(),
+            preconditions: false,
         })
         .collect();
     let reached = |reaches: Vec<Vec<f64>>| {
@@ -106,12 +107,44 @@ fn a_visit_that_did_not_come_so_far_is_left_out() {
 }
 
 #[test]
+fn rounds_that_precondition_fill_caches_and_show_what_is_level() {
+    let with = |before: &[f64], rounds: &[f64], known_cache: Option<f64>| {
+        let mut writes = visit(10.0, before);
+        writes.iter_mut().for_each(|round| round.preconditions = true);
+        writes.extend(visit(1.0, rounds));
+        let spec = SteadySpec { known_cache, ..SteadySpec::default() };
+        (preconditioned(&writes, 0), of_visit(&writes, &spec))
+    };
+    // Only the last five count; measured rounds have a pace of their own.
+    let fallen = [200.0, 150.0, 100.0, 102.0, 98.0, 100.0, 101.0];
+    let (window, found) = with(&fallen, &paces(11, &[(40, 60.0)]), None);
+    assert!(window.unwrap().is_level());
+    assert_eq!((found.from_round, found.why), (7, Why::Preconditioned { rounds: 7 }));
+    assert!(found.changes.is_empty(), "{:?}", found.changes);
+    // A cache that is known must be filled all the same.
+    assert!(!with(&fallen, &[60.0; 10], Some(90.0)).1.reached);
+    let past = with(&fallen, &[60.0; 30], Some(90.0)).1;
+    assert_eq!((past.from_round, past.why), (28, Why::PastCache { cache: 90.0 }));
+    // What falls behind it was not steady.
+    let falls = with(&fallen, &paces(12, &[(60, 60.0), (60, 30.0)]), None).1;
+    assert!(!falls.reached && falls.changes.len() == 1, "{falls:?}");
+    for (why, before) in [("falls", &fallen[..5]), ("too few", &[100.0; 4][..])] {
+        let (window, found) = with(before, &[60.0; 10], None);
+        assert!(!found.reached && window.is_none_or(|window| !window.is_level()), "{why}");
+    }
+    assert_eq!(preconditioned(&visit(1.0, &[1.0; 9]), 0), None, "measured rounds precondition nothing");
+}
+
+#[test]
 fn slices_of_a_stack_in_a_round_are_one() {
     let part = |stack, amount, seconds| Part { stack, amount, seconds };
     let parts = vec![part(1, 1.0, 2.0), part(0, 5.0, 1.0), part(0, 5.0, 3.0), part(1, 2.0, 2.0)];
     let writes = Writes::of(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
     let wrote = |stack, bytes, seconds| Wrote { stack, bytes, seconds, durable_s: None };
-    assert_eq!(writes, Writes { visit: 3, stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)] });
+    assert_eq!(
+        writes,
+        Writes { visit: 3, stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)], preconditions: false }
+    );
 }
 
 #[test]

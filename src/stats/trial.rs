@@ -28,6 +28,8 @@ pub struct TrialSpec {
     pub stream: u64,
     /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every round counts.
     pub steady: Option<SteadySpec>,
+    /// Rounds that preconditioned the drives before those of their visits.
+    pub preconditioned: Vec<Writes>,
 }
 
 /// The round to come.
@@ -88,6 +90,10 @@ impl Trial {
     /// Takes a measured round in.
     pub fn push(&mut self, round: &Round) {
         if self.spec.steady.is_some() {
+            if self.writes.last().is_none_or(|last| last.visit != round.visit) {
+                let before = self.spec.preconditioned.iter().filter(|writes| writes.visit == round.visit);
+                self.writes.extend(before.cloned());
+            }
             self.writes.push(Writes::of(round));
         }
         if round.kind != RoundKind::Plain {

@@ -49,8 +49,25 @@ fn trial(known_cache: Option<f64>) -> Trial {
         seed: 1,
         stream: 0,
         steady: Some(SteadySpec { known_cache, reaches: vec![vec![1.0; 2]; 2] }),
+        preconditioned: Vec::new(),
     };
     Trial::new(spec, &[])
+}
+
+#[test]
+fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
+    let round = |visit| Round {
+        visit,
+        parts: [0, 1, 1, 0].map(|stack| Part { stack, amount: 1.0, seconds: 1.0 }).to_vec(),
+        ..Round::default()
+    };
+    let mut trial = trial(None);
+    let before = Writes { preconditions: true, ..Writes::of(&round(1)) };
+    trial.spec.preconditioned = vec![before; 5];
+    trial.push(&round(0));
+    assert!(trial.judged().is_err(), "the first visit was not preconditioned");
+    (0..3).for_each(|_| trial.push(&round(1)));
+    assert_eq!(trial.judged().unwrap()[0].1.len(), 3);
 }
 
 /// Measures until the trial says stop; gives the trial and why.

@@ -21,6 +21,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         apart: run.apart,
         laying_out: run.laying_out,
         laid_out: run.laid_out,
+        passes: run.passes,
+        preconditioned: run.preconditioned,
         clocks: run.clocks,
         slices: run.slices,
         trials: run.trials,

@@ -69,7 +69,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 19] = [
     "run",
     "place",
     "volume",
@@ -79,6 +79,8 @@ const KINDS: [&str; 17] = [
     "apart",
     "laying_out",
     "laid_out",
+    "passes",
+    "preconditioned",
     "clocks",
     "slice",
     "trial",

@@ -5,6 +5,7 @@ use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
+use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, VolumeUp, Warning,
@@ -38,6 +39,10 @@ pub struct Run {
     pub laying_out: Vec<LayingOut>,
     /// First writes before measuring.
     pub laid_out: Vec<LaidOut>,
+    /// How far passes over drives came, in the order of the record.
+    pub passes: Vec<Passes>,
+    /// Rounds that preconditioned, a visit and a workload each.
+    pub preconditioned: Vec<Preconditioned>,
     /// Clocks against the host's, in the order compared.
     pub clocks: Vec<Clocks>,
     /// Slices, in the order measured.
@@ -111,6 +116,8 @@ impl Run {
             apart: run.apart,
             laying_out: run.laying_out,
             laid_out: run.laid_out,
+            passes: run.passes,
+            preconditioned: run.preconditioned,
             clocks: run.clocks,
             slices: run.slices,
             trials: run.trials,
@@ -136,6 +143,8 @@ struct Gathered {
     apart: Option<String>,
     laying_out: Vec<LayingOut>,
     laid_out: Vec<LaidOut>,
+    passes: Vec<Passes>,
+    preconditioned: Vec<Preconditioned>,
     clocks: Vec<Clocks>,
     slices: Vec<Slice>,
     trials: Vec<Trial>,
@@ -158,6 +167,8 @@ impl Gathered {
             Record::Apart { reason } => self.apart = Some(reason),
             Record::LayingOut(laying_out) => self.laying_out.push(laying_out),
             Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
+            Record::Passes(passes) => self.passes.push(passes),
+            Record::Preconditioned(done) => self.preconditioned.push(done),
             Record::Clocks(clocks) => self.clocks.push(clocks),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),

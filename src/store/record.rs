@@ -1,5 +1,6 @@
 //! What a run records (docs/result-format.md). Every line of the index is one of these.
 
+pub mod precondition;
 pub mod trial;
 
 use crate::host::caches::WriteCache;
@@ -38,6 +39,10 @@ pub enum Record {
     LayingOut(LayingOut),
     /// What was never written was written once, before anything was measured.
     LaidOut(LaidOut),
+    /// How far the passes over drives are that precondition them.
+    Passes(precondition::Passes),
+    /// Rounds of a load that were to bring it to a steady state ended.
+    Preconditioned(precondition::Preconditioned),
     /// The clock of a place against the host's, at the beginning and the end of a load.
     Clocks(Clocks),
     /// A stretch of load on one stack.
@@ -433,6 +438,8 @@ pub enum Purpose {
     WarmUp,
     /// The pilot on the baseline; used for the design alone.
     Pilot,
+    /// Before the others, until the pace is steady; no figure rests on it, but it fills caches.
+    Precondition,
     /// The baseline with all other stacks stopped.
     Alone,
     /// The baseline beside the others, in the same rounds as `alone`.

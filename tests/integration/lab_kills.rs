@@ -31,6 +31,9 @@ const STACKS: &[(&str, u32, &str, &str)] = &[
     ("iscsi", 8, "D0 | iscsi(tcp)", ""),
     ("iser", 10, "D0 | iscsi(iser)", ""),
     ("nbd", 6, "D0 | nbd", ""),
+    // The lab as another host, by its sshd.
+    ("ssh-fs", 10, "D0 @ssh:elsewhere | fs(ext4)", ""),
+    ("ssh-nvmf", 8, "D0 @ssh:elsewhere | nvmf(tcp,address=127.0.0.1) @ssh:elsewhere>@host", ""),
 ];
 
 /// Every state that a kill can leave: an intent without its act, an act without its record, a record.
@@ -53,7 +56,16 @@ leftovers() {
     for n in /sys/block/nbd*/pid; do [ -e $n ] && echo $n; done
     pgrep -a -f 'qemu-nbd|nbd-server|nbd-client|iscsid'
     ip -o link | cut -d: -f2 | sort; rdma link 2>/dev/null
-    ls -d /run/iotax-* 2>/dev/null; mount | grep iotax-
+    ls -d /run/iotax-* /tmp/iotax-* ~/.cache/iotax-* 2>/dev/null; mount | grep iotax-
+}
+elsewhere() {
+    mkdir -p -m 0700 /run/sshd /run/ssh
+    ssh-keygen -q -t ed25519 -N '' -f /run/ssh/key && ssh-keygen -q -t ed25519 -N '' -f /run/ssh/host
+    cp /run/ssh/key.pub /run/ssh/authorized
+    echo "127.0.0.1 $(cat /run/ssh/host.pub)" > /run/ssh/known
+    /usr/sbin/sshd -o HostKey=/run/ssh/host -o AuthorizedKeysFile=/run/ssh/authorized -o ListenAddress=127.0.0.1 -o UsePAM=no -o StrictModes=no
+    printf 'Host elsewhere\n HostName 127.0.0.1\n User root\n IdentityFile /run/ssh/key\n UserKnownHostsFile /run/ssh/known\n' > /run/ssh/config
+    export IOTAX_SSH_CONFIG=/run/ssh/config
 }
 kills() {
     name=$1; least=$2; stack=$3; shift 3
@@ -63,7 +75,7 @@ kills() {
         # Before an intent is behind the record before it.
         if [ $side = before ] && [ -n "$intent" ]; then continue; fi
         IOTAX_CRASH_AT=$record:$side $tool --runs /run/runs run "$stack" --rw randread --slice 20ms --min-time 100ms --budget 300ms \
-            --visits 1 --matched-rate off --destroy serial=d0,wipe=data --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
+            --visits 1 --matched-rate off --destroy serial=d0,wipe=data,wipe=ext4 --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
             "$@" > /run/out 2>&1
         code=$?
         if [ $code -ne 137 ]; then
@@ -81,6 +93,7 @@ kills() {
         fi
     done; record=$((record + 1)); done
 }
+elsewhere
 CALLS
 echo "KILLS end"
 "#;

@@ -75,6 +75,7 @@ fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     let regimes = measures.map(|measure| measure.regime.word());
     let caches =
         measures.map(|measure| measure.write_cache.map_or_else(|| "not given".to_owned(), show_bytes));
+    let conditions = measures.map(|measure| measure.precondition.word());
     let baselines = [old, new].map(|run| {
         let scenario = &run.start.scenario;
         scenario.stacks.get(scenario.baseline).map_or("none", |stack| stack.name.as_str())
@@ -85,6 +86,7 @@ fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
         differs("equivalence", "", &zone[0], &zone[1]),
         differs("regime", "", regimes[0], regimes[1]),
         differs("write_cache", "", &caches[0], &caches[1]),
+        differs("precondition", "", &conditions[0], &conditions[1]),
         differs("baseline", "", baselines[0], baselines[1]),
         differs("boot", "", &old.start.boot_id, &new.start.boot_id),
     ]

@@ -536,6 +536,12 @@ fn beside(findings: &Findings) -> Markup {
 
 fn limits(findings: &Findings) -> Markup {
     html! {
+        @if !findings.preconditioned.is_empty() {
+            section {
+                h2 { (sheet::PRECONDITIONED) }
+                ul { @for line in sheet::preconditioned(findings) { li { (line) } } }
+            }
+        }
         @if !findings.warnings.is_empty() {
             section {
                 h2 { "Warnings" }

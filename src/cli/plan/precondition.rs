@@ -1,0 +1,159 @@
+//! Of a plan, what preconditioning writes before anything is measured and how long that takes, as far as it is known.
+
+use super::{View, long_time};
+use crate::measure::plan::Ground;
+use crate::measure::preconditioning::{BLOCK, Batch, batches};
+use crate::scenario::precondition::LEAST_ROUNDS;
+use crate::scenario::{Rated, Scenario, SteadyLimit, Workload};
+use crate::units::{counted, show_bytes, show_ns};
+use anyhow::Result;
+
+/// The passes and the rounds; empty where neither was asked for.
+///
+/// # Errors
+/// When a list of media has a list in it.
+pub fn shown(view: &View, ground: &Ground) -> Result<String> {
+    let spec = ground.scenario.measure.precondition;
+    let mut text = String::new();
+    if spec.passes > 0 {
+        let line = |batch: &Batch| passes(view, ground.scenario, batch);
+        text += &batches(ground, |_, _| 0)?.iter().map(line).collect::<String>();
+    }
+    if let Some(rounds) = rounds(ground) {
+        text += &view.paragraph("  ", &rounds);
+    }
+    Ok(if text.is_empty() { text } else { format!("precondition = {}\n{text}", spec.word()) })
+}
+
+fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
+    let passes = scenario.measure.precondition.passes;
+    let often = counted(passes.into(), "time", "times");
+    let each = if batch.paths.len() > 1 { "all of each of " } else { "all of " };
+    let place = if batch.place == crate::step::HOST { String::new() } else { format!("@{}: ", batch.place) };
+    let bytes = match batch.written(passes) {
+        Some(bytes) => show_bytes(bytes),
+        None => "how much run finds out there".to_owned(),
+    };
+    let what = format!(
+        "{place}write {each}{} {often} in order, in blocks of {}, before the visits begin: {bytes}, {}",
+        batch.names(),
+        show_bytes(BLOCK),
+        takes(scenario, batch)
+    );
+    match batch.is_ours() {
+        true => view.paragraph("  ", &what),
+        false => {
+            let text = format!("irreversible: {what} (what is on it now is lost)");
+            view.red(&view.paragraph("  ", &text))
+        }
+    }
+}
+
+/// Drives of a batch are written at the same time.
+fn takes(scenario: &Scenario, batch: &Batch) -> String {
+    let rate = scenario.rating.as_ref().and_then(|rating| rating.value(Rated::Write));
+    let bytes = batch.written(scenario.measure.precondition.passes).map(|all| all / batch.paths.len() as u64);
+    match rate.zip(bytes) {
+        Some((rate, bytes)) => {
+            format!(
+                "at least {} at the rated {:.0} MB/s",
+                long_time((bytes as f64 / rate).ceil()),
+                rate / 1e6
+            )
+        }
+        None => "how long that takes is not known before it begins (a [rating] with write tells)".to_owned(),
+    }
+}
+
+/// What is done before each load that writes, whenever a set was set up.
+fn rounds(ground: &Ground) -> Option<String> {
+    let (scenario, layout) = (ground.scenario, ground.layout);
+    let spec = scenario.measure.precondition;
+    let loads = scenario.workloads.iter().filter(|workload| workload.writes()).count() as u64;
+    if !spec.steady || loads == 0 {
+        return None;
+    }
+    let sets = layout.sets.iter().filter(|set| set.after.is_none());
+    let visits = u64::from(layout.visits_of_a_set(&scenario.measure));
+    let (sets, stacks) =
+        sets.fold((0, 0), |(sets, stacks), set| (sets + 1, stacks + set.stacks.len() as u64));
+    let round_s = spec.round_ns as f64 / 1e9;
+    let least_s = f64::from(LEAST_ROUNDS) * round_s * (stacks * loads * visits) as f64;
+    let (limit, most_s) = match spec.limit {
+        SteadyLimit::Rounds(most) => {
+            let most_s = f64::from(most) * round_s * (stacks * loads * visits) as f64;
+            (format!("at most {most} rounds"), most_s)
+        }
+        SteadyLimit::TimeNs(ns) => {
+            (format!("at most {}", show_ns(ns as f64)), ns as f64 / 1e9 * (sets * loads * visits) as f64)
+        }
+    };
+    let name = |workload: &Workload| workload.name.clone();
+    let which = match (loads, scenario.workloads.iter().find(|workload| workload.writes())) {
+        (1, Some(one)) => name(one),
+        (many, _) => format!("each of the {many} loads that write"),
+    };
+    let bytes = match scenario.max_written {
+        Some(bytes) => format!("no drive is written more than {} in all", show_bytes(bytes)),
+        None => "as much is written as goes through; hint: max_written bounds it".to_owned(),
+    };
+    Some(format!(
+        "run {which} on every stack that is up, behind every set-up, in rounds of {} until the last {LEAST_ROUNDS} are steady, {limit}: {} to {} in all; {bytes}",
+        show_ns(spec.round_ns as f64),
+        long_time(least_s.min(most_s)),
+        long_time(most_s.max(least_s))
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::medium::Found;
+    use crate::measure::sets::layout;
+    use crate::scenario::check::{Request, from_arguments};
+    use crate::scenario::{Medium, Rating};
+    use crate::step::RunTag;
+
+    fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {
+        let texts = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let request = Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() };
+        let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
+        let mut scenario = from_arguments(&stacks, &request).unwrap();
+        scenario.rating = rating.map(Box::new);
+        let found_of = |medium: &Medium| match medium {
+            Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
+            Medium::Remote { .. } => Found::bare(u64::MAX, true, true),
+            _ => Found::bare(1 << 40, true, true),
+        };
+        let of_stack = |stack: &crate::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
+        let found: Vec<Vec<Found>> = scenario.stacks.iter().map(of_stack).collect();
+        let layout = layout(&scenario);
+        let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        shown(&View { width: 100, colour: false, commands: false }, &ground).unwrap()
+    }
+
+    #[test]
+    fn a_plan_says_what_is_written_over_and_how_long() {
+        let array = "[/dev/vda,/dev/vdb] | mdraid(level=0)";
+        let stacks = ["each([/dev/vda,/dev/vdb])", array, "file:/srv/x.img,size=1GiB", "ssh:h:/dev/sdc"];
+        let mut rating = Rating { source: "a data sheet".into(), ..Rating::default() };
+        crate::scenario::rating::set(&mut rating, "write", "4000 MB/s").unwrap();
+        let steady = &[("precondition", "2x,steady")];
+        let text = [
+            plan(&stacks, "randwrite", steady, None),
+            plan(&stacks[..2], "randread", &[("precondition", "1x")], Some(rating)),
+            plan(&stacks[2..3], "randwrite", &[("precondition", "steady"), ("steady_limit", "30min")], None),
+        ];
+        insta::assert_snapshot!(text.join("\n"));
+    }
+
+    #[test]
+    fn a_plan_without_it_says_nothing() {
+        for (rw, measure) in [("randwrite", &[][..]), ("randread", &[("precondition", "steady")][..])] {
+            assert_eq!(plan(&["/dev/vda"], rw, measure, None), "", "{rw}");
+        }
+    }
+}

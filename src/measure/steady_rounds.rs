@@ -1,0 +1,173 @@
+//! A load that writes runs on all stacks of a set in turn, before it is measured, until the pace of each is steady (SNIA's
+//! workload dependent preconditioning). It is done whenever a set was set up: what sets up writes too, and a drive that rested
+//! recovers. Whether it is steady `stats` says.
+
+use super::bench::Spot;
+use super::rounds::{Ended, Progress, Visit, in_units};
+use crate::scenario::{Precondition, SteadyLimit};
+use crate::stats::steady::{Window, Writes, Wrote, preconditioned};
+use crate::store::record::precondition::{Preconditioned, PreconditionedStack};
+use crate::store::record::{Purpose, Record};
+use crate::units::show_ns;
+use anyhow::Result;
+use iotax_load::Bound;
+use std::sync::atomic::Ordering;
+
+/// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines' flushes are rare.
+const SLICE_NS: u64 = 1_000_000_000;
+
+/// The rounds so far.
+#[derive(Default)]
+struct Rounds {
+    writes: Vec<Writes>,
+    /// Bytes of a slice, where they are limited, by stack.
+    slice_bytes: Vec<Option<u64>>,
+}
+
+impl Visit<'_> {
+    /// Runs the load until its pace is steady, or the limit is reached. `None`: go on.
+    ///
+    /// # Errors
+    /// As any slice.
+    pub(super) fn until_steady(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
+        let Some(spec) = self.precondition else { return Ok(None) };
+        let began_s = self.bench.spent_s;
+        let mut rounds = Rounds { slice_bytes: vec![None; self.bench.ready.len()], ..Rounds::default() };
+        let why = loop {
+            let took_s = self.bench.spent_s - began_s;
+            if let Some(why) = self.is_over(&spec, &rounds, took_s) {
+                break why;
+            }
+            if let Some(ended) = self.steady_round(progress, &spec, &mut rounds)? {
+                break ended;
+            }
+        };
+        self.record_preconditioned(&spec, &rounds, why, self.bench.spent_s - began_s)?;
+        progress.preconditioned.extend(rounds.writes);
+        Ok((why == INTERRUPTED).then_some(Ended::Interrupted))
+    }
+
+    fn is_over(&self, spec: &Precondition, rounds: &Rounds, took_s: f64) -> Option<&'static str> {
+        let (made, round_s) = (rounds.writes.len(), spec.round_ns as f64 / 1e9);
+        let all_s = round_s * self.bench.ready.len() as f64;
+        match spec.limit {
+            _ if self.windows(rounds).iter().all(|window| window.is_some_and(|one| one.is_level())) => {
+                Some("steady")
+            }
+            SteadyLimit::Rounds(most) => (made >= most as usize).then_some("rounds"),
+            // A round that would not be whole in that time is not begun.
+            SteadyLimit::TimeNs(ns) => (made > 0 && took_s + all_s > ns as f64 / 1e9).then_some("time"),
+        }
+    }
+
+    fn windows(&self, rounds: &Rounds) -> Vec<Option<Window>> {
+        self.bench.ready.iter().map(|ready| preconditioned(&rounds.writes, ready.index)).collect()
+    }
+
+    /// A round of every stack. Some: why it was cut short.
+    fn steady_round(
+        &mut self,
+        progress: &mut Progress,
+        spec: &Precondition,
+        rounds: &mut Rounds,
+    ) -> Result<Option<&'static str>> {
+        let slice_ns = spec.round_ns.min(SLICE_NS.max(self.bench.shortest_slice_ns()));
+        let slices = (spec.round_ns / slice_ns).max(1);
+        let mut writes = Writes { visit: self.bench.visit, preconditions: true, ..Writes::default() };
+        let mut position = 0;
+        for worker in 0..self.bench.ready.len() {
+            let mut wrote =
+                Wrote { stack: self.bench.ready[worker].index, bytes: 0.0, seconds: 0.0, durable_s: None };
+            let mut flushes_s = 0.0;
+            for slice in 0..slices {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(Some(INTERRUPTED));
+                }
+                self.say(self.steady_progress(spec, rounds, worker, slice * slice_ns));
+                let bound = self.steady_bound(slice_ns, rounds.slice_bytes[worker]);
+                if self.bench.would_exceed(bound, 1) {
+                    return Ok(Some("max_written"));
+                }
+                let spot = Spot { round: progress.next_round, position, purpose: Purpose::Precondition };
+                let done = self.bench.record(worker, bound, spot)?;
+                let part = done.part(0, true);
+                wrote.bytes += part.amount;
+                wrote.seconds += part.seconds;
+                flushes_s += done.flush_s();
+                let paced = part.amount / part.seconds.max(f64::MIN_POSITIVE) * slice_ns as f64 / 1e9;
+                rounds.slice_bytes[worker].get_or_insert(in_units(paced, self.bench.unit()));
+                position += 1;
+            }
+            wrote.durable_s = Some(wrote.seconds + flushes_s);
+            writes.stacks.push(wrote);
+        }
+        progress.next_round += 1;
+        rounds.writes.push(writes);
+        Ok(None)
+    }
+
+    /// By time; where bytes are limited, as many as went through in that time at first.
+    fn steady_bound(&self, slice_ns: u64, slice_bytes: Option<u64>) -> Bound {
+        match (*self.bench.allowance, slice_bytes) {
+            (None, _) => Bound::Time { ns: slice_ns },
+            (Some(_), Some(bytes)) => Bound::Bytes { bytes },
+            (Some(left), None) => self.first_bytes(left),
+        }
+    }
+
+    /// `preconditioning with random writes: round 7 of at most 25, loop at 31 s of 60; of the last five the least steady: ...`
+    fn steady_progress(&self, spec: &Precondition, rounds: &Rounds, worker: usize, at_ns: u64) -> String {
+        let most = match spec.limit {
+            SteadyLimit::Rounds(most) => format!(" of at most {most}"),
+            SteadyLimit::TimeNs(ns) => format!(", at most {}", show_ns(ns as f64)),
+        };
+        let windows = self.windows(rounds);
+        let least = windows.into_iter().flatten().max_by(|a, b| a.range.total_cmp(&b.range));
+        let said = least.map_or_else(String::new, |window| format!("; the last five: {}", window.said()));
+        format!(
+            "preconditioning by {}: round {}{most}, {} at {:.0} of {:.0} s{said}",
+            self.workload.kind_subject(),
+            rounds.writes.len() + 1,
+            self.bench.ready[worker].stack,
+            at_ns as f64 / 1e9,
+            spec.round_ns as f64 / 1e9
+        )
+    }
+
+    fn record_preconditioned(
+        &mut self,
+        spec: &Precondition,
+        rounds: &Rounds,
+        why: &str,
+        took_s: f64,
+    ) -> Result<()> {
+        let stack = |(ready, window): (&super::bench::Ready, Option<Window>)| PreconditionedStack {
+            stack: ready.stack.clone(),
+            written: rounds
+                .writes
+                .iter()
+                .flat_map(|writes| &writes.stacks)
+                .filter(|wrote| wrote.stack == ready.index)
+                .map(|wrote| wrote.bytes as u64)
+                .sum(),
+            range: window.map(|window| window.range),
+            slope: window.map(|window| window.slope),
+            steady: window.is_some_and(|window| window.is_level()),
+        };
+        let stacks = self.bench.ready.iter().zip(self.windows(rounds)).map(stack).collect();
+        self.bench.store.append(&Record::Preconditioned(Preconditioned {
+            visit: self.bench.visit,
+            set: self.bench.set,
+            workload: self.workload.name.clone(),
+            rounds: rounds.writes.len() as u32,
+            round_ns: spec.round_ns,
+            ended: why.to_owned(),
+            took_ns: (took_s * 1e9) as u64,
+            stacks,
+        }))?;
+        Ok(())
+    }
+}
+
+/// Ended by Ctrl-C.
+const INTERRUPTED: &str = "interrupted";
