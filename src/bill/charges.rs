@@ -24,14 +24,13 @@ pub struct Charged {
     pub cpu: Option<Estimated>,
 }
 
-/// Latency and CPU time of a stack against the baseline. `throughput` is what was concluded of the same slices: what
+/// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`]. `throughput` is what was concluded of the same slices: what
 /// spoils them there spoils their CPU time too.
-pub fn of_stack(reading: &Reading, at: usize, throughput: Option<&Verdict>) -> Charged {
-    let base = reading.run.start.scenario.baseline;
+pub fn of_pair(reading: &Reading, [base, at]: [usize; 2], throughput: Option<&Verdict>) -> Charged {
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
     let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
-    let said = Said { reading, at, emulated: emulated.is_some(), spoilt };
+    let said = Said { reading, base, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
     let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
     let ((latency, of_latency), (cpu, of_cpu)) = (said.latency(load.as_ref()), said.cpu());
@@ -113,6 +112,7 @@ type Estimate = (ChargeFinding, Option<Estimated>);
 /// A stack whose charges are put into words.
 struct Said<'a> {
     reading: &'a Reading<'a>,
+    base: usize,
     at: usize,
     emulated: bool,
     /// Why slices at the stated depth carry no conclusion.
@@ -120,10 +120,6 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
-    fn base(&self) -> usize {
-        self.reading.run.start.scenario.baseline
-    }
-
     fn latency(&self, load: Result<&Load, &Refusal>) -> Estimate {
         let load = match load {
             Ok(load) => load,
@@ -134,7 +130,7 @@ impl Said<'_> {
             }
         };
         let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
-        let [a, b] = [self.base(), self.at].map(|at| &load.sides()[at]);
+        let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = self.absent(load).or_else(regime).or_else(|| not_kept_up([a, b], load.rate())) {
             return self.refused(subject, &reason);
@@ -148,10 +144,10 @@ impl Said<'_> {
     fn cpu(&self) -> Estimate {
         let subject = self.reading.workload.subject();
         let quantity = format!("CPU an I/O of {subject}");
-        let [a, b] = [self.base(), self.at].map(|at| &self.reading.sides[at]);
-        let absent = [self.base(), self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
+        let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
+        let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));
-        let lacking = || self.reading.cpu_lacking([self.base(), self.at]);
+        let lacking = || self.reading.cpu_lacking([self.base, self.at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);
@@ -165,7 +161,7 @@ impl Said<'_> {
 
     /// A side that the matched load never reached.
     fn absent(&self, load: &Load) -> Option<Refusal> {
-        let lacking = [self.base(), self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
+        let lacking = [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
         let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
         Some(Refusal::NotMeasured { reason })
     }
@@ -182,7 +178,7 @@ impl Said<'_> {
     }
 
     fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
-        let who = who(self.reading.name(self.at), self.reading.name(self.base()), self.emulated);
+        let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
         let effort = Effort::of(self.reading);
         let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
         let mut found = ChargeFinding {

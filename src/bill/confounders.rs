@@ -64,7 +64,7 @@ pub fn of(reading: &Reading, at: usize) -> Vec<String> {
             let [there, here] = pair.map(|stack| (concept.of)(stack));
             Some((here?, there?, concept.why))
         });
-        let found = found.chain(memory(reading, [base, at]));
+        let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);
         differs
             .map(|(here, there, why)| {
@@ -209,6 +209,52 @@ fn memory(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'st
     apart.then(|| (said(here), said(there), "not the same memory for caches"))
 }
 
+/// Commands that an initiator has at its target at one time: of the disk of an iSCSI session, of a queue of NVMe's.
+struct Depth {
+    said: String,
+    commands: u64,
+    /// Queues that each hold so many; `None`: one a processor.
+    queues: Option<u64>,
+}
+
+/// What open-iscsi has where nobody says: node.session.queue_depth, within a cmds_max of 128.
+const ISCSI_DEPTH: u64 = 32;
+/// The kernel's queue_size where nobody says.
+const NVMF_DEPTH: u64 = 128;
+
+fn depth(stack: &Stack) -> Option<Depth> {
+    let layer = stack.layers.iter().rev().find(|layer| ["iscsi", "nvmf"].contains(&layer.name.as_str()))?;
+    let (option, usual) =
+        if layer.name == "iscsi" { ("queue-depth", ISCSI_DEPTH) } else { ("queue-size", NVMF_DEPTH) };
+    let commands = efficiency::number(layer, option).unwrap_or(usual);
+    let queues = if layer.name == "iscsi" { Some(1) } else { efficiency::number(layer, "nr-io-queues") };
+    let of = match (layer.name.as_str(), queues) {
+        ("iscsi", _) | (_, Some(1)) => String::new(),
+        (_, Some(queues)) => format!(" on each of {queues} queues"),
+        (_, None) => " on a queue a processor".to_owned(),
+    };
+    Some(Depth { said: format!("{option} {commands} of {}{of}", layer.name), commands, queues })
+}
+
+/// Depths of two initiators, where the load has more in flight than the smaller one holds: what is beyond waits before it is sent.
+fn commands(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
+    let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
+    let (there, here) = (there?, here?);
+    let in_flight = |at: usize| {
+        let jobs = reading.workload.jobs.iter();
+        let one: u64 = jobs.map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
+        one * reading.members(at) as u64
+    };
+    // How many queues a processor each are is not known; one thread has one of them.
+    let least = |depth: &Depth| depth.commands * depth.queues.unwrap_or(1);
+    let binds = pair.into_iter().zip([&there, &here]).any(|(at, depth)| in_flight(at) > least(depth));
+    let setting = |depth: Depth| {
+        let queues = depth.queues.map_or_else(|| "processors".to_owned(), |queues| queues.to_string());
+        Setting { value: format!("{} x {queues}", depth.commands), said: depth.said }
+    };
+    binds.then(|| (setting(here), setting(there), "not as many commands at a time under this load"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,6 +367,39 @@ mod tests {
         let found = told(vec![over("iscsi", "iser")], vec![over("nvmf", "tcp")]);
         assert_eq!(found, ["nvmf over tcp against iscsi over iser: not the same transport"]);
         assert_eq!(told(vec![layer("nbd", &[])], vec![over("nvmf", "tcp")]), quiet());
+    }
+
+    #[test]
+    fn initiators_that_hold_unlike_many_commands_are_told_where_the_load_has_more() {
+        let iscsi =
+            |options: &[(&str, &str)]| vec![layer("iscsi", &[&[("transport", "iser")], options].concat())];
+        let nvmf =
+            |options: &[(&str, &str)]| vec![layer("nvmf", &[&[("transport", "rdma")], options].concat())];
+        let told_at = |there: Layers, here: Layers, iodepth: u32| {
+            told_of([many(6), many(6)], [there, here], |run| {
+                run.start.scenario.workloads[0].jobs[0].iodepth = iodepth;
+            })
+        };
+        let found = told_at(iscsi(&[]), nvmf(&[]), 64);
+        let words = "queue-size 128 of nvmf on a queue a processor against queue-depth 32 of iscsi";
+        assert_eq!(found, [format!("{words}: not as many commands at a time under this load")]);
+        assert_eq!(told_at(iscsi(&[]), nvmf(&[]), 32), quiet(), "both hold all of the load");
+        let written = [("queue-size", "64"), ("nr-io-queues", "1")];
+        assert_eq!(
+            told_at(iscsi(&[("queue-depth", "64")]), nvmf(&written), 128),
+            quiet(),
+            "both hold as many"
+        );
+        let found = told_at(nvmf(&[("queue-size", "32"), ("nr-io-queues", "4")]), nvmf(&written), 256);
+        let two = [
+            "nr-io-queues=1 against nr-io-queues=4: not the same number of queues",
+            "queue-size 64 of nvmf against queue-size 32 of nvmf on each of 4 queues: not as many commands at a time under this load",
+        ];
+        assert_eq!(found, quiet(), "options of one layer are what is compared");
+        let on = |layers: Layers| [vec![mdraid("0", "64KiB")], layers].concat();
+        let other = |layers: Layers| [vec![lvm("striped")], layers].concat();
+        let few = on(nvmf(&[("queue-size", "32"), ("nr-io-queues", "4")]));
+        assert_eq!(told_at(few, other(nvmf(&written)), 256), two);
     }
 
     #[test]

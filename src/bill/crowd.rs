@@ -150,6 +150,7 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let places = f64::from(copies(at)) / f64::from(copies(fewest));
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
+    let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
     // How wide the interval is it says itself.
     let is_width = |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
     let withheld = found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
@@ -158,7 +159,7 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
         places,
         efficiency: ratio.clone().map("1", |ratio| ratio / places),
         ratio,
-        caution: masked.or(withheld),
+        caution: offered.or(masked).or(withheld),
     })
 }
 
@@ -230,6 +231,16 @@ mod tests {
         let reading = Reading::of(&run, &run.start.scenario.workloads[0]);
         assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
         assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
+        // Four times the rate is what was asked for.
+        let found = findings(&run);
+        let workload = &found.workloads[0];
+        let reason = "vm x4 is offered 4,000 I/Os a second and vm 1,000, as each of its members gets the workload's rate";
+        assert!(workload.comparisons[0].sentence.contains(reason), "{}", workload.comparisons[0].sentence);
+        assert_eq!(workload.comparisons[0].ratio.value(), None);
+        assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time an I/O compares");
+        let caution = workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
+        assert!(caution.is_some_and(|caution| caution.starts_with(reason)));
+        assert!(found.headline.is_none_or(|said| !said.contains("IOPS")));
     }
 
     #[test]

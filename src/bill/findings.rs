@@ -9,8 +9,10 @@ use super::efficiency::Efficiency;
 use super::precondition::PreconditionReport;
 use super::published::PublishedFindings;
 use super::ratios::RatioTable;
+use super::states::{ArrayStates, StateFindings};
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
+use super::volumes::VolumeReport;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
@@ -192,6 +194,9 @@ pub struct Findings {
     pub tables: Vec<RatioTable>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
+    /// What joins drives, as it was read back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeReport>,
     /// Recorded while measuring, and found while reading.
     pub warnings: Vec<WarningReport>,
     /// What the figures do not exclude, as sentences.
@@ -259,6 +264,9 @@ pub struct WorkloadFindings {
     pub comparisons: Vec<Comparison>,
     /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
+    /// Arrays that were measured in states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<ArrayStates>,
     /// Latencies where all stacks get the same load.
     pub matched: Option<MatchedFindings>,
     /// Whether the other stacks disturb the baseline, where it was looked for.
@@ -271,6 +279,37 @@ pub struct WorkloadFindings {
     pub efficiency: Vec<Efficiency>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
+}
+
+impl WorkloadFindings {
+    /// All comparisons of throughput: with the baseline, then of states with the same array as it was set up.
+    pub fn all_comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().chain(self.states().flat_map(|state| &state.comparisons))
+    }
+
+    /// The same of latency and CPU time.
+    pub fn all_charges(&self) -> impl Iterator<Item = &Charges> {
+        self.charges.iter().chain(self.states().flat_map(|state| &state.charges))
+    }
+
+    fn states(&self) -> impl Iterator<Item = &StateFindings> {
+        self.arrays.iter().flat_map(|array| &array.states)
+    }
+
+    /// All that is held against each other: [`WorkloadFindings::all_comparisons`], and the bill.
+    pub(super) fn judged(&mut self) -> (impl Iterator<Item = &mut Comparison>, Option<&mut Bill>) {
+        let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
+        (
+            self.comparisons.iter_mut().chain(states.flat_map(|state| &mut state.comparisons)),
+            self.bill.as_mut(),
+        )
+    }
+
+    /// [`WorkloadFindings::all_charges`], to be held against each other.
+    pub(super) fn charged(&mut self) -> impl Iterator<Item = &mut Charges> {
+        let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
+        self.charges.iter_mut().chain(states.flat_map(|state| &mut state.charges))
+    }
 }
 
 /// How a workload was measured, as recorded.

@@ -16,11 +16,11 @@ struct Candidate<'a> {
 /// # Errors
 /// Why there is none.
 pub fn headline(workloads: &[WorkloadFindings]) -> Result<String, String> {
-    let all: Vec<&Comparison> = workloads.iter().flat_map(|workload| &workload.comparisons).collect();
+    let all: Vec<&Comparison> = workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
     let charges: Vec<&Charges> = workloads
         .iter()
-        .flat_map(|workload| &workload.charges)
+        .flat_map(WorkloadFindings::all_charges)
         .filter(|one| one.emulated.is_none())
         .collect();
     let by_rate = real.iter().filter(|one| one.masked.is_none()).filter_map(|one| rate(one));

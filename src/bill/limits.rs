@@ -11,7 +11,8 @@ pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec
     let sweep = |reading: &Reading| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
     let groups = readings.chunk_by(|a, b| sweep(a).is_some() && sweep(a) == sweep(b));
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
-    let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|workload| &workload.comparisons).collect();
+    let comparisons: Vec<&Comparison> =
+        workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
     if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. })) {
         lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
     }

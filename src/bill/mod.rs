@@ -24,6 +24,7 @@ pub mod ratios;
 mod reading;
 mod rows;
 pub mod run;
+pub mod states;
 pub mod steady;
 mod subject;
 pub mod sweep;
@@ -33,6 +34,7 @@ mod timeline;
 #[cfg(test)]
 pub(crate) mod twin;
 mod verdicts;
+pub mod volumes;
 mod warnings;
 
 pub use findings::Findings;
@@ -42,11 +44,9 @@ pub use subject::shell_line;
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;
 use crate::units::show_names;
-use charges::Charged;
 use compare::Estimated;
-use findings::{Comparison, PlaceReport, RunIdentity, WorkloadFindings};
+use findings::{Charges, Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
-use verdicts::Compared;
 
 /// A name with the mark of what is emulated; the banner says once why.
 fn marked(name: &str, emulated: bool) -> String {
@@ -97,6 +97,7 @@ pub fn findings(run: &RunData) -> Findings {
         apart: run.apart.clone(),
         preconditioned: precondition::reports(run),
         places: run.places.iter().map(place).collect(),
+        volumes: volumes::volumes(run),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),
@@ -157,7 +158,9 @@ fn emulated(run: &RunData) -> Vec<String> {
     alike::grouped(&reasons).into_iter().map(sentence).collect()
 }
 
-/// The estimates behind what was found of a workload; `None` where there was nothing to estimate.
+/// The estimates behind what was found of a workload; `None` where there was nothing to estimate. Those of states against
+/// the healthy one follow those of stacks against the baseline.
+#[derive(Default)]
 struct Behind {
     comparisons: Vec<Option<Estimated>>,
     bill_lines: Vec<Option<Estimated>>,
@@ -178,24 +181,22 @@ fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], behind: Vec
     verdicts::settle(measure, workloads, &comparisons, &lines);
     verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
     verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
+    workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
 }
 
 fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
     let scenario = &reading.run.start.scenario;
     let others = || (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
-    let compared: Vec<Compared> = others().flat_map(|at| verdicts::of_stack(reading, at)).collect();
-    let (comparisons, estimates) = compared.into_iter().map(|one| (one.comparison, one.estimated)).unzip();
-    let comparisons: Vec<Comparison> = comparisons;
-    // The first of a stack is the acknowledged figure, whose slices the CPU times are of.
-    let throughput = |at: usize| {
-        let ours = |one: &&Comparison| one.stack == reading.name(at);
-        comparisons.iter().find(ours).map(|one| &one.verdict)
-    };
-    let charged: Vec<Charged> = others().map(|at| charges::of_stack(reading, at, throughput(at))).collect();
-    let (latency, cpu) = charged.iter().map(|one| (one.latency, one.cpu)).unzip();
+    let mut judged = Judged::default();
+    others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
+    let Judged { comparisons, charges, mut behind } = judged;
+    let arrays = states::of(reading, &mut behind);
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
-    let (bill, bill_lines) = bill.map_or((None, Vec::new()), |(bill, lines)| (Some(bill), lines));
+    let bill = bill.map(|(bill, lines)| {
+        behind.bill_lines = lines;
+        bill
+    });
     let found = WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
@@ -208,12 +209,47 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons,
-        charges: charged.into_iter().map(|one| one.charges).collect(),
+        charges,
+        arrays,
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
         crowds: crowd::crowds(reading),
         efficiency: Vec::new(),
         bill,
     };
-    (found, Behind { comparisons: estimates, bill_lines, latency, cpu })
+    (found, behind)
+}
+
+/// The three figures of pairs of stacks, with the estimates behind them.
+#[derive(Default)]
+struct Judged {
+    comparisons: Vec<Comparison>,
+    charges: Vec<Charges>,
+    behind: Behind,
+}
+
+impl Behind {
+    fn add(&mut self, more: Behind) {
+        self.comparisons.extend(more.comparisons);
+        self.bill_lines.extend(more.bill_lines);
+        self.latency.extend(more.latency);
+        self.cpu.extend(more.cpu);
+    }
+}
+
+impl Judged {
+    /// The second of a pair against the first.
+    fn add(&mut self, reading: &Reading, pair: [usize; 2]) {
+        let compared = verdicts::of_pair(reading, pair);
+        // The first is the acknowledged figure, whose slices the CPU times are of.
+        let throughput = compared.first().map(|one| &one.comparison.verdict);
+        let charged = charges::of_pair(reading, pair, throughput);
+        self.behind.latency.push(charged.latency);
+        self.behind.cpu.push(charged.cpu);
+        self.charges.push(charged.charges);
+        for one in compared {
+            self.behind.comparisons.push(one.estimated);
+            self.comparisons.push(one.comparison);
+        }
+    }
 }

@@ -131,8 +131,8 @@ impl Asked<'_> {
         let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
         let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
-        if let Some(lacking) = [base, at].into_iter().find(|at| reading.sides[*at].rounds.is_empty()) {
-            cell.share = Some(Figure::missing(reading.not_measured(lacking)));
+        if let Some(reason) = reading.incomparable([base, at]) {
+            cell.share = Some(Figure::missing(reason));
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
             let found = Found::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });

@@ -1,5 +1,6 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
+use super::ceiling::grouped;
 use super::compare::{self, Basis, Paired};
 use super::findings::Figure;
 use super::gather::{self, Side};
@@ -86,7 +87,11 @@ impl<'a> Reading<'a> {
             (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
                 own: false,
                 rate: record.rate_iops,
-                origin: format!("taken from {}, the slowest", record.slowest),
+                origin: match record.slowest.as_str() {
+                    // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
+                    "" => "taken from the slowest stack".to_owned(),
+                    name => format!("taken from {name}, the slowest"),
+                },
                 sides: &self.matched,
             }),
             (_, Some(rate)) if rate > 0.0 => {
@@ -111,6 +116,26 @@ impl<'a> Reading<'a> {
     fn offered_to_all(&self) -> Option<f64> {
         let first = self.offered(0)?;
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
+    }
+
+    /// Why rates of these two do not compare: one has none, or they were not offered the same.
+    pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
+        let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
+        absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair))
+    }
+
+    /// Why not where an open loop offers them unlike rates: each member of a stack is offered the workload's rate, and they have not as many.
+    pub fn offered_apart(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
+        let [of_a, of_b] = [self.offered(a)?, self.offered(b)?];
+        (of_a != of_b).then(|| {
+            lacking(format!(
+                "{} is offered {} I/Os a second and {} {}, as each of its members gets the workload's rate: the ratio is of what was offered",
+                self.name(b),
+                grouped(of_b),
+                self.name(a),
+                grouped(of_a)
+            ))
+        })
     }
 
     /// Targets that are loaded at the same time, in all guests side by side.

@@ -4,7 +4,7 @@
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
-    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
+    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, VolumeUp, Warning, WorkerUp,
 };
 use iotax_load::Histogram;
 use std::collections::BTreeSet;
@@ -27,6 +27,8 @@ pub struct RunData {
     pub start: RunStart,
     /// Facts of each place.
     pub places: Vec<PlaceFacts>,
+    /// Arrays and volumes, as they were read back.
+    pub volumes: Vec<VolumeUp>,
     /// Workers that came up.
     pub workers: Vec<WorkerUp>,
     /// Lengths and orders of slices, a workload each.

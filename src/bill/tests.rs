@@ -336,6 +336,11 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
         (matched.rate_iops, matched.origin.as_str()),
         (40_000.0, "taken from vm(vcpus=2), the slowest")
     );
+    // Runs of several sets did not name a slowest stack that was not up when the rate was fixed.
+    let mut nameless = twin::three_figures();
+    nameless.matched[0].slowest.clear();
+    let origin = findings(&nameless).workloads.remove(0).matched.map(|matched| matched.origin);
+    assert_eq!(origin.as_deref(), Some("taken from the slowest stack"));
     assert!(matched.rows.iter().all(|row| row.kept_up == Some(true)));
     let design = workload.design.as_ref().unwrap();
     assert!(design.sentence.starts_with("slices of 20.0 ms in ") && design.period_ns == Some(81_000_000));

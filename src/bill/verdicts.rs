@@ -20,21 +20,21 @@ pub struct Compared {
     pub estimated: Option<Estimated>,
 }
 
-/// A stack against the baseline: reads have one quantity, writes two.
-pub fn of_stack(reading: &Reading, at: usize) -> Vec<Compared> {
+/// The second stack against the first, which is the baseline or the same array as it was set up: reads have one quantity,
+/// writes two.
+pub fn of_pair(reading: &Reading, pair: [usize; 2]) -> Vec<Compared> {
     let quantities: &[Quantity] = match reading.workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
         false => &[Quantity::Acknowledged],
     };
-    quantities.iter().map(|which| compared(reading, at, *which)).collect()
+    quantities.iter().map(|which| compared(reading, pair, *which)).collect()
 }
 
-fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
-    let base = reading.run.start.scenario.baseline;
+fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compared {
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = reading.pair(a, b);
-    let found = match [base, at].into_iter().find(|at| reading.sides[*at].rounds.is_empty()) {
-        Some(absent) => Found::refused(reading.not_measured(absent)),
+    let found = match reading.incomparable([base, at]) {
+        Some(reason) => Found::refused(reason),
         None => Found::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() }),
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
@@ -59,8 +59,9 @@ fn compared(reading: &Reading, at: usize, which: Quantity) -> Compared {
 }
 
 /// Holds all verdicts of throughput of a run against each other (Holm), gives each the interval that holds with all
-/// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part: they are read
-/// like the others. `estimates` are those of the comparisons, `lines` those of the bills' lines, workload by workload.
+/// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part, and so do states of
+/// an array against its healthy one: they are read like the others. `estimates` are those of all comparisons, states
+/// behind the rest, `lines` those of the bills' lines, workload by workload.
 pub fn settle(
     measure: &MeasureSpec,
     workloads: &mut [WorkloadFindings],
@@ -71,13 +72,14 @@ pub fn settle(
     let known = estimates.iter().flatten().chain(lines.iter().flat_map(|bill| bill.iter().skip(1))).flatten();
     let many = known.count();
     for ((workload, estimates), lines) in workloads.iter_mut().zip(estimates).zip(lines) {
-        for (one, estimated) in workload.comparisons.iter_mut().zip(estimates) {
+        let (all, bill) = workload.judged();
+        for (one, estimated) in all.zip(estimates) {
             let Some(estimated) = estimated else { continue };
             one.simultaneous = Some(estimated.simultaneous(many));
             members.push((estimated.log().p_zero(), &mut one.verdict));
         }
         // The first line is the first comparison.
-        let bill = workload.bill.iter_mut().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
+        let bill = bill.into_iter().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
         members.extend(
             bill.filter_map(|(line, found)| Some((found.as_ref()?.log().p_zero(), &mut line.verdict))),
         );
@@ -92,7 +94,7 @@ pub fn settle(
     for workload in workloads {
         same_in_the_bill(workload);
         let effort = Effort { measure, ended: workload.ended.clone() };
-        workload.comparisons.iter_mut().for_each(|one| say(one, &effort));
+        workload.judged().0.for_each(|one| say(one, &effort));
     }
 }
 
@@ -102,7 +104,7 @@ pub fn settle_charges(
     estimates: &[Option<Estimated>],
     pick: fn(&mut Charges) -> &mut ChargeFinding,
 ) {
-    let charges = workloads.iter_mut().flat_map(|workload| &mut workload.charges);
+    let charges = workloads.iter_mut().flat_map(WorkloadFindings::charged);
     let known: Vec<(&mut Charges, f64)> = charges
         .zip(estimates)
         .filter_map(|(charges, found)| Some((charges, found.as_ref()?.log().p_zero())))
@@ -195,7 +197,7 @@ pub fn settle_words(remedy: &str) -> String {
 
 /// How many comparisons of throughput with an interval a run has.
 pub fn many(workloads: &[WorkloadFindings]) -> usize {
-    let comparisons = workloads.iter().flat_map(|workload| &workload.comparisons);
+    let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let lines =
         workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
     let known = comparisons.filter(|one| one.simultaneous.is_some()).count();

@@ -137,6 +137,9 @@ pub struct Device {
     /// Other settings below `queue/` that change figures, as the kernel prints them; see also [`Device::rotational`],
     /// [`Device::scheduler`] and [`Device::write_cache`].
     pub queue: BTreeMap<String, String>,
+    /// Of an array of the kernel's RAID: its settings below `md/`, as the kernel prints them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub md: BTreeMap<String, String>,
     /// File behind a loop device.
     pub backing_file: Option<String>,
     /// The PCIe link of the drive or its controller.
@@ -183,6 +186,24 @@ const QUEUE: &[&str] = &[
     "zoned",
     "stable_writes",
     "dax",
+];
+
+/// Settings of an array that change figures (Documentation/admin-guide/md.rst). Chunk in bytes, speeds in KiB a second.
+const MD: &[&str] = &[
+    "level",
+    "raid_disks",
+    "chunk_size",
+    "layout",
+    "metadata_version",
+    "bitmap/location",
+    "consistency_policy",
+    "stripe_cache_size",
+    "group_thread_cnt",
+    "skip_copy",
+    "rmw_level",
+    "preread_bypass_threshold",
+    "sync_speed_min",
+    "sync_speed_max",
 ];
 
 /// Programs whose version belongs to a result.
@@ -371,6 +392,12 @@ fn target(probe: &Probe, path: &Path) -> Target {
     Target { path: path.to_owned(), file_system, devices }
 }
 
+/// The device at a path of this machine, as sysfs tells it; `None`: there is none.
+pub fn device_here(path: &Path) -> Option<Device> {
+    let probe = Probe::of_files(Path::new("/"));
+    device_at(&probe, path).map(|name| device(&probe, &name))
+}
+
 /// Kernel names of the device at a path (or below the file at it) and of all below that.
 pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     let mut chain = Vec::new();
@@ -491,6 +518,7 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         write_cache: queue("write_cache"),
         hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64).filter(|count| *count > 0),
         queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
+        md: MD.iter().filter_map(|file| Some(((*file).to_owned(), read(&format!("md/{file}"))?))).collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
         numa_node: ancestors(probe, &disk_dir).iter().find_map(|dir| number_in(dir, "numa_node")),

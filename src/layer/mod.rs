@@ -208,6 +208,11 @@ pub trait Layer: Sync {
         0
     }
 
+    /// What tells in which state that is which it made; empty of a layer that has none.
+    fn state_told_by(&self) -> &'static str {
+        ""
+    }
+
     /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
     ///
     /// # Errors

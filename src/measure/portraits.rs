@@ -8,13 +8,14 @@ use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
-use crate::host::facts::Facts;
+use crate::host::facts::{self, Device, Facts};
+use crate::layer::Exposed;
 use crate::layer::guest::GuestPlan;
-use crate::step::HOST;
 use crate::step::op::Op;
-use crate::store::record::{GuestDisk, PlaceFacts, Record, SpdkTarget};
+use crate::step::{HOST, PathRef, Step};
+use crate::store::record::{GuestDisk, PlaceFacts, Record, SpdkTarget, VolumeUp};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is known of a place that the run itself made.
 #[derive(Default)]
@@ -22,6 +23,18 @@ struct Made {
     commands: Vec<Vec<String>>,
     disks: Vec<GuestDisk>,
     spdk: Vec<SpdkTarget>,
+}
+
+/// A device of a place; `None`: it is none, or nobody there can be asked.
+fn device_in(places: &mut Places, place: &str, path: &Path) -> Result<Option<Device>> {
+    match place {
+        HOST => Ok(facts::device_here(path)),
+        place if places.has(place) => {
+            let facts = places.get(place)?.facts(&[path.to_owned()])?;
+            Ok(facts.targets.into_iter().flat_map(|target| target.devices).next())
+        }
+        _ => Ok(None),
+    }
 }
 
 impl Session<'_> {
@@ -40,6 +53,34 @@ impl Session<'_> {
             true => self.record_place(places, HOST),
             false => Ok(()),
         }
+    }
+
+    /// What joins the drives of a set, as the kernel there tells it. A place without an agent is not asked.
+    pub(super) fn record_volumes(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
+        let joined = up.steps.iter().filter_map(|step| Some((step, step.op.joins_for()?)));
+        let joined: Vec<(&Step, &str)> = joined.collect();
+        if joined.is_empty() || !self.told.is_new_set(set) {
+            return Ok(());
+        }
+        for (step, layer) in joined {
+            let path = self.executor.path_of(&PathRef::Yield(step.id))?;
+            let Some(device) = device_in(places, &step.place, &path)? else { continue };
+            let stacks = self.stacks_on(up, step, layer);
+            let (layer, place) = (layer.to_owned(), step.place.clone());
+            self.store.append(&Record::Volume(VolumeUp { stacks, layer, place, device }))?;
+        }
+        Ok(())
+    }
+
+    /// Stacks that stand on what a step made: by the array that they name, else by their layers.
+    fn stacks_on(&self, up: &SetPlan, step: &Step, layer: &str) -> Vec<String> {
+        let is_its = |exposed: &Exposed| exposed.array.as_ref().is_some_and(|array| array.step == step.id);
+        let by_array = up.targets.iter().any(|(_, exposed)| is_its(exposed));
+        let has_layer =
+            |index: usize| self.scenario.stacks[index].layers.iter().any(|spec| spec.name == layer);
+        let on_it =
+            |(index, exposed): &&(usize, Exposed)| if by_array { is_its(exposed) } else { has_layer(*index) };
+        up.targets.iter().filter(on_it).map(|(index, _)| self.scenario.stacks[*index].name.clone()).collect()
     }
 
     /// Facts of the guests of a set, with their disks as they really are.

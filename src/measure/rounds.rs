@@ -97,6 +97,8 @@ pub struct Visit<'a> {
     pub bench: Bench<'a>,
     /// Index of the baseline in the scenario.
     pub baseline: usize,
+    /// Names of all stacks of the scenario, those of other sets too.
+    pub names: &'a [&'a str],
     /// Of every stack of the scenario, how many members get the load at once.
     pub members: &'a [u64],
     /// The load.
@@ -415,9 +417,8 @@ impl Visit<'_> {
         if progress.matched.is_none() {
             let found = matched::rate(self.workload, self.measure, &progress.rounds, self.members);
             if let Some((rate_iops, slowest)) = found {
-                let name =
-                    |ready: &super::bench::Ready| (ready.index == slowest).then(|| ready.stack.clone());
-                let slowest = self.bench.ready.iter().find_map(name).unwrap_or_default();
+                // It may be of another set, and not up now.
+                let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
                 let matched = Matched { workload: self.workload.name.clone(), rate_iops, slowest };
                 self.bench.store.append(&Record::Matched(matched.clone()))?;
                 progress.matched = Some(matched);

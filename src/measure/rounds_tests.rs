@@ -271,6 +271,7 @@ impl Rig {
                 keeper: None,
             },
             baseline: 0,
+            names: &["stack0", "stack1"],
             members: &[1; 2],
             workload: &self.workload,
             measure: &self.measure,
@@ -362,6 +363,18 @@ fn preconditioning_keeps_what_may_be_written_and_ends_with_ctrl_c() {
     rig.stop = AtomicBool::new(true);
     assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Interrupted);
     assert_eq!((preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds), ("interrupted", 0));
+}
+
+#[test]
+fn the_slowest_stack_is_named_though_another_set_is_up() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    let both = rig.ready.clone();
+    for index in [1, 0] {
+        rig.ready = vec![both[index].clone()];
+        rig.measure(&mut progress, Until::Time(2.0));
+    }
+    assert_eq!(progress.matched.as_ref().map(|matched| matched.slowest.as_str()), Some("stack1"));
 }
 
 #[test]

@@ -289,6 +289,7 @@ impl Session<'_> {
         self.record_drives(places, &up)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
+        self.record_volumes(places, planned.set, &up)?;
         self.write_first(places, planned, &up, &ready, region)?;
         let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
         for planned in further {
@@ -371,6 +372,7 @@ impl Session<'_> {
             });
         let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
         let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
+        let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
         // Further states of an array come behind the first without a rest, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
@@ -394,6 +396,7 @@ impl Session<'_> {
                 keeper: Some(states::keeper(&mut self.executor, watched)),
             },
             baseline: self.scenario.baseline,
+            names: &names,
             members: &members,
             workload,
             measure: &self.scenario.measure,

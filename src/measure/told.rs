@@ -11,6 +11,7 @@ pub struct Told {
     warnings: BTreeSet<[String; 3]>,
     emulated: BTreeSet<[String; 2]>,
     places: BTreeMap<String, PlaceFacts>,
+    volumes: BTreeSet<usize>,
 }
 
 impl Told {
@@ -18,6 +19,11 @@ impl Told {
     pub fn is_new(&mut self, warning: &Warning) -> bool {
         let Warning { kind, subject, text } = warning;
         self.warnings.insert([kind, subject, text].map(Clone::clone))
+    }
+
+    /// Whether nothing is recorded yet of the volumes of a set: each visit makes them alike.
+    pub fn is_new_set(&mut self, set: usize) -> bool {
+        self.volumes.insert(set)
     }
 
     /// Whether a place is not as it was when it was recorded last.

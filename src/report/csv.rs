@@ -94,7 +94,7 @@ impl Lines<'_> {
         for row in &workload.rows {
             self.row(name, row);
         }
-        for one in &workload.comparisons {
+        for one in workload.all_comparisons() {
             let (stack, against) = (&one.stack, &one.against);
             let mut add = |metric: &str, figure: &Figure| {
                 self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
@@ -112,7 +112,7 @@ impl Lines<'_> {
                 add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
             }
         }
-        workload.charges.iter().for_each(|one| self.charges(name, one));
+        workload.all_charges().for_each(|one| self.charges(name, one));
         workload.matched.iter().for_each(|one| self.matched(name, one));
         if let Some(beside) = &workload.beside {
             let base = workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());

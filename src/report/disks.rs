@@ -1,4 +1,4 @@
-//! Disks of guests as they were read back before measuring.
+//! Disks of guests, arrays and volumes as they were read back before measuring.
 
 use super::table::Table;
 use crate::bill::Findings;
@@ -40,6 +40,14 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("scheduler", 2, disks.iter().map(|disk| told(&disk.guest, "scheduler")).collect());
     Some(table)
 }
+
+/// Arrays and volumes as they were read back, a line each.
+pub(super) fn volumes(findings: &Findings) -> Vec<String> {
+    findings.volumes.iter().map(|one| one.sentence.clone()).collect()
+}
+
+/// Above these.
+pub(super) const VOLUMES: &str = "Arrays and volumes, as read back before measuring";
 
 /// `qcow2, 2 below`: of a chain also how many images lie under the top one.
 fn format(disk: &&GuestDisk) -> String {

@@ -32,8 +32,8 @@ impl One<'_> {
     }
 }
 
-/// In their order; many of a kind stand where the first of them would.
-pub(super) fn sentences(all: &[One]) -> Vec<Said> {
+/// In their order; many of a kind stand where the first of them would. Each is a stack, or a state.
+pub(super) fn sentences(all: &[One], noun: &str) -> Vec<Said> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {
         match kinds.iter_mut().find(|kind| kind[0].is_like(one)) {
@@ -43,13 +43,13 @@ pub(super) fn sentences(all: &[One]) -> Vec<Said> {
     }
     let few = |class: &str| if ["open", "absent"].contains(&class) { FEW_OPEN } else { FEW };
     let said = |kind: &Vec<&One>| match kind.len() {
-        many if many >= few(kind[0].class) => vec![joint(kind, all)],
+        many if many >= few(kind[0].class) => vec![joint(kind, all, noun)],
         _ => kind.iter().map(|one| Said { class: one.class, text: one.sentence.to_owned() }).collect(),
     };
     kinds.iter().flat_map(said).collect()
 }
 
-fn joint(kind: &[&One], all: &[One]) -> Said {
+fn joint(kind: &[&One], all: &[One], noun: &str) -> Said {
     let first = kind[0];
     let others: Vec<&str> = all
         .iter()
@@ -59,9 +59,9 @@ fn joint(kind: &[&One], all: &[One]) -> Said {
     let names: Vec<&str> = kind.iter().map(|one| one.stack).collect();
     let who = match others.as_slice() {
         _ if names.len() < FEW => names.join(", "),
-        [] => "every stack".to_owned(),
+        [] => format!("every {noun}"),
         [..] if others.len() <= MOST_EXCEPTIONS && others.len() < names.len() => {
-            format!("every stack but {}", others.join(", "))
+            format!("every {noun} but {}", others.join(", "))
         }
         [..] => format!("each of {}", names.join(", ")),
     };
@@ -96,7 +96,7 @@ mod tests {
                 sentence: "by itself",
             })
             .collect();
-        sentences(&all).into_iter().map(|said| said.text).collect()
+        sentences(&all, "stack").into_iter().map(|said| said.text).collect()
     }
 
     #[test]

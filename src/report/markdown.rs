@@ -3,7 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, sweep, verdicts,
+    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, states, sweep,
+    verdicts,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -59,6 +60,10 @@ fn render_one(findings: &Findings) -> String {
     if let Some(table) = disks::table(findings) {
         out += &format!("{}\n{}.\n\n", table.markdown(), escaped(disks::LEGEND));
     }
+    let volumes = disks::volumes(findings);
+    if !volumes.is_empty() {
+        out += &format!("{}:\n\n{}", disks::VOLUMES, list("", volumes));
+    }
     findings.places.iter().for_each(|one| out += &place(one));
     out
 }
@@ -99,6 +104,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
     );
+    for array in &workload.arrays {
+        let said = states::sentences(array).into_iter().map(|said| said.text);
+        out += &format!("### {} in its states\n\n", escaped(&array.stack));
+        out += &list("", std::iter::once(array.sentence.clone()).chain(said).collect());
+        out += &states::table(array).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    }
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
     }

@@ -16,6 +16,7 @@ mod number;
 mod published;
 mod ratios;
 mod sheet;
+mod states;
 mod sweep;
 mod table;
 mod terminal;

@@ -220,7 +220,8 @@ fn line(columns: &[Column], cells: &[&str]) -> String {
     format!("{}\n{more}", out.trim_end())
 }
 
-/// A name in lines of at most `most`, broken behind spaces and commas, else anywhere; a mark stays with what it marks.
+/// A name in lines of at most `most`, broken behind spaces and commas, else anywhere; a mark stays with what it marks, and a state is
+/// of one piece.
 fn folded(name: &str, most: usize) -> String {
     if name.width() <= most {
         return name.to_owned();
@@ -231,7 +232,8 @@ fn folded(name: &str, most: usize) -> String {
         .trim_start()
         .replace(" *", "\u{a0}*")
         .replace(" ~", "\u{a0}~")
-        .replace("not kept up", "not\u{a0}kept\u{a0}up");
+        .replace("not kept up", "not\u{a0}kept\u{a0}up")
+        .replace("healthy again", "healthy\u{a0}again");
     for piece in kept.split_inclusive([' ', ',']).flat_map(|piece| split_at_most(piece, most - indent.len()))
     {
         let fits = |line: &String| line.width() + piece.trim_end().width() <= most;
@@ -300,6 +302,7 @@ mod tests {
         );
         assert_eq!(folded("  of the baseline", 12), "  of the\n    baseline");
         assert_eq!(folded("incredible *", 8), "incred\n  ible *");
+        assert_eq!(folded("mdraid(level=5) healthy again ~", 25), "mdraid(level=5)\n  healthy again ~");
         for most in 12..50 {
             let name = "4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vhost-scsi | vm(vcpus=6) x8 ~";
             let lines = folded(name, most);

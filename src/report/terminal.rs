@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, grouped, matrix, published, ratios, sheet, sweep,
-    verdicts,
+    Page, Renderer, crowd, disks, durability, efficiency, grouped, matrix, published, ratios, sheet, states,
+    sweep, verdicts,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -56,6 +56,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
     }
+    out += &list(disks::VOLUMES, disks::volumes(findings).into_iter(), width);
     if findings.workloads.iter().any(|workload| !sheet::is_empty(workload)) {
         let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
         out += &format!("\n{}", wrapped(&legend, width, "  "));
@@ -118,6 +119,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(table) = verdicts::table(workload) {
         out += &format!("\n{}", three_figures(&table, width, left_out));
     }
+    out += &in_states(workload, width, left_out);
     if let Some(table) = crowd::table(workload) {
         out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
     }
@@ -130,6 +132,19 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
         out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
+    out
+}
+
+/// Arrays that were measured in states.
+fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = String::new();
+    for array in &workload.arrays {
+        let said = std::iter::once(array.sentence.clone());
+        out += &list("", said.chain(states::sentences(array).into_iter().map(|said| said.text)), width);
+        if let Some(table) = states::table(array) {
+            out += &format!("\n{}", three_figures(&table, width, left_out));
+        }
+    }
     out
 }
 

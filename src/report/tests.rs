@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 24] = [
+const FIXTURES: [Fixture; 25] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -31,6 +31,7 @@ const FIXTURES: [Fixture; 24] = [
     ("durability", twin::durability),
     ("published", twin::published),
     ("arrays", twin::arrays),
+    ("states", twin::states),
     ("tables", twin::tables),
 ];
 

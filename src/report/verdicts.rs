@@ -39,13 +39,24 @@ pub(super) fn class_of_charge(charge: &Charge) -> &'static str {
 /// All that is concluded of a workload: throughput, latency, CPU time, and what the other stacks do to the baseline.
 /// What is alike of many stacks is one line, and what was not measured of any for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
-    let rates: Vec<One> = workload.comparisons.iter().map(of_rate).collect();
-    let mut all = grouped::sentences(&rates);
-    all.extend(charges(workload, |charges| &charges.latency));
-    all.extend(charges(workload, |charges| &charges.cpu));
+    let of = (workload.comparisons.iter().collect::<Vec<_>>(), workload.charges.iter().collect::<Vec<_>>());
+    let mut all = sentences_of((&of.0, &of.1), &|stack| stack, "stack");
     all.extend(
         workload.beside.iter().map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }),
     );
+    all
+}
+
+/// The same of any comparisons with one stack: how each is called among others, and what each is.
+pub(super) fn sentences_of<'a>(
+    (rates, charges): (&[&'a Comparison], &[&'a Charges]),
+    named: &dyn Fn(&'a str) -> &'a str,
+    noun: &str,
+) -> Vec<Said> {
+    let rates: Vec<One> = rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
+    let mut all = grouped::sentences(&rates, noun);
+    all.extend(charges_of(charges, named, noun, |charges| &charges.latency));
+    all.extend(charges_of(charges, named, noun, |charges| &charges.cpu));
     all
 }
 
@@ -73,8 +84,13 @@ fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
     }
 }
 
-fn charges(workload: &WorkloadFindings, pick: fn(&Charges) -> &ChargeFinding) -> Vec<Said> {
-    let all: Vec<&ChargeFinding> = workload.charges.iter().map(pick).collect();
+fn charges_of<'a>(
+    charges: &[&'a Charges],
+    named: &dyn Fn(&'a str) -> &'a str,
+    noun: &str,
+    pick: fn(&Charges) -> &ChargeFinding,
+) -> Vec<Said> {
+    let all: Vec<&ChargeFinding> = charges.iter().map(|one| pick(one)).collect();
     let once = match all.as_slice() {
         [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
             others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
@@ -84,27 +100,43 @@ fn charges(workload: &WorkloadFindings, pick: fn(&Charges) -> &ChargeFinding) ->
     if let (Some(reason), Some(first)) = (once, all.first()) {
         return vec![Said { class: "absent", text: format!("{}: not measured: {reason}", first.quantity) }];
     }
-    let all: Vec<One> = workload.charges.iter().map(|charges| of_charge(charges, pick(charges))).collect();
-    grouped::sentences(&all)
+    let one =
+        |charges: &&'a Charges| One { stack: named(&charges.stack), ..of_charge(charges, pick(charges)) };
+    grouped::sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
 /// The three figures of each comparison; `None` where it would only repeat the one sentence.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let comparisons = &workload.comparisons;
+    let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
+    let table =
+        table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| one.stack.clone())?;
+    (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
+}
+
+/// The same of any comparisons with one stack, each by its name.
+pub(super) fn table_of(
+    comparisons: &[&Comparison],
+    all_charges: &[&Charges],
+    named: impl Fn(&Comparison) -> String,
+) -> Option<Table> {
     let first = comparisons.first()?;
     let charges = |one: &Comparison| {
         let is_first = comparisons
             .iter()
             .find(|other| other.stack == one.stack)
-            .is_some_and(|other| std::ptr::eq(other, one));
-        workload.charges.iter().find(|charges| is_first && charges.stack == one.stack)
+            .is_some_and(|other| std::ptr::eq(*other, one));
+        all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
     let mut table = Table::default();
-    table.push(&format!("against {}", first.against), 0, comparisons.iter().map(name).collect());
-    table.push("rate", 0, comparisons.iter().map(rate).collect());
-    if comparisons.iter().any(is_wider) {
+    table.push(
+        &format!("against {}", first.against),
+        0,
+        comparisons.iter().map(|one| name(one, named(one))).collect(),
+    );
+    table.push("rate", 0, comparisons.iter().map(|one| rate(one)).collect());
+    if comparisons.iter().any(|one| is_wider(one)) {
         let cell = |one: &Comparison| change(&at_once(one)).judged(one.verdict.is_resolved());
-        table.push("all at once", 3, comparisons.iter().map(cell).collect());
+        table.push("all at once", 3, comparisons.iter().map(|one| cell(one)).collect());
     }
     let picks: [(&str, u8, PickCell); 6] = [
         ("mean latency", 1, |charges| judged(change(&charges.latency.ratio), &charges.latency)),
@@ -121,7 +153,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
             table.push(head, rank, cells.into_iter().map(cell).collect());
         }
     }
-    (!table.is_blank() && (comparisons.len() > 1 || table.columns.len() > 2)).then_some(table)
+    (!table.is_blank()).then_some(table)
 }
 
 /// `None`: no figure.
@@ -142,11 +174,11 @@ fn rate(one: &Comparison) -> String {
     change(&one.ratio).judged(one.verdict.is_resolved())
 }
 
-fn name(one: &Comparison) -> String {
+fn name(one: &Comparison, named: String) -> String {
     let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
     let emulated = if one.emulated.is_some() { " ~" } else { "" };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
-    format!("{}{which}{emulated}{masked}", one.stack)
+    format!("{named}{which}{emulated}{masked}")
 }
 
 /// Whether its interval for all comparisons is another than its own.
@@ -161,7 +193,7 @@ fn is_wider(one: &Comparison) -> bool {
 pub(super) fn is_two_families(workload: &WorkloadFindings) -> bool {
     let includes = |one: &Comparison| matches!(one.simultaneous, Some(Interval::Bounds { low, high, .. }) if low <= 1.0 && high >= 1.0);
     let differs = |one: &Comparison| matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
-    workload.comparisons.iter().any(|one| is_wider(one) && differs(one) && includes(one))
+    workload.all_comparisons().any(|one| is_wider(one) && differs(one) && includes(one))
 }
 
 /// The ratio with the interval that holds together with all others.

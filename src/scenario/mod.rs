@@ -35,7 +35,7 @@ pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
 pub use rating::{Rated, Rating};
-pub use states::InState;
+pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 

@@ -86,6 +86,14 @@ pub fn spares(stack: &Stack) -> u32 {
     stack.layers.iter().map(of).max().unwrap_or(0)
 }
 
+/// What tells the state of a stack's array: that of the layer that bears most.
+pub fn told_by(stack: &Stack) -> &'static str {
+    let members = stack.medium.members().len();
+    let layers = stack.layers.iter().filter_map(|spec| Some((spec, by_name(&spec.name)?)));
+    let most = layers.max_by_key(|(spec, layer)| layer.redundancy(spec, members));
+    most.map_or("", |(_, layer)| layer.state_told_by())
+}
+
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
     let again = states[..position].contains(&state);
     let word = if again { format!("{state} again") } else { state.to_string() };
@@ -136,5 +144,26 @@ mod tests {
         assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
         assert!(ok("healthy,failed(2),failed(1)").is_err());
         assert!(parse("healthy,broken").unwrap_err().why.contains("no state"));
+    }
+
+    #[test]
+    fn the_layer_that_bears_most_tells_the_state() {
+        use crate::bill::twin::{drives, layer};
+        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        stack.medium = drives(4);
+        let mut told = |layers: Vec<LayerSpec>| {
+            stack.layers = layers;
+            (spares(&stack), told_by(&stack))
+        };
+        let (raid5, fs) = (|| layer("mdraid", &[("level", "5")]), || layer("fs", &[]));
+        let zfs = |vdev| layer("zfs", &[("vdev", vdev)]);
+        assert_eq!(told(vec![raid5(), fs()]), (1, "sysfs"));
+        assert_eq!(
+            told(vec![raid5(), zfs("stripe"), fs()]),
+            (1, "sysfs"),
+            "the pool above has nothing to spare"
+        );
+        assert_eq!(told(vec![zfs("raidz2")]), (2, "zpool status"));
+        assert_eq!(told(vec![layer("spdk", &[("raid", "raid1")])]), (3, "bdev_raid_get_bdevs"));
     }
 }

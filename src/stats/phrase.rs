@@ -73,6 +73,16 @@ impl Phrase {
         self
     }
 
+    /// The same with other words in place of some.
+    pub fn reworded(mut self, from: &str, to: &str) -> Phrase {
+        for piece in &mut self.pieces {
+            if let Piece::Words(words) = piece {
+                *words = words.replace(from, to);
+            }
+        }
+        self
+    }
+
     /// Whether both say the same but for their figures.
     pub fn is_of_kind(&self, other: &Phrase) -> bool {
         let alike = |(one, other): (&Piece, &Piece)| match (one, other) {

@@ -14,6 +14,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     Ok(RunData {
         start: run.start,
         places: run.places,
+        volumes: run.volumes,
         workers: run.workers,
         designs: run.designs,
         matched: run.matched,

@@ -69,9 +69,10 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 19] = [
     "run",
     "place",
+    "volume",
     "worker",
     "design",
     "matched",

@@ -8,7 +8,8 @@ use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
-    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning, WorkerUp,
+    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, VolumeUp, Warning,
+    WorkerUp,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,6 +25,8 @@ pub struct Run {
     pub start: RunStart,
     /// Places, in the order reached.
     pub places: Vec<PlaceFacts>,
+    /// Arrays and volumes, as they were read back.
+    pub volumes: Vec<VolumeUp>,
     /// Workers, in the order prepared.
     pub workers: Vec<WorkerUp>,
     /// How each workload was measured, the latest last.
@@ -106,6 +109,7 @@ impl Run {
             folder: folder.to_owned(),
             start,
             places: run.places,
+            volumes: run.volumes,
             workers: run.workers,
             designs: run.designs,
             matched: run.matched,
@@ -132,6 +136,7 @@ impl Run {
 #[derive(Default)]
 struct Gathered {
     places: Vec<PlaceFacts>,
+    volumes: Vec<VolumeUp>,
     workers: Vec<WorkerUp>,
     designs: Vec<DesignUp>,
     matched: Vec<Matched>,
@@ -155,6 +160,7 @@ impl Gathered {
         match record {
             Record::Run(_) => {}
             Record::Place(place) => self.places.push(place),
+            Record::Volume(volume) => self.volumes.push(volume),
             Record::Worker(worker) => self.workers.push(worker),
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),

@@ -4,7 +4,7 @@ pub mod precondition;
 pub mod trial;
 
 use crate::host::caches::WriteCache;
-use crate::host::facts::Facts;
+use crate::host::facts::{Device, Facts};
 use crate::scenario::Scenario;
 use crate::stats::pilot::Pattern;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub enum Record {
     Run(RunStart),
     /// Facts of a place, when it is first reached.
     Place(PlaceFacts),
+    /// What joins drives is up, in the first visit of its set.
+    Volume(VolumeUp),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
     /// How a workload is measured: length and order of its slices.
@@ -124,6 +126,19 @@ pub struct PlaceFacts {
     /// Of a guest of ours: the SPDK targets that serve disks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spdk: Vec<SpdkTarget>,
+}
+
+/// What a layer made of several devices (an array, a volume), as the kernel of its place tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumeUp {
+    /// Stacks that have it below them.
+    pub stacks: Vec<String>,
+    /// The layer: `mdraid`.
+    pub layer: String,
+    /// Where it lives.
+    pub place: String,
+    /// Its device.
+    pub device: Device,
 }
 
 /// An SPDK target, which ran before the run and goes on after it.

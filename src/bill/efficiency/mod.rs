@@ -6,7 +6,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, size, zfs_block};
+pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
 
 use super::against::rate_level;
 use super::compare::{Basis, Found};
@@ -162,7 +162,8 @@ impl Case<'_> {
             Ok(held) => [held.could, held.share, held.of_all],
             Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
         };
-        let joins = !name.is_empty();
+        // Of one whose layout is not known either.
+        let joins = !name.is_empty() || layout.is_err();
         let mut found = Efficiency {
             stack: self.reading.name(self.stack).to_owned(),
             layout: name,
@@ -480,7 +481,7 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
             format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source})")
         }
         (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
-            format!("{who}: what {drives} can do at {at} is not known ({source}): {reason}")
+            format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")
         }
         (None, Figure::Known { .. }) => String::new(),
     }

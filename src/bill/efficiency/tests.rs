@@ -200,7 +200,11 @@ fn nothing_is_said_where_nothing_is_known_of_the_drives() {
 fn what_keeps_a_bound_from_being_known_is_said() {
     let why = |found: &crate::bill::Findings, load: &str| {
         let one = of(found, load, "raid5", "measured");
-        assert!(one.sentence.contains(" is not known (measured: each): "), "{}", one.sentence);
+        assert!(
+            one.sentence.contains(": no share of what ") && one.sentence.contains(" (measured: each): "),
+            "{}",
+            one.sentence
+        );
         match &one.share {
             Figure::Missing { reason } => reason.clone(),
             other => panic!("{other:?}"),

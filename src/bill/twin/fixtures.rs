@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::host::facts::{Device, Target};
-use crate::scenario::{Kill, Rating, TableGroup, TableSpec, rating};
+use crate::layer::state::State;
+use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
+use crate::store::record::VolumeUp;
 use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -131,6 +133,64 @@ pub(crate) fn arrays() -> RunData {
         rating::set(&mut rating, key, text).unwrap();
     }
     run.start.scenario.rating = Some(Box::new(rating));
+    run
+}
+
+/// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole again: half of the rate while
+/// one is lost, a third while it is rebuilt, once of which it was whole before its slice ended.
+pub(crate) fn states() -> RunData {
+    let in_state = |name, latency_ns| stack(name, FILE, latency_ns);
+    let stacks = vec![
+        in_state("each of 4", 20_000.0),
+        in_state("mdraid(level=5)", 40_000.0),
+        in_state("mdraid(level=5) failed(1)", 80_000.0),
+        in_state("mdraid(level=5) rebuilding", 120_000.0),
+        in_state("mdraid(level=5) healthy again", 40_000.0),
+    ];
+    let mut twin = Twin::new(71, stacks).jobs([4]);
+    (twin.apart, twin.slice_ns, twin.noise_of) = (Some(6), 2e7, (0.004, 0.002));
+    let mut run = twin.measured();
+    let told: [fn(usize) -> String; 4] = [
+        |_| "healthy".into(),
+        |_| "degraded, 1 missing".into(),
+        |slice| format!("rebuilding, {} % done", 3 + slice % 50),
+        |_| "healthy".into(),
+    ];
+    let asked = [State::Healthy, State::Failed(1), State::Rebuilding, State::Healthy];
+    for (position, state) in asked.into_iter().enumerate() {
+        let one = &mut run.start.scenario.stacks[position + 1];
+        one.layers = vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB")])];
+        one.state = Some(InState { position, state, of: 1 });
+        let ours = run.slices.iter_mut().filter(|slice| slice.stack == one.name);
+        ours.enumerate().for_each(|(at, slice)| slice.state = Some(told[position](at)));
+    }
+    run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = drives(4));
+    let left = run.slices.iter().find(|slice| slice.stack.ends_with("rebuilding")).cloned();
+    let md = [
+        ("level", "raid5"),
+        ("raid_disks", "4"),
+        ("chunk_size", "65536"),
+        ("layout", "2"),
+        ("metadata_version", "1.2"),
+        ("bitmap/location", "none"),
+        ("stripe_cache_size", "256"),
+        ("sync_speed_max", "4096 (local)"),
+    ];
+    run.volumes.push(VolumeUp {
+        stacks: vec!["mdraid(level=5)".into()],
+        layer: "mdraid".into(),
+        place: "lab".into(),
+        device: Device {
+            name: "md127".into(),
+            md: md.map(|(key, word)| (key.to_owned(), word.to_owned())).into(),
+            ..Device::default()
+        },
+    });
+    run.slices.extend(left.map(|slice| Slice {
+        purpose: Purpose::OutOfState,
+        state: Some("healthy".into()),
+        ..slice
+    }));
     run
 }
 

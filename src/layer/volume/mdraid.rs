@@ -214,6 +214,10 @@ impl Layer for MdRaid {
         }
     }
 
+    fn state_told_by(&self) -> &'static str {
+        "sysfs"
+    }
+
     fn transition(
         &self,
         spec: &LayerSpec,

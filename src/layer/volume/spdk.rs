@@ -125,6 +125,10 @@ impl Layer for SpdkBdev {
         }
     }
 
+    fn state_told_by(&self) -> &'static str {
+        "bdev_raid_get_bdevs"
+    }
+
     fn transition(
         &self,
         spec: &LayerSpec,

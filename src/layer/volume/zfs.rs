@@ -172,6 +172,10 @@ impl Layer for Zfs {
         }
     }
 
+    fn state_told_by(&self) -> &'static str {
+        "zpool status"
+    }
+
     fn transition(
         &self,
         spec: &LayerSpec,

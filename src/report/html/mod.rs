@@ -14,6 +14,7 @@ use super::number::{Shown, change};
 use super::published;
 use super::ratios;
 use super::sheet;
+use super::states;
 use super::table::Table;
 use super::verdicts::{self, Said, class_of, class_of_charge};
 use super::{Page, Renderer};
@@ -21,6 +22,7 @@ use crate::bill::Findings;
 use crate::bill::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
+use crate::bill::states::ArrayStates;
 use crate::units::show_time;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
@@ -165,9 +167,10 @@ fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
             (sentences(workload))
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
-            (forest(workload, zone))
+            (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
             @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
             @if let Some(three) = verdicts::table(workload) { h3 { "Three figures" } (table(&three, usize::MAX)) (three_words(&three)) }
+            @for array in &workload.arrays { (in_states(array, zone)) }
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))
@@ -278,9 +281,21 @@ fn words_of(ratio: &Figure) -> String {
     }
 }
 
-fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
-    let row = |one: &Comparison| IntervalRow {
-        name: one.stack.clone(),
+/// An array that was measured in states.
+fn in_states(array: &ArrayStates, zone: f64) -> Markup {
+    html! {
+        h3 { (breakable(&array.stack)) " in its states" }
+        p class="soft" { (signed(&array.sentence)) "." }
+        (verdict_list(&states::sentences(array)))
+        (forest(&states::comparisons(array), zone, |one| states::named(array, one)))
+        @if let Some(three) = states::table(array) { (table(&three, usize::MAX)) }
+    }
+}
+
+/// Comparisons with one stack, each by its name.
+fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
+    let row = |one: &&Comparison| IntervalRow {
+        name: named(one),
         note: short_quantity(&one.quantity).to_owned(),
         mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
         class: class_of(&one.verdict),
@@ -289,8 +304,8 @@ fn forest(workload: &WorkloadFindings, zone: f64) -> Markup {
         bar: Bar::of(&one.ratio),
         words: words_of(&one.ratio),
     };
-    let rows: Vec<IntervalRow> = workload.comparisons.iter().map(row).collect();
-    let against = workload.comparisons.first().map(|one| one.against.as_str());
+    let rows: Vec<IntervalRow> = comparisons.iter().map(row).collect();
+    let against = comparisons.first().map(|one| one.against.as_str());
     html! {
         @if let Some(against) = against.filter(|_| rows.iter().any(|row| row.bar.is_some())) {
             h3 { "Rate against " (against) }
@@ -413,9 +428,10 @@ fn figure_kept(text: &str) -> Markup {
     }
 }
 
-/// A name that may be broken behind its commas too; a mark stays with what it marks.
+/// A name that may be broken behind its commas too; a mark stays with what it marks, and a state is of one piece.
 fn breakable(name: &str) -> Markup {
-    let name = name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~");
+    let name =
+        name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~").replace("healthy again", "healthy\u{a0}again");
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
@@ -559,6 +575,10 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 h3 { "Disks of guests" }
                 (table(&read_back, usize::MAX))
                 p class="soft" { (disks::LEGEND) "." }
+            }
+            @if !findings.volumes.is_empty() {
+                h3 { (disks::VOLUMES) }
+                ul { @for line in disks::volumes(findings) { li { (line) } } }
             }
             @for place in &findings.places { (place_of(place, open)) }
         }

@@ -245,6 +245,18 @@ pub trait Operation {
     fn survives_reboot(&self) -> bool;
 }
 
+impl Op {
+    /// The layer that joins several devices by it; `None`: it joins none.
+    pub fn joins_for(&self) -> Option<&'static str> {
+        match self {
+            Op::CreateArray(_) => Some("mdraid"),
+            Op::MakeLvm(_) => Some("lvm"),
+            Op::MakeZpool(_) => Some("zfs"),
+            _ => None,
+        }
+    }
+}
+
 /// Whatever the operation is, as what it can do.
 macro_rules! as_operation {
     ($op:expr) => {

@@ -1,0 +1,262 @@
+//! Arrays that were measured in states: what they themselves told of the state, slice by slice, which slices were left out, and
+//! each state against the same array as it was set up.
+
+use super::findings::{Charges, Comparison};
+use super::reading::Reading;
+use super::{Behind, Judged, marked, who};
+use crate::scenario::{InState, told_by};
+use crate::stats::{Verdict, alike};
+use crate::store::record::{Purpose, Slice};
+use serde::Serialize;
+
+/// One array in all of its states, in their order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArrayStates {
+    /// The stack as it was set up, which is healthy.
+    pub stack: String,
+    /// What told the state: `sysfs`, `zpool status`.
+    pub told_by: &'static str,
+    /// One by one, from the first.
+    pub states: Vec<StateFindings>,
+    /// What it told, in words.
+    pub sentence: String,
+}
+
+/// One state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateFindings {
+    /// Name of the stack in it.
+    pub stack: String,
+    /// As it was asked for: `failed(1)`; `healthy again`.
+    pub state: String,
+    /// Slices that figures are made of.
+    pub slices: u64,
+    /// Of these, behind how many the array told its state.
+    pub told: u64,
+    /// What it told there, in its words: `rebuilding, 3 to 61 % done`.
+    pub told_as: Vec<String>,
+    /// Slices that were left out, since the array was in another state behind them. They were run again.
+    pub left_out: u64,
+    /// What it told there.
+    pub left_out_as: Vec<String>,
+    /// Against the array as it was set up; none of that itself, nor where that is the baseline already.
+    pub comparisons: Vec<Comparison>,
+    /// The same of latency and CPU time.
+    pub charges: Vec<Charges>,
+    /// Whether it is healthy once more.
+    pub again: bool,
+}
+
+/// All arrays of a workload that have states. What is behind their comparisons goes with the rest.
+pub(super) fn of(reading: &Reading, behind: &mut Behind) -> Vec<ArrayStates> {
+    let stacks = &reading.run.start.scenario.stacks;
+    let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
+    (0..stacks.len()).filter(first).map(|of| array(reading, of, behind)).collect()
+}
+
+fn array(reading: &Reading, of: usize, behind: &mut Behind) -> ArrayStates {
+    let scenario = &reading.run.start.scenario;
+    let its = |at: usize| scenario.stacks[at].state.as_ref().filter(|state| state.of == of);
+    let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
+    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, behind)).collect();
+    let told_by = told_by(&scenario.stacks[of]);
+    let who = marked(reading.name(of), reading.emulated(of).is_some());
+    let said = states.iter().map(StateFindings::said).collect::<Vec<_>>().join("; ");
+    let by = if told_by.is_empty() { "it" } else { told_by };
+    let sentence = format!("{who}: as {by} told behind each slice: {said}");
+    ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
+}
+
+fn in_state(reading: &Reading, at: usize, state: &InState, behind: &mut Behind) -> StateFindings {
+    let is_first = state.of == at;
+    let mut judged = Judged::default();
+    // Against the baseline it stands with the others.
+    if !is_first && state.of != reading.run.start.scenario.baseline {
+        judged.add(reading, [state.of, at]);
+    }
+    behind.add(judged.behind);
+    let (counted, left_out) = slices(reading, at);
+    let again = !is_first && state.lost() == Some(0);
+    let name = reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();
+    StateFindings {
+        stack: reading.name(at).to_owned(),
+        state: if name.is_empty() { state.state.to_string() } else { name.to_owned() },
+        slices: counted.len() as u64,
+        told: counted.iter().filter(|slice| slice.state.is_some()).count() as u64,
+        told_as: words(&counted),
+        left_out: left_out.len() as u64,
+        left_out_as: words(&left_out),
+        comparisons: judged.comparisons,
+        charges: judged.charges,
+        again,
+    }
+}
+
+/// Slices of a stack that figures are made of, and those in which it left its state.
+fn slices<'a>(reading: &Reading<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
+    let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
+    let counts =
+        |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition);
+    let all = reading.run.slices.iter().filter(ours).filter(counts);
+    all.partition(|slice| slice.purpose != Purpose::OutOfState)
+}
+
+/// What the array told, once for all that differs in numbers only.
+fn words(slices: &[&Slice]) -> Vec<String> {
+    let all: Vec<&str> = slices.iter().filter_map(|slice| slice.state.as_deref()).collect();
+    let merged = |group: Vec<usize>| alike::merged(&group.iter().map(|at| all[*at]).collect::<Vec<_>>());
+    alike::grouped(&all).into_iter().map(merged).collect()
+}
+
+impl StateFindings {
+    /// `failed(1): degraded, 1 missing (80 of 80 slices)`
+    fn said(&self) -> String {
+        let told = match self.told_as.as_slice() {
+            [] if self.slices == 0 => "no slice was recorded".to_owned(),
+            [] => "nothing".to_owned(),
+            words => words.join(" or "),
+        };
+        let counted = format!("{} of {} slices", self.told, self.slices);
+        // A state in its own words is not said twice.
+        let (state, told) = match told.strip_prefix(&self.state) {
+            Some("") => (self.state.as_str(), String::new()),
+            Some(_) => ("", told),
+            None => (self.state.as_str(), format!(": {told}")),
+        };
+        let was = self.left_out_as.join(" or ");
+        let left_out = match self.left_out {
+            0 => String::new(),
+            1 => format!(", 1 more was left out, as it was {was} behind it"),
+            many => format!(", {many} more were left out, as it was {was} behind them"),
+        };
+        format!("{state}{told} ({counted}{left_out})")
+    }
+}
+
+/// What the words of a refusal call the side that is compared with.
+const BASE: &str = "the baseline";
+/// What it is here.
+const HEALTHY: &str = "the healthy array";
+
+/// Puts the conclusions of states into words of their own: what they are held against is no baseline of the run, and one that is
+/// healthy once more says whether it is what it was. Behind everything that puts verdicts into words.
+pub(super) fn reword(array: &mut ArrayStates) {
+    for state in &mut array.states {
+        for one in &mut state.comparisons {
+            let back = if state.again { came_back(&one.verdict) } else { "" };
+            one.phrase = std::mem::take(&mut one.phrase).reworded(BASE, HEALTHY).words(back);
+            one.sentence =
+                format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+        }
+        for one in &mut state.charges {
+            let who = who(&one.stack, &one.against, one.emulated.is_some());
+            for figure in [&mut one.latency, &mut one.cpu] {
+                figure.phrase = std::mem::take(&mut figure.phrase).reworded(BASE, HEALTHY);
+                figure.sentence = format!("{who}: {}", figure.phrase);
+            }
+        }
+    }
+}
+
+fn came_back(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoDifference { .. } => "; it came back",
+        Verdict::Costs { .. } => "; it did not come back",
+        Verdict::Gains { .. } => "; it came back faster",
+        Verdict::Unresolved { .. } => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::findings::WorkloadFindings;
+    use crate::bill::{RunData, findings, twin};
+    use crate::store::record::{Purpose, Value};
+
+    fn found(change: impl FnOnce(&mut RunData)) -> WorkloadFindings {
+        let mut run = twin::states();
+        change(&mut run);
+        findings(&run).workloads.remove(0)
+    }
+
+    #[test]
+    fn what_the_array_told_is_counted_and_what_it_left_is_named() {
+        let found = found(|_| {});
+        let [array] = found.arrays.as_slice() else { panic!("one array: {:?}", found.arrays) };
+        assert_eq!((array.stack.as_str(), array.told_by), ("mdraid(level=5)", "sysfs"));
+        let names: Vec<&str> = array.states.iter().map(|state| state.state.as_str()).collect();
+        assert_eq!(names, ["healthy", "failed(1)", "rebuilding", "healthy again"]);
+        let rebuilding = &array.states[2];
+        assert_eq!((rebuilding.slices, rebuilding.told, rebuilding.left_out), (96, 96, 1));
+        assert_eq!(rebuilding.told_as, ["rebuilding, 3 to 52 % done"]);
+        assert_eq!(rebuilding.left_out_as, ["healthy"]);
+        assert!(array.sentence.contains("96 of 96 slices, 1 more was left out, as it was healthy behind it"));
+    }
+
+    #[test]
+    fn slices_whose_state_nobody_told_are_not_said_to_be_in_it() {
+        let found = found(|run| {
+            let ours = run.slices.iter_mut().filter(|slice| slice.stack.ends_with("failed(1)"));
+            ours.take(10).for_each(|slice| slice.state = None);
+        });
+        let failed = &found.arrays[0].states[1];
+        assert_eq!((failed.slices, failed.told), (96, 86));
+        assert!(found.arrays[0].sentence.contains("failed(1): degraded, 1 missing (86 of 96 slices)"));
+    }
+
+    #[test]
+    fn a_state_is_held_against_the_healthy_array_and_counts_among_the_others() {
+        let by_each = found(|_| {});
+        let against: Vec<&str> = by_each.all_comparisons().map(|one| one.against.as_str()).collect();
+        assert_eq!(against, [["each of 4"; 4].as_slice(), &["mdraid(level=5)"; 3]].concat());
+        let by_array = found(|run| run.start.scenario.baseline = 1);
+        assert!(
+            by_array.arrays[0].states.iter().all(|state| state.comparisons.is_empty()),
+            "they are there already"
+        );
+        assert_eq!(by_array.all_comparisons().count(), 4);
+        // Bonferroni's intervals are of all that are asked about: of seven wider than of four.
+        let width = |found: &WorkloadFindings| {
+            let mut all = found.all_comparisons();
+            let failed = |one: &&crate::bill::findings::Comparison| {
+                one.stack.ends_with("failed(1)") && one.against == "mdraid(level=5)"
+            };
+            match all.find(failed).and_then(|one| one.simultaneous.clone()) {
+                Some(crate::bill::findings::Interval::Bounds { low, high, .. }) => high - low,
+                _ => panic!("no interval"),
+            }
+        };
+        assert!(width(&by_each) > 1.05 * width(&by_array), "{} {}", width(&by_each), width(&by_array));
+    }
+
+    #[test]
+    fn healthy_again_says_whether_it_is_what_it_was() {
+        let said = |found: &WorkloadFindings| found.arrays[0].states[3].comparisons[0].sentence.clone();
+        assert!(said(&found(|_| {})).ends_with("; it came back"));
+        let slow = found(|run| {
+            let again = run.slices.iter_mut().filter(|slice| slice.stack.ends_with("again"));
+            again.filter(|slice| slice.purpose == Purpose::Plain).for_each(|slice| slice.window_ns *= 2);
+        });
+        assert!(
+            said(&slow).contains(": costs 50") && said(&slow).ends_with("; it did not come back"),
+            "{}",
+            said(&slow)
+        );
+        let failed = slow.arrays[0].states[1].comparisons[0].sentence.clone();
+        assert!(!failed.contains("came back"), "{failed}");
+    }
+
+    #[test]
+    fn what_a_state_is_held_against_is_not_called_the_baseline() {
+        let idle = found(|run| {
+            let healthy = run.slices.iter_mut().filter(|slice| slice.stack == "mdraid(level=5)");
+            healthy.flat_map(|slice| &mut slice.samples).for_each(|sample| {
+                if let Value::Value(value) = &mut sample.value {
+                    *value = 0.0;
+                }
+            });
+        });
+        let sentence = &idle.arrays[0].states[1].comparisons[0].sentence;
+        assert!(sentence.contains("the healthy array completed nothing"), "{sentence}");
+    }
+}

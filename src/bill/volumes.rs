@@ -1,0 +1,149 @@
+//! Arrays and volumes as the kernel of their place told them: level, chunk and the like, in words.
+
+use super::run::RunData;
+use crate::host::facts::Device;
+use crate::units::show_bytes;
+use serde::Serialize;
+
+/// What joins drives, as it really is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VolumeReport {
+    /// Stacks that have it below them.
+    pub stacks: Vec<String>,
+    /// The layer.
+    pub layer: String,
+    /// Where it lives.
+    pub place: String,
+    /// As recorded.
+    pub device: Device,
+    /// In words.
+    pub sentence: String,
+}
+
+/// All that were recorded; a run that was resumed has told some again.
+pub fn volumes(run: &RunData) -> Vec<VolumeReport> {
+    let mut all: Vec<VolumeReport> = Vec::new();
+    for one in &run.volumes {
+        let known = |known: &&mut VolumeReport| {
+            (&known.stacks, &known.layer, &known.place) == (&one.stacks, &one.layer, &one.place)
+        };
+        let report = VolumeReport {
+            stacks: one.stacks.clone(),
+            layer: one.layer.clone(),
+            place: one.place.clone(),
+            device: one.device.clone(),
+            sentence: format!(
+                "{}: {} of {}: {}",
+                one.stacks.join(", "),
+                one.device.name,
+                one.place,
+                said(&one.device)
+            ),
+        };
+        match all.iter_mut().find(known) {
+            Some(known) => *known = report,
+            None => all.push(report),
+        }
+    }
+    all
+}
+
+/// What the sentence says by itself; the rest follows by the kernel's names.
+const SAID: &[&str] = &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
+
+/// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array its blocks.
+fn said(device: &Device) -> String {
+    let md = |key: &str| device.md.get(key).map(String::as_str);
+    let Some(level) = md("level") else { return blocks(device) };
+    let size = |word: &str| word.parse().map_or_else(|_| word.to_owned(), show_bytes);
+    let bitmap = |word: &str| match word {
+        "none" => "no bitmap".to_owned(),
+        "file" => "bitmap in a file".to_owned(),
+        _ => "internal bitmap".to_owned(),
+    };
+    let mut words = vec![match md("raid_disks") {
+        Some(disks) => format!("{level} of {disks}"),
+        None => level.to_owned(),
+    }];
+    words.extend(md("chunk_size").filter(|word| *word != "0").map(|word| format!("chunk {}", size(word))));
+    words.extend(md("layout").and_then(|word| layout(level, word.parse().ok()?)));
+    words.extend(md("metadata_version").map(|word| format!("metadata {word}")));
+    words.extend(md("bitmap/location").map(bitmap));
+    let others = device.md.iter().filter(|(key, _)| !SAID.contains(&key.as_str()));
+    words.extend(others.map(|(key, word)| format!("{key} {}", with_unit(key, word))));
+    words.join(", ")
+}
+
+/// Speeds come as `4096 (local)`, in KiB a second.
+fn with_unit(key: &str, word: &str) -> String {
+    match word.split_once(' ') {
+        Some((number, whose)) if key.starts_with("sync_speed") => format!("{number} KiB/s {whose}"),
+        _ => word.to_owned(),
+    }
+}
+
+/// The layout in mdadm's words, of the kernel's number (drivers/md/raid5.h, raid10.c: near copies, far copies, and whether these
+/// are offset).
+fn layout(level: &str, number: u64) -> Option<String> {
+    match level {
+        "raid4" | "raid5" | "raid6" => {
+            let names = ["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric"];
+            names.get(usize::try_from(number).ok()?).map(|name| (*name).to_owned())
+        }
+        "raid10" => {
+            let (near, far, offset) = (number & 0xff, number >> 8 & 0xff, number >> 16 & 1);
+            Some(match (far, offset) {
+                (..=1, _) => format!("n{near}"),
+                (far, 0) => format!("f{far}"),
+                (far, _) => format!("o{far}"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Of a volume the kernel tells the stripe unit as the smallest I/O, and the whole stripe as the best one; of ZFS's its block.
+fn blocks(device: &Device) -> String {
+    let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
+    let told = |key: &str| {
+        let bytes: u64 = device.queue.get(key)?.parse().ok()?;
+        (bytes > 0).then(|| format!("{key} {}", show_bytes(bytes)))
+    };
+    let words: Vec<String> = keys.into_iter().filter_map(told).collect();
+    if words.is_empty() { "its kernel tells nothing of it".to_owned() } else { words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::{findings, twin};
+
+    #[test]
+    fn an_array_is_told_in_mdadms_words() {
+        let run = twin::states();
+        let found = findings(&run).volumes;
+        let [array] = found.as_slice() else { panic!("one array: {found:?}") };
+        assert_eq!(
+            array.sentence,
+            "mdraid(level=5): md127 of lab: raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, stripe_cache_size 256, sync_speed_max 4096 KiB/s (local)"
+        );
+        assert_eq!(layout("raid10", 0x102).as_deref(), Some("n2"));
+        assert_eq!(layout("raid10", 0x201).as_deref(), Some("f2"));
+        assert_eq!(layout("raid10", 0x10301).as_deref(), Some("o3"));
+        assert_eq!((layout("raid0", 0), layout("raid5", 9)), (None, None));
+    }
+
+    #[test]
+    fn a_volume_is_told_by_its_blocks_and_the_last_time_counts() {
+        let mut run = twin::states();
+        let mut again = run.volumes[0].clone();
+        again.device.md.clear();
+        again.device.queue.extend([("minimum_io_size".to_owned(), "65536".to_owned())]);
+        run.volumes.push(again.clone());
+        let found = volumes(&run);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].sentence.ends_with("of lab: minimum_io_size 64 KiB"), "{}", found[0].sentence);
+        again.device.queue.clear();
+        assert_eq!(said(&again.device), "its kernel tells nothing of it");
+    }
+}

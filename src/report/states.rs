@@ -1,0 +1,36 @@
+//! Arrays that were measured in states: what they told of them, and each against the array as it was set up.
+
+use super::table::Table;
+use super::verdicts::{self, Said};
+use crate::bill::findings::{Charges, Comparison};
+use crate::bill::states::ArrayStates;
+
+/// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
+pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {
+    let all =
+        verdicts::sentences_of((&comparisons(array), &charges(array)), &|stack| state(array, stack), "state");
+    all.into_iter().filter(|said| said.class != "absent").collect()
+}
+
+/// The three figures of each state; `None` where the baseline is the healthy array, as they stand there.
+pub(super) fn table(array: &ArrayStates) -> Option<Table> {
+    verdicts::table_of(&comparisons(array), &charges(array), |one| named(array, one))
+}
+
+/// Of all states.
+pub(super) fn comparisons(array: &ArrayStates) -> Vec<&Comparison> {
+    array.states.iter().flat_map(|state| &state.comparisons).collect()
+}
+
+fn charges(array: &ArrayStates) -> Vec<&Charges> {
+    array.states.iter().flat_map(|state| &state.charges).collect()
+}
+
+/// The state alone: what is in it stands above.
+pub(super) fn named(array: &ArrayStates, one: &Comparison) -> String {
+    state(array, &one.stack).to_owned()
+}
+
+fn state<'a>(array: &'a ArrayStates, stack: &'a str) -> &'a str {
+    array.states.iter().find(|state| state.stack == stack).map_or(stack, |state| &state.state)
+}
