@@ -776,3 +776,16 @@ fn parts_are_loaded_at_once_and_what_was_chosen_is_noted() {
     );
     insta::assert_snapshot!(scenario.notes.join("\n"));
 }
+
+#[test]
+fn a_load_that_is_random_in_part_says_in_which() {
+    let subject = |rw: &str, random: &str| {
+        let words = [("rw", rw), ("percentage_random", random)]
+            .map(|(word, value)| (word.to_owned(), value.to_owned()));
+        let asked = Request { words: words.to_vec(), ..Request::default() };
+        from_arguments(&["/dev/x".to_owned()], &asked).unwrap().workloads[0].subject()
+    };
+    assert_eq!(subject("randrw", "80"), "4k 80 % random 50/50 mix at iodepth 1");
+    assert_eq!(subject("randwrite", "0"), "4k sequential writes at iodepth 1");
+    assert_eq!(subject("randread", "100"), "4k random reads at iodepth 1");
+}

@@ -406,13 +406,16 @@ impl Workload {
 
 /// `swept` are the words that have no one value.
 fn job_subject(job: &Job, swept: &[&str]) -> String {
-    let kind = match job.rw.word() {
-        "read" => "sequential reads".to_owned(),
-        "write" => "sequential writes".to_owned(),
-        "randread" => "random reads".to_owned(),
-        "randwrite" => "random writes".to_owned(),
-        "rw" => format!("sequential {}/{} mix", job.rwmixread, 100 - job.rwmixread),
-        _ => format!("random {}/{} mix", job.rwmixread, 100 - job.rwmixread),
+    let order = match job.percentage_random {
+        _ if !job.rw.random() => "sequential".to_owned(),
+        0 if !swept.contains(&"percentage_random") => "sequential".to_owned(),
+        1..=99 if !swept.contains(&"percentage_random") => format!("{} % random", job.percentage_random),
+        _ => "random".to_owned(),
+    };
+    let kind = match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => format!("{order} {}/{} mix", job.rwmixread, 100 - job.rwmixread),
+        (_, true) => format!("{order} writes"),
+        _ => format!("{order} reads"),
     };
     let said = |word: &str, text: String| if swept.contains(&word) { String::new() } else { text };
     let bs = said("bs", format!("{} ", block_size_word(job.bs)));
