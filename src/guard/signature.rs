@@ -81,10 +81,11 @@ pub const ALL: &[Kind] = &[
     start("ceph_bluestore", 0, b"bluestore block device"),
     start("stratis", 516, b"!Stra0tis\x86\xff\x02^\x41rh"),
     start("vdo", 0, b"dmvdo001"),
-    start("LVM2_member", 0, b"LABELONE"),
-    start("LVM2_member", 512, b"LABELONE"),
-    start("LVM2_member", 1024, b"LABELONE"),
-    start("LVM2_member", 1536, b"LABELONE"),
+    // The type within the label of one of the first four sectors: wipefs takes that and leaves LABELONE before it.
+    start("LVM2_member", 24, b"LVM2 001"),
+    start("LVM2_member", 536, b"LVM2 001"),
+    start("LVM2_member", 1048, b"LVM2 001"),
+    start("LVM2_member", 1560, b"LVM2 001"),
     start("crypto_LUKS", 0, b"LUKS\xba\xbe"),
     // The second header of LUKS2 survives a wipe of the first; its place depends on the metadata's size.
     start("crypto_LUKS", 0x4000, b"SKUL\xba\xbe"),
