@@ -25,8 +25,8 @@ const STACKS: &[(&str, u32, &str, &str)] = &[
     ("iser", 10, "D0 | iscsi(iser)", ""),
     ("nbd", 6, "D0 | nbd", ""),
     // The lab as another host, by its sshd.
-    ("ssh-fs", 10, "D0 @ssh:elsewhere | fs(ext4)", ""),
-    ("ssh-nvmf", 8, "D0 @ssh:elsewhere | nvmf(tcp,address=127.0.0.1) @ssh:elsewhere>@host", ""),
+    ("ssh-mdraid", 6, "[D0,D1] @ssh:elsewhere | mdraid(level=1,size=32MiB)", ""),
+    ("ssh-nvmf", 8, "D0 @ssh:elsewhere | nvmf(tcp,address=10.9.9.1) @ssh:elsewhere>@host", ""),
 ];
 
 /// Every state that a kill can leave: an intent without its act, an act without its record, a record.
@@ -34,7 +34,7 @@ const SCRIPT: &str = r#"
 within() { find "$@" -mindepth 1 -maxdepth 1 2>/dev/null; }
 leftovers() {
     udevadm settle
-    grep ^md /proc/mdstat
+    grep ^md /proc/mdstat 2>/dev/null
     dmsetup ls --target linear; dmsetup ls --target thin-pool; dmsetup ls --target striped; dmsetup ls --target cache
     zpool list -H 2>/dev/null; grep -v '^0$' /sys/module/zfs/parameters/zfs_arc_max 2>/dev/null
     for d in d0 d1 d2; do wipefs --no-act --noheadings ${by}$d; lsblk -nro NAME ${by}$d | wc -l; done
@@ -55,6 +55,8 @@ elsewhere() {
     /usr/sbin/sshd -o HostKey=/run/ssh/host -o AuthorizedKeysFile=/run/ssh/authorized -o ListenAddress=127.0.0.1 -o UsePAM=no -o StrictModes=no
     printf 'Host elsewhere\n HostName 127.0.0.1\n User root\n IdentityFile /run/ssh/key\n UserKnownHostsFile /run/ssh/known\n' > /run/ssh/config
     export IOTAX_SSH_CONFIG=/run/ssh/config
+    # A card that the other host can be reached by.
+    ip link add lab0 type dummy && ip address add 10.9.9.1/24 dev lab0 && ip link set lab0 up
 }
 kills() {
     name=$1; least=$2; stack=$3; shift 3
@@ -64,7 +66,7 @@ kills() {
         # Before an intent is behind the record before it.
         if [ $side = before ] && [ -n "$intent" ]; then continue; fi
         IOTAX_CRASH_AT=$record:$side $tool --runs /run/runs run "$stack" --rw randread --slice 20ms --min-time 100ms --budget 300ms \
-            --visits 1 --matched-rate off --destroy serial=d0,wipe=data,wipe=ext4 --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
+            --visits 1 --matched-rate off --destroy serial=d0,wipe=data --destroy serial=d1,wipe=data --destroy serial=d2,wipe=data \
             "$@" > /run/out 2>&1
         code=$?
         if [ $code -ne 137 ]; then
