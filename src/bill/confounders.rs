@@ -106,7 +106,7 @@ fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
 
 fn stripe_unit(stack: &Stack) -> Option<Setting> {
     let layer = efficiency::joining(stack)?;
-    let striped = |spread: Spread| !matches!(spread, Spread::Linear | Spread::Mirrored { .. });
+    let striped = |spread: Spread| !matches!(spread, Spread::Linear { .. } | Spread::Mirrored { .. });
     let is_raid10 = layer.name == "mdraid" && layer.option("level") == Some("10");
     Layout::of(stack).ok().filter(|layout| striped(layout.spread) || is_raid10)?;
     let of = |option: &str, usual: u64| (option.to_owned(), efficiency::size(layer, option, usual));
@@ -133,7 +133,7 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     efficiency::joining(stack)?;
     let layout = Layout::of(stack).ok()?;
     let kept = match layout.spread {
-        Spread::Striped { .. } | Spread::Linear => "no redundancy".to_owned(),
+        Spread::Striped { .. } | Spread::Linear { .. } => "no redundancy".to_owned(),
         Spread::Mirrored { copies } => format!("{copies} copies"),
         Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } => format!("{parity} of parity"),
     };

@@ -1,6 +1,7 @@
 //! The most that drives allow: how many I/Os of the drives one I/O of the whole takes, by the arithmetic of its layout. What
 //! layers above the drives cost is not in it, so that nothing but a cache gets past it. METHOD.md has the formulas.
 
+use super::cover::Covered;
 use super::layout::{Layout, Spread};
 
 /// The load, as far as drives see it.
@@ -16,6 +17,8 @@ pub struct Ask {
     pub streams: u64,
     /// Whether the drives are known not to turn: then parity that a read skips costs no time.
     pub flash: bool,
+    /// Of drives one behind the other, those that the load is on; `None`: nobody knows how large they are.
+    pub covered: Option<Covered>,
 }
 
 /// What one I/O of the whole takes: of each drive's time, that of so many reads and writes of the load's own size.
@@ -136,9 +139,11 @@ impl Case<'_> {
     fn read(&mut self, place: Place) -> Result<Cost, String> {
         let (drives, lost) = (self.drives, self.layout.failed as f64);
         let reads = match self.layout.spread {
-            Spread::Striped { .. } | Spread::Linear if self.layout.failed > 0 => return Err(GONE.to_owned()),
+            Spread::Striped { .. } | Spread::Linear { .. } if self.layout.failed > 0 => {
+                return Err(GONE.to_owned());
+            }
             Spread::Striped { over } => 1.0 / over as f64,
-            Spread::Linear => self.linear(place),
+            Spread::Linear { .. } => self.linear(place)?,
             Spread::Mirrored { copies } => self.mirror_read(copies as f64)?,
             Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } if self.layout.failed > parity => {
                 return Err(GONE.to_owned());
@@ -151,13 +156,18 @@ impl Case<'_> {
         Ok(Cost { reads, writes: 0.0 })
     }
 
-    /// Random I/Os reach every drive; what stands in order is on one, unless several threads stand at several places.
-    fn linear(&mut self, place: Place) -> f64 {
+    /// Random I/Os reach every drive that has a part of the region; what stands in order is on one, unless several threads stand
+    /// at several places.
+    fn linear(&mut self, place: Place) -> Result<f64, String> {
+        let covered = self.ask.covered.ok_or(UNKNOWN_PART)?;
+        if covered.drives < self.layout.drives {
+            self.rule(format!("the region is on {} of {} drives", covered.drives, self.drives));
+        }
         if place == Place::Random {
-            return 1.0 / self.drives;
+            return Ok(1.0 / covered.worth);
         }
         self.rule("in order on one drive after the other");
-        1.0 / self.drives.min(self.ask.streams.max(1) as f64)
+        Ok(1.0 / (covered.drives.min(self.ask.streams.max(1)) as f64))
     }
 
     /// Of a degraded set the copies that are left answer for all of its share.
@@ -217,9 +227,9 @@ impl Case<'_> {
     fn write(&mut self, place: Place) -> Result<Cost, String> {
         let only = |writes: f64| Ok(Cost { reads: 0.0, writes });
         match self.layout.spread {
-            Spread::Striped { .. } | Spread::Linear if self.layout.failed > 0 => Err(GONE.to_owned()),
+            Spread::Striped { .. } | Spread::Linear { .. } if self.layout.failed > 0 => Err(GONE.to_owned()),
             Spread::Striped { over } => only(1.0 / over as f64),
-            Spread::Linear => only(self.linear(place)),
+            Spread::Linear { .. } => only(self.linear(place)?),
             Spread::Mirrored { copies } if self.layout.failed < copies => {
                 self.rule(format!("{copies} copies of a write"));
                 only(copies as f64 / self.drives)
@@ -296,6 +306,8 @@ impl Case<'_> {
     }
 }
 
+const UNKNOWN_PART: &str =
+    "on how many of its drives the region of the load is cannot be told: their size is not recorded";
 const GONE: &str = "more drives are lost than its redundancy makes up for";
 const MANY_LOST: &str = "which copies are left of several lost drives is not known";
 
@@ -319,7 +331,7 @@ mod tests {
     }
 
     fn ask(reads: f64, random: f64, bs: u64) -> Ask {
-        Ask { reads, random, bs, streams: 1, flash: false }
+        Ask { reads, random, bs, streams: 1, flash: false, covered: None }
     }
 
     const READ: f64 = 400.0;
@@ -362,10 +374,21 @@ mod tests {
 
     #[test]
     fn linear_drives_are_all_there_for_random_io_only() {
-        let linear = layout(4, Spread::Linear);
-        is(of(&linear, RANDREAD, 4 * KIB), 4.0 * READ);
-        is(of(&linear, SEQREAD, 4 * KIB), READ);
-        is(most(&linear, &Ask { streams: 3, ..ask(1.0, 0.0, 4 * KIB) }), 3.0 * READ);
+        let linear = layout(4, Spread::Linear { chunk: None });
+        let on = |worth: f64, streams: u64, random: f64| Ask {
+            covered: Some(Covered { worth, drives: worth.ceil() as u64 }),
+            streams,
+            ..ask(1.0, random, 4 * KIB)
+        };
+        is(most(&linear, &on(4.0, 1, 1.0)), 4.0 * READ);
+        is(most(&linear, &on(4.0, 1, 0.0)), READ);
+        is(most(&linear, &on(4.0, 3, 0.0)), 3.0 * READ);
+        // The region is that of one drive, and all of it on the first.
+        is(most(&linear, &on(1.0, 1, 1.0)), READ);
+        is(most(&linear, &on(1.0, 3, 0.0)), READ);
+        is(most(&linear, &on(1.5, 3, 1.0)), 1.5 * READ);
+        assert_eq!(Need::of(&linear, &on(1.5, 3, 1.0)).unwrap().rule, "the region is on 2 of 4 drives");
+        assert_eq!(Need::of(&linear, &ask(1.0, 1.0, 4 * KIB)), Err(UNKNOWN_PART.to_owned()));
     }
 
     #[test]
@@ -484,7 +507,7 @@ mod tests {
             });
             let spread = prop_oneof![
                 (1..=drives).prop_map(|over| Spread::Striped { over }),
-                Just(Spread::Linear),
+                Just(Spread::Linear { chunk: None }),
                 (1..=drives).prop_map(|copies| Spread::Mirrored { copies }),
                 parity,
                 raidz
@@ -499,7 +522,8 @@ mod tests {
         fn no_layout_is_more_than_its_drives(
             (drives, spread) in spreads(), reads in 0.0..=1.0f64, random in 0.0..=1.0f64, power in 0u32..10, flash in any::<bool>(),
         ) {
-            let ask = Ask { reads, random, bs: (4 * KIB) << power, streams: 4, flash };
+            let covered = Some(Covered { worth: drives as f64, drives });
+            let ask = Ask { reads, random, bs: (4 * KIB) << power, streams: 4, flash, covered };
             let whole = layout(drives, spread);
             let bound = most(&whole, &ask);
             let each = most(&layout(drives, Spread::Striped { over: drives }), &ask);

@@ -26,7 +26,10 @@ pub enum Spread {
         over: u64,
     },
     /// One drive behind the other.
-    Linear,
+    Linear {
+        /// Bytes at most after which the next drive has its turn; `None`: when one is full.
+        chunk: Option<u64>,
+    },
     /// Every block on so many drives.
     Mirrored {
         /// How many.
@@ -142,6 +145,10 @@ pub const LVM_STRIPE: u64 = 64 * KIB;
 /// What zfs takes for a record of a file system, and for a block of a volume.
 pub const ZFS_RECORD: u64 = 128 * KIB;
 pub const ZFS_VOLBLOCK: u64 = 16 * KIB;
+/// btrfs allocates data in chunks of at most so many bytes, each on the drive that has most room left.
+const BTRFS_CHUNK: u64 = 1 << 30;
+/// One drive is full before the next begins.
+const ONE_BY_ONE: Spread = Spread::Linear { chunk: None };
 /// What SPDK has no default for; 64 KiB in all of its examples.
 pub const SPDK_STRIP: u64 = 64 * KIB;
 
@@ -167,14 +174,14 @@ fn copies(layer: &LayerSpec) -> u64 {
 }
 
 fn linear(_: &LayerSpec, _: u64) -> Result<(Spread, String), String> {
-    Ok((Spread::Linear, "linear".to_owned()))
+    Ok((ONE_BY_ONE, "linear".to_owned()))
 }
 
 /// Of file systems only btrfs takes several devices.
 fn btrfs(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let profile = layer.option("data").unwrap_or("single");
     let spread = match profile {
-        "single" => Spread::Linear,
+        "single" => Spread::Linear { chunk: Some(BTRFS_CHUNK) },
         "raid0" => Spread::Striped { over: drives },
         "raid1" | "raid10" => Spread::Mirrored { copies: 2 },
         other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
@@ -199,8 +206,8 @@ fn lvm(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
         ("thin", Some(over)) if over > 1 => {
             Ok((Spread::Striped { over }, "striped LVM thin pool".to_owned()))
         }
-        ("thin", _) => Ok((Spread::Linear, "LVM thin pool".to_owned())),
-        ("linear", _) => Ok((Spread::Linear, "linear LVM".to_owned())),
+        ("thin", _) => Ok((ONE_BY_ONE, "LVM thin pool".to_owned())),
+        ("linear", _) => Ok((ONE_BY_ONE, "linear LVM".to_owned())),
         ("cache", _) => Err("which of its drives answers is for the cache to choose".to_owned()),
         (other, _) => Err(format!("what LVM's type {other} asks of its drives is not known")),
     }
@@ -237,7 +244,7 @@ fn spdk(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let spread = match level {
         "raid0" => Spread::Striped { over: drives },
         "raid1" => Spread::Mirrored { copies: drives },
-        "concat" => Spread::Linear,
+        "concat" => ONE_BY_ONE,
         "raid5f" => parity(drives, 1, strip, true)?,
         other => return Err(format!("what SPDK's {other} asks of its drives is not known")),
     };

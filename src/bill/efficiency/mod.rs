@@ -2,6 +2,7 @@
 //! the maker's rating, where the scenario has one. What no drive explains is told as a doubt (`doubts`), not hidden here.
 
 mod bound;
+mod cover;
 mod layout;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::host::facts::Device;
 use crate::scenario::{Medium, Rated, Rating, Workload};
 use crate::stats::{Digits, unpaired};
 use bound::{Ask, Cost, Need, Rates, rate};
+use cover::{Covered, Region};
 use iotax_load::Job;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -195,6 +197,7 @@ impl Case<'_> {
             bs: job.bs,
             streams: u64::from(job.numjobs) * self.at_once(),
             flash: self.is_flash(),
+            covered: self.covered(layout, job),
         };
         Need::of(layout, &ask)
     }
@@ -202,6 +205,32 @@ impl Case<'_> {
     /// Targets that every job of the load has at the same time.
     fn at_once(&self) -> u64 {
         u64::from(self.stack().guests()) * self.stack().loaded_at_once().unwrap_or(1) as u64
+    }
+
+    /// Of drives one behind the other those that the load is on; `None` where nobody recorded how large they are.
+    fn covered(&self, layout: &Layout, job: &Job) -> Option<Covered> {
+        let members = self.stack().medium.members();
+        let smallest = members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
+        let target = self.reading.worker(self.stack)?.bytes;
+        let rest = target.saturating_sub(job.offset);
+        let bytes = job.size.map_or(rest, |size| size.min(rest));
+        let region = Region { offset: job.offset, bytes, parts: self.at_once() };
+        Covered::of(layout, smallest.into_iter().min()?, &region)
+    }
+
+    /// Bytes of a drive, as its place tells it.
+    fn member_bytes(&self, member: &Medium) -> Option<u64> {
+        let path = match member {
+            Medium::Drive { place, .. } => {
+                return self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size);
+            }
+            Medium::Device { path } | Medium::Remote { path, .. } => path,
+            Medium::File { .. } | Medium::Many { .. } => return None,
+        };
+        let place = member.place();
+        let places = self.reading.run.places.iter().filter(|known| known.place == place);
+        let mut targets = places.flat_map(|known| &known.facts.targets);
+        targets.find(|target| target.path == *path)?.devices.first()?.bytes
     }
 
     /// What lies below the target and the medium, as places recorded it.

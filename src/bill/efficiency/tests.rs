@@ -113,6 +113,27 @@ fn could(found: &Efficiency) -> f64 {
     found.could.value().unwrap_or_else(|| panic!("{found:?}"))
 }
 
+/// Five drives of a lab one behind the other, and a load on the first bytes of them.
+#[test]
+fn a_region_on_the_first_of_linear_drives_is_held_against_that_one() {
+    let could = |drive_size: Option<u64>| {
+        let mut run = twin::arrays();
+        run.start.scenario.stacks[2].layers = vec![twin::layer("lvm", &[("type", "linear")])];
+        if let Some(drive_size) = drive_size {
+            let lab = crate::scenario::LabSpec { drive_size, ..Default::default() };
+            run.start.scenario.labs.insert("lab".into(), lab);
+        }
+        of(&findings(&run), "randread", "lvm", "rated").clone()
+    };
+    // The workers have 4 GiB.
+    let bound = |found: &Efficiency| found.could.value().unwrap();
+    assert!((bound(&could(Some(4 << 30))) - 20e3).abs() < 1e-3, "all of it is on the first");
+    assert!((bound(&could(Some(2 << 30))) - 40e3).abs() < 1e-3);
+    assert_eq!(could(Some(4 << 30)).rule, "the region is on 1 of 5 drives");
+    let unknown = could(None).sentence;
+    assert!(unknown.ends_with("their size is not recorded"), "{unknown}");
+}
+
 #[test]
 fn a_rating_bounds_what_it_says_something_of() {
     let sequential = Job { rw: iotax_load::Rw::Read, bs: 1 << 20, percentage_random: 0, ..Job::default() };
@@ -245,7 +266,7 @@ fn layouts_are_read_from_the_layers() {
         of(4, "zfs", &[("vdev", "mirror")]),
         Ok((Spread::Mirrored { copies: 2 }, said("ZFS mirrors")))
     );
-    assert_eq!(of(4, "linear", &[]), Ok((Spread::Linear, said("linear"))));
+    assert_eq!(of(4, "linear", &[]), Ok((Spread::Linear { chunk: None }, said("linear"))));
     let btrfs = [("type", "btrfs"), ("data", "raid1")];
     assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2 }, said("btrfs raid1"))));
     let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
@@ -264,7 +285,7 @@ fn layouts_are_read_from_the_layers() {
     assert!(of(2, "mdraid", &[("level", "6")]).is_err());
     let over = |over| Spread::Striped { over };
     assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));
-    assert_eq!(of(6, "lvm", &[]), Ok((Spread::Linear, said("linear LVM"))));
+    assert_eq!(of(6, "lvm", &[]), Ok((Spread::Linear { chunk: None }, said("linear LVM"))));
     assert_eq!(of(6, "zfs", &[]), Ok((over(6), said("ZFS stripe"))));
     let raidz = |block, sector| Spread::Raidz { parity: 2, block, sector };
     assert_eq!(
@@ -284,7 +305,7 @@ proptest! {
     #[test]
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
         let layout = Layout { drives, spread: Spread::Striped { over: drives }, failed: 0, name: String::new() };
-        let ask = Ask { reads, random, bs: 4096 << power, streams: 1, flash: false };
+        let ask = Ask { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
         let need = Need::of(&layout, &ask).unwrap();
         let cost = Cost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
         let times = same_mix(cost, reads);

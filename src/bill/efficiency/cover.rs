@@ -1,0 +1,90 @@
+//! How much of drives that stand one behind the other a load reaches: its region is that of the smallest of the compared stacks,
+//! which may lie on the first of them alone.
+
+use super::layout::{Layout, Spread};
+
+/// The part of such drives that a load is on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Covered {
+    /// How many drives' worth: I/Os at random places are so many times those of the drive that has most of the region.
+    pub worth: f64,
+    /// How many have a part of it that is worth a word.
+    pub drives: u64,
+}
+
+/// What a load is on: stretches of the whole, one or one a guest or part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    /// Where each begins within its part.
+    pub offset: u64,
+    /// Bytes of each.
+    pub bytes: u64,
+    /// Equal parts of the whole.
+    pub parts: u64,
+}
+
+/// A drive that has less than this part of what the fullest one has is none: LVM's own extent, rounding.
+const WORTH_A_WORD: f64 = 0.02;
+/// btrfs takes no more than this part of a file system for a chunk of data.
+const CHUNKS_AT_LEAST: u64 = 10;
+
+impl Covered {
+    /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the time: every region is on all.
+    pub fn of(layout: &Layout, member: u64, region: &Region) -> Option<Covered> {
+        let Spread::Linear { chunk } = layout.spread else { return None };
+        let whole = layout.drives * member;
+        let unit = chunk.map_or(member, |chunk| chunk.min(whole / CHUNKS_AT_LEAST)).max(1);
+        let mut of_drive = vec![0u64; layout.drives as usize];
+        for part in 0..region.parts.max(1) {
+            let mut from = part * (whole / region.parts.max(1)) + region.offset;
+            let end = from + region.bytes;
+            while from < end {
+                let to = end.min((from / unit + 1) * unit);
+                of_drive[((from / unit) % layout.drives) as usize] += to - from;
+                from = to;
+            }
+        }
+        let (most, all) = (of_drive.iter().copied().max()? as f64, of_drive.iter().sum::<u64>() as f64);
+        let counts = |bytes: &&u64| **bytes as f64 > WORTH_A_WORD * most;
+        let drives = of_drive.iter().filter(counts).count() as u64;
+        (most > 0.0).then(|| Covered { worth: all / most, drives })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn covered(chunk: Option<u64>, region: Region) -> (f64, u64) {
+        let layout = Layout { drives: 4, spread: Spread::Linear { chunk }, failed: 0, name: "linear".into() };
+        let found = Covered::of(&layout, 100 * GIB, &region).unwrap();
+        ((found.worth * 100.0).round() / 100.0, found.drives)
+    }
+
+    #[test]
+    fn a_region_of_one_drives_size_is_on_the_first_drive() {
+        let region = |offset: u64, bytes: u64, parts: u64| Region { offset, bytes, parts };
+        assert_eq!(covered(None, region(0, 100 * GIB, 1)), (1.0, 1));
+        assert_eq!(covered(None, region(0, 400 * GIB, 1)), (4.0, 4));
+        assert_eq!(covered(None, region(0, 150 * GIB, 1)), (1.5, 2), "two thirds are on the first");
+        assert_eq!(covered(None, region(50 * GIB, 100 * GIB, 1)), (2.0, 2));
+        // What LVM keeps of the first for itself.
+        assert_eq!(covered(None, region(0, 100 * GIB + (4 << 20), 1)), (1.0, 1));
+        // A quarter of the whole for each of four guests.
+        assert_eq!(covered(None, region(0, 10 * GIB, 4)), (4.0, 4));
+        assert_eq!(covered(None, region(0, 10 * GIB, 8)), (4.0, 4), "two on each");
+        // btrfs has turns of a chunk.
+        assert_eq!(covered(Some(GIB), region(0, 8 * GIB, 1)), (4.0, 4));
+        assert_eq!(covered(Some(GIB), region(0, 2 * GIB, 1)), (2.0, 2));
+        assert_eq!(covered(Some(GIB), region(0, GIB / 2, 1)), (1.0, 1));
+    }
+
+    #[test]
+    fn what_turns_all_the_time_is_on_all_drives() {
+        let layout =
+            Layout { drives: 4, spread: Spread::Striped { over: 4 }, failed: 0, name: String::new() };
+        assert_eq!(Covered::of(&layout, GIB, &Region { offset: 0, bytes: 1, parts: 1 }), None);
+    }
+}
