@@ -6,7 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
-use super::{confounders, efficiency};
+use super::{arc, confounders, efficiency};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
@@ -32,6 +32,7 @@ const CHECKS: &[Check] = &[
     generators_own,
     held_by_the_cache,
     answered_by_a_cache,
+    held_by_the_arc,
     faster_than_below,
     above_its_drives,
     other_sides,
@@ -241,7 +242,13 @@ fn answered_by_a_cache(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
-/// What devices of this host gave of what was read; `None`: nothing was read, or no device tells.
+/// Reads below which is ZFS's own cache, unless the devices gave what was read.
+fn held_by_the_arc(case: &Case) -> Option<(&'static str, String)> {
+    let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
+    arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
+}
+
+/// What devices of this host gave of what was read, reckoned in what the load's reads take of them; `None`: nothing was read, or no device tells.
 fn given(case: &Case) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
@@ -251,7 +258,8 @@ fn given(case: &Case) -> Option<f64> {
         let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
         (read, given) = (read + figure(slice, "read.bytes") * whole, given + bytes as f64);
     }
-    (read > 0.0).then(|| given / read)
+    let taken = read * arc::amplification(case.stack(), &case.reading.workload.jobs);
+    (taken > 0.0).then(|| given / taken)
 }
 
 fn figure(slice: &Slice, metric: &str) -> f64 {

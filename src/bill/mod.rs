@@ -2,6 +2,7 @@
 //! and says so; what is missing or failed keeps its reason.
 
 pub mod against;
+mod arc;
 mod baseline;
 pub mod ceiling;
 mod charges;

@@ -215,7 +215,7 @@ impl<'a> Reading<'a> {
     }
 
     /// What the largest job takes of a target.
-    fn job_bytes(&self, target: u64) -> u64 {
+    pub fn job_bytes(&self, target: u64) -> u64 {
         let jobs = self.workload.jobs.iter();
         jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
     }
