@@ -8,7 +8,7 @@ use super::reading::Reading;
 use super::run::RunData;
 use super::subject::Quantity;
 use crate::host::caches::WriteCache;
-use crate::scenario::{Regime, Workload};
+use crate::scenario::{Regime, Stack, Workload};
 use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
 use crate::stats::{Concludes, Refusal, Verdict};
 use crate::store::record::Purpose;
@@ -67,6 +67,8 @@ pub struct Course {
     regime: Regime,
     caches: Vec<WriteCache>,
     names: Vec<String>,
+    /// Of each stack what drops its flushes, if anything does.
+    no_flush: Vec<Option<String>>,
     visits: Vec<(u32, Steady, Range<usize>)>,
     /// Of all rounds that these ranges are of, which verdicts may rest on.
     plain: Vec<bool>,
@@ -99,6 +101,7 @@ impl Course {
             regime: scenario.measure.regime,
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+            no_flush: scenario.stacks.iter().map(Stack::drops_flushes).collect(),
             visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
             preconditioned: precondition::is_steady(run, &workload.name),
             plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
@@ -132,6 +135,13 @@ impl Course {
     /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush, which empties a cache
     /// above it: what is acknowledged from there never comes past it, however much is written.
     pub fn verdict(&self, found: Verdict, which: Quantity, stacks: [usize; 2]) -> Verdict {
+        let undone = stacks.into_iter().find_map(|stack| self.without_flush(stack));
+        if let Some(refused) = undone.filter(|_| which == Quantity::Durable) {
+            return match found {
+                absent @ Verdict::Unresolved { reason: Refusal::NotMeasured { .. }, .. } => absent,
+                _ => Verdict::refused(refused),
+            };
+        }
         let taken = stacks.into_iter().find_map(|stack| self.cache_above_the_flush(stack));
         let acknowledged = which == Quantity::Acknowledged && self.regime == Regime::Steady;
         let refused = self.refused.clone().or_else(|| {
@@ -150,8 +160,18 @@ impl Course {
         }
     }
 
+    /// Why a stack has no durable figure: a flush that does nothing empties no cache either.
+    fn without_flush(&self, stack: usize) -> Option<Refusal> {
+        let what = self.no_flush.get(stack)?.as_ref()?;
+        let reason = format!(
+            "a flush does nothing on {}, by {what}: nothing is durable when it is acknowledged; hint: read the acknowledged figure",
+            self.names[stack]
+        );
+        Some(Refusal::NotMeasured { reason })
+    }
+
     fn cache_above_the_flush(&self, stack: usize) -> Option<(&str, &WriteCache)> {
-        let name = self.names.get(stack)?;
+        let name = self.names.get(stack).filter(|_| self.without_flush(stack).is_none())?;
         let cache = self.caches.iter().find(|cache| cache.stacks.contains(name))?;
         Some((name, cache))
     }

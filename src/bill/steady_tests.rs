@@ -115,6 +115,30 @@ fn what_a_flush_empties_is_never_full() {
     );
 }
 
+/// What a flush does not empty can be full, and has no durable figure.
+#[test]
+fn a_flush_that_does_nothing_has_no_durable_verdict_and_empties_no_cache() {
+    for (layer, options, what) in [
+        ("zfs", ("sync", "disabled"), "zfs(sync=disabled)"),
+        ("vm", ("cache", "unsafe"), "vm(cache=unsafe)"),
+        ("vm", ("snapshot", "on"), "vm(snapshot=on)"),
+    ] {
+        for regime in [Regime::Burst, Regime::Steady] {
+            let mut run = writes(regime, Some(16 * ROUND));
+            run.start.write_caches[0].stacks = vec![run.start.scenario.stacks[1].name.clone()];
+            run.start.scenario.stacks[1].layers = vec![twin::layer(layer, &[options])];
+            let found = findings(&run);
+            let [acknowledged, durable] = found.workloads[0].comparisons.as_slice() else {
+                panic!("two figures")
+            };
+            assert!(acknowledged.verdict.is_resolved(), "{acknowledged:?}");
+            assert!(!durable.verdict.is_resolved());
+            let why = format!("a flush does nothing on fs(ext4), by {what}: ");
+            assert!(durable.sentence.contains(&why), "{}", durable.sentence);
+        }
+    }
+}
+
 #[test]
 fn a_bill_of_writes_that_are_not_shown_to_be_steady_concludes_nothing() {
     let mut run = writes(Regime::Steady, None);

@@ -99,6 +99,8 @@ pub struct LayerHelp {
     pub splits: Option<&'static str>,
     /// What a reader of a report must know of a choice: option, value, a clause.
     pub notes: &'static [(&'static str, &'static str, &'static str)],
+    /// Choices by which it acknowledges a flush and does nothing: option, value.
+    pub drops_flushes: &'static [(&'static str, &'static str)],
 }
 
 impl LayerHelp {
@@ -118,6 +120,7 @@ impl LayerHelp {
         over_bdev: None,
         splits: None,
         notes: &[],
+        drops_flushes: &[],
     };
 }
 
@@ -199,6 +202,19 @@ const VM: LayerHelp = LayerHelp {
     gives: Face::Block,
     anywhere: false,
     over_bdev: Some(("attach", "vhost-user-blk")),
+    notes: &[
+        (
+            "cache",
+            "unsafe",
+            "QEMU ignores flushes (cache=unsafe), so nothing that is acknowledged is durable, and there is no durable figure",
+        ),
+        (
+            "snapshot",
+            "on",
+            "writes go to an overlay that is gone with QEMU and ignores flushes (snapshot=on), so there is no durable figure",
+        ),
+    ],
+    drops_flushes: &[("cache", "unsafe"), ("snapshot", "on")],
     ..LayerHelp::PLAIN
 };
 
@@ -632,6 +648,12 @@ mod tests {
                     "{option}={value}"
                 );
                 assert!(!note.is_empty(), "{} {option}={value}", layer.name);
+            }
+            for (option, value) in layer.drops_flushes {
+                let known = layer.option(option).is_some_and(|known| known.check(value).is_ok());
+                assert!(known, "{option}={value}");
+                let is_noted = layer.notes.iter().any(|note| (&note.0, &note.1) == (option, value));
+                assert!(is_noted, "{} {option}={value} is nowhere told", layer.name);
             }
             assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {

@@ -622,6 +622,17 @@ impl Stack {
         parts(&self.layers).is_some()
     }
 
+    /// The choice of a layer by which it acknowledges flushes and does nothing: `zfs(sync=disabled)`.
+    pub fn drops_flushes(&self) -> Option<String> {
+        self.layers.iter().find_map(|layer| {
+            let (option, value) = catalog::find(&layer.name)?
+                .drops_flushes
+                .iter()
+                .find(|(option, value)| layer.option(option) == Some(value))?;
+            Some(format!("{}({option}={value})", layer.name))
+        })
+    }
+
     /// What a reader of a report must know of choices of its layers.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().flat_map(|layer| {

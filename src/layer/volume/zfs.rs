@@ -24,6 +24,13 @@ pub const HELP: LayerHelp = LayerHelp {
     positional: Some("vdev"),
     joins: true,
     gives: Face::Block,
+    notes: &[(
+        "sync",
+        "disabled",
+        "ZFS acknowledges flushes and does nothing (sync=disabled): what was written in the last seconds is lost with the machine, and \
+         there is no durable figure",
+    )],
+    drops_flushes: &[("sync", "disabled")],
     ..LayerHelp::PLAIN
 };
 
