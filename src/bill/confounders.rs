@@ -7,6 +7,7 @@ use super::reading::Reading;
 use crate::scenario::{LayerSpec, Stack};
 use crate::store::record::HOST;
 use crate::units::show_bytes;
+use std::collections::BTreeSet;
 
 /// How one side has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,15 @@ const CONCEPTS: &[Concept] = &[
     Concept { why: "not the same transport", of: transport },
     Concept { why: "not the same cache mode", of: |stack| setting(stack, "vm", "cache") },
     Concept { why: "not the same number of queues", of: |stack| setting(stack, "vm", "num-queues") },
+    Concept { why: "not the same promise of what is acknowledged", of: promise },
+    Concept {
+        why: "not the same reads come to the drives",
+        of: |stack| setting(stack, "zfs", "primarycache"),
+    },
+    Concept { why: "writes are not acknowledged by the same drives", of: cache_mode },
+    Concept { why: "only one keeps account of what is being written", of: bitmap },
+    Concept { why: "parity or copies are not in sync on both sides", of: first_sync },
+    Concept { why: "only one checks what it sends", of: digests },
     Concept { why: "not the same number of queues", of: |stack| setting(stack, "nvmf", "nr-io-queues") },
     Concept { why: "not the same number of vCPUs", of: |stack| setting(stack, "vm", "vcpus") },
     Concept { why: "one is allocated when it is first written", of: provisioning },
@@ -92,16 +102,24 @@ fn bases(reading: &Reading, at: usize) -> Vec<usize> {
     bases
 }
 
-/// Whether the two differ in one thing, which is then what is compared: in the layers that one has on top, in one layer's
-/// options, or in the drives below.
+/// Whether the two differ in one thing, which is then what is compared: in the layers that one has on top, in one option of one
+/// layer, or in the drives below. An option that is written as its default is the default.
 fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     let other_medium = usize::from(a.medium != b.medium);
-    let differ = a.layers.iter().zip(&b.layers).filter(|(a, b)| a.key() != b.key()).count();
+    let differ: usize = a.layers.iter().zip(&b.layers).map(|(a, b)| differences(a, b)).sum();
     let same_names = a.layers.iter().map(|layer| &layer.name).eq(b.layers.iter().map(|layer| &layer.name));
     match a.layers.len() == b.layers.len() {
         true => same_names && other_medium + differ <= 1,
         false => other_medium + differ == 0,
     }
+}
+
+/// In how many things two layers differ.
+fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
+    let names: BTreeSet<&String> = a.options.keys().chain(b.options.keys()).collect();
+    let options = names.into_iter().filter(|name| a.option(name) != b.option(name)).count();
+    let rest = [a.name != b.name, a.place != b.place, a.far != b.far, a.copies != b.copies];
+    options + rest.into_iter().filter(|differs| *differs).count()
 }
 
 fn stripe_unit(stack: &Stack) -> Option<Setting> {
@@ -153,6 +171,51 @@ fn setting(stack: &Stack, name: &str, option: &str) -> Option<Setting> {
     let layer = stack.layers.iter().rev().find(|layer| layer.name == name)?;
     let value = layer.option(option)?;
     Setting::of(format!("{option}={value}"), value)
+}
+
+/// A word of a layer that others do without: they are as `none` is.
+fn word_or(layer: Option<&LayerSpec>, option: &str, none: (&str, &str)) -> Option<Setting> {
+    let word = layer.and_then(|layer| layer.option(option)).unwrap_or(none.1);
+    let said = if word == none.1 { none.0.to_owned() } else { format!("{option}={word}") };
+    Setting::of(said, word)
+}
+
+/// When what is acknowledged is durable.
+fn promise(stack: &Stack) -> Option<Setting> {
+    word_or(zfs(stack), "sync", ("flushes as they are asked for", "standard"))
+}
+
+/// A cache of LVM's that writes back acknowledges from the caching drive.
+fn cache_mode(stack: &Stack) -> Option<Setting> {
+    let is_cache = |layer: &&LayerSpec| layer.name == "lvm" && layer.option("type") == Some("cache");
+    let layer = stack.layers.iter().find(is_cache);
+    word_or(layer, "cache-mode", ("no cache that writes back", "writethrough"))
+}
+
+fn array(stack: &Stack) -> Option<&LayerSpec> {
+    stack.layers.iter().find(|layer| layer.name == "mdraid")
+}
+
+fn bitmap(stack: &Stack) -> Option<Setting> {
+    word_or(array(stack), "bitmap", ("no bitmap", "none"))
+}
+
+fn first_sync(stack: &Stack) -> Option<Setting> {
+    word_or(array(stack), "sync", ("nothing left to sync", "wait"))
+}
+
+/// Checksums on the way: of NVMe over TCP alone, since open-iscsi asks for none and NBD has none.
+fn digests(stack: &Stack) -> Option<Setting> {
+    let exported = |layer: &&LayerSpec| ["nvmf", "iscsi", "nbd"].contains(&layer.name.as_str());
+    let layer = stack.layers.iter().rev().find(exported)?;
+    let on = ["hdr-digest", "data-digest"].into_iter().filter(|option| layer.option(option) == Some("true"));
+    let on = on.collect::<Vec<_>>().join(" and ");
+    let said = if on.is_empty() {
+        format!("no digest of {}", layer.name)
+    } else {
+        format!("{on} of {}", layer.name)
+    };
+    Setting::of(said, on)
 }
 
 fn provisioning(stack: &Stack) -> Option<Setting> {
@@ -361,6 +424,68 @@ mod tests {
     }
 
     #[test]
+    fn several_options_of_one_layer_are_told_and_defaults_are_none() {
+        let vm = |options: &[(&str, &str)]| vec![layer("vm", options)];
+        assert_eq!(
+            told(vm(&[]), vm(&[("cache", "writeback"), ("vcpus", "2")])),
+            quiet(),
+            "one, and a default"
+        );
+        let found = told(vm(&[]), vm(&[("cache", "writeback"), ("vcpus", "4")]));
+        assert_eq!(
+            found,
+            [
+                "cache=writeback against cache=none: not the same cache mode",
+                "vcpus=4 against vcpus=2: not the same number of vCPUs"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_promised_kept_and_checked_must_be_the_same() {
+        let zfs = |options: &[(&str, &str)]| vec![zfs(options)];
+        assert_eq!(
+            told(vec![lvm("striped")], zfs(&[("sync", "disabled")])),
+            [
+                "sync=disabled against flushes as they are asked for: not the same promise of what is acknowledged"
+            ]
+        );
+        let found = told(zfs(&[]), zfs(&[("sync", "always"), ("primarycache", "metadata")]));
+        assert_eq!(
+            found,
+            [
+                "sync=always against flushes as they are asked for: not the same promise of what is acknowledged",
+                "primarycache=metadata against primarycache=all: not the same reads come to the drives"
+            ]
+        );
+        let cache = |mode: &str| vec![layer("lvm", &[("type", "cache"), ("cache-mode", mode)])];
+        assert_eq!(told(vec![lvm("linear")], cache("writethrough")), quiet());
+        assert_eq!(
+            told(vec![lvm("linear")], cache("writeback")),
+            [
+                "cache-mode=writeback against no cache that writes back: writes are not acknowledged by the same drives"
+            ]
+        );
+        let md = |option: (&str, &str)| vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB"), option])];
+        let raidz = || zfs(&[("vdev", "raidz")]);
+        assert_eq!(
+            told(raidz(), md(("bitmap", "internal"))),
+            ["bitmap=internal against no bitmap: only one keeps account of what is being written"]
+        );
+        for word in ["skip", "background"] {
+            let found = told(raidz(), md(("sync", word)));
+            let why = "against nothing left to sync: parity or copies are not in sync on both sides";
+            assert_eq!(found, [format!("sync={word} {why}")]);
+        }
+        let nvmf =
+            vec![layer("nvmf", &[("transport", "tcp"), ("hdr-digest", "true"), ("data-digest", "true")])];
+        assert_eq!(
+            told(vec![layer("iscsi", &[])], nvmf),
+            ["hdr-digest and data-digest of nvmf against no digest of iscsi: only one checks what it sends"]
+        );
+    }
+
+    #[test]
     fn transports_are_the_same_by_what_carries_them() {
         let over = |layer_name: &str, transport: &str| layer(layer_name, &[("transport", transport)]);
         assert_eq!(told(vec![over("iscsi", "iser")], vec![over("nvmf", "rdma")]), quiet());
@@ -395,7 +520,7 @@ mod tests {
             "nr-io-queues=1 against nr-io-queues=4: not the same number of queues",
             "queue-size 64 of nvmf against queue-size 32 of nvmf on each of 4 queues: not as many commands at a time under this load",
         ];
-        assert_eq!(found, quiet(), "options of one layer are what is compared");
+        assert_eq!(found, two, "two options of one layer are two things");
         let on = |layers: Layers| [vec![mdraid("0", "64KiB")], layers].concat();
         let other = |layers: Layers| [vec![lvm("striped")], layers].concat();
         let few = on(nvmf(&[("queue-size", "32"), ("nr-io-queues", "4")]));
