@@ -95,8 +95,11 @@ pub fn told_by(stack: &Stack) -> &'static str {
 }
 
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
-    let again = states[..position].contains(&state);
-    let word = if again { format!("{state} again") } else { state.to_string() };
+    let word = match states[..position].iter().filter(|before| **before == state).count() {
+        0 => state.to_string(),
+        1 => format!("{state} again"),
+        many => format!("{state} again {many}"),
+    };
     let (name, text) = match position {
         0 => (stack.name.clone(), stack.text.clone()),
         _ => (format!("{} {word}", stack.name), format!("{}, {word}", stack.text)),
@@ -144,6 +147,23 @@ mod tests {
         assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
         assert!(ok("healthy,failed(2),failed(1)").is_err());
         assert!(parse("healthy,broken").unwrap_err().why.contains("no state"));
+    }
+
+    #[test]
+    fn every_state_of_several_cycles_has_a_name_of_its_own() {
+        use crate::bill::twin::{drives, layer};
+        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        (stack.name, stack.medium) = ("raid5".into(), drives(4));
+        stack.layers = vec![layer("mdraid", &[("level", "5")])];
+        let cycle = "failed(1),rebuilding,healthy";
+        let states = parse(&format!("healthy,{cycle},{cycle},{cycle}")).unwrap();
+        let all = expand(vec![stack], &states).unwrap();
+        let names: Vec<&str> = all.iter().map(|stack| stack.name.as_str()).collect();
+        assert_eq!(names[3..6], ["raid5 healthy again", "raid5 failed(1) again", "raid5 rebuilding again"]);
+        assert_eq!(names[9], "raid5 healthy again 3");
+        let of =
+            |part: fn(&Stack) -> &String| all.iter().map(part).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!((of(|stack| &stack.name).len(), of(|stack| &stack.text).len()), (10, 10));
     }
 
     #[test]
