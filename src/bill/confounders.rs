@@ -152,7 +152,7 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     let layout = Layout::of(stack).ok()?;
     let kept = match layout.spread {
         Spread::Striped { .. } | Spread::Linear { .. } => "no redundancy".to_owned(),
-        Spread::Mirrored { copies } => format!("{copies} copies"),
+        Spread::Mirrored { copies, .. } => format!("{copies} copies"),
         Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } => format!("{parity} of parity"),
     };
     Setting::of(format!("{} ({kept})", layout.name), kept.clone())

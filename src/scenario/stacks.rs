@@ -622,6 +622,27 @@ impl Stack {
         parts(&self.layers).is_some()
     }
 
+    /// Its layers, each with how many devices it stands on.
+    pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
+        let mut members = self.medium.members().len();
+        self.layers.iter().map(move |layer| {
+            let below = members;
+            let help = catalog::find(&layer.name);
+            let parts = help.and_then(|help| layer.option(help.splits?)?.parse().ok());
+            members = match parts {
+                Some(parts) => parts,
+                None if help.is_some_and(|help| help.joins) => 1,
+                None => below,
+            };
+            (layer, below)
+        })
+    }
+
+    /// Targets that the load has at the same time, in all of its guests.
+    pub fn targets(&self) -> u64 {
+        u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
+    }
+
     /// The choice of a layer by which it acknowledges flushes and does nothing: `zfs(sync=disabled)`.
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {

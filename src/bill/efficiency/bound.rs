@@ -144,11 +144,13 @@ impl Case<'_> {
             }
             Spread::Striped { over } => 1.0 / over as f64,
             Spread::Linear { .. } => self.linear(place)?,
-            Spread::Mirrored { copies } => self.mirror_read(copies as f64)?,
+            Spread::Mirrored { copies, groups } => self.mirror_read(copies as f64, groups)?,
             Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } if self.layout.failed > parity => {
                 return Err(GONE.to_owned());
             }
-            Spread::Parity { parity, .. } => self.parity_read(place, drives - parity as f64, lost),
+            Spread::Parity { parity, chunk, .. } => {
+                self.parity_read(place, drives - parity as f64, lost, chunk)
+            }
             Spread::Raidz { parity, block, sector } => {
                 self.raidz_read(place, drives - parity as f64, block, sector)?
             }
@@ -170,10 +172,12 @@ impl Case<'_> {
         Ok(1.0 / (covered.drives.min(self.ask.streams.max(1)) as f64))
     }
 
-    /// Of a degraded set the copies that are left answer for all of its share.
-    fn mirror_read(&mut self, copies: f64) -> Result<f64, String> {
+    /// Of a degraded set the copies that are left answer for all of its share, where one drive's copies are all on the same others;
+    /// else all that are left share it, at best evenly.
+    fn mirror_read(&mut self, copies: f64, groups: bool) -> Result<f64, String> {
         match self.layout.failed {
             0 => Ok(1.0 / self.drives),
+            1 if copies > 1.0 && !groups => Ok(1.0 / (self.drives - 1.0)),
             1 if copies > 1.0 => {
                 self.rule("the copies that are left answer for the one that is lost");
                 Ok(copies / self.drives / (copies - 1.0))
@@ -182,12 +186,14 @@ impl Case<'_> {
         }
     }
 
-    fn parity_read(&mut self, place: Place, data: f64, lost: f64) -> f64 {
+    fn parity_read(&mut self, place: Place, data: f64, lost: f64, chunk: u64) -> f64 {
         let alive = self.drives - lost;
         match place {
             Place::Random if lost > 0.0 => {
                 self.rule(format!("reconstruction: what was on the lost drive takes {data} reads"));
-                (alive + lost * data) / self.drives / alive
+                let chunks = self.ask.bs.div_ceil(chunk.max(1)) as f64;
+                let rows = (chunks / data).floor() * data + self.degraded_row(chunks % data, data, lost);
+                rows / chunks / alive
             }
             Place::Random => 1.0 / self.drives,
             // Whole rows of a stripe: any as many chunks as there are of data give them all.
@@ -197,6 +203,14 @@ impl Case<'_> {
                 1.0 / data
             }
         }
+    }
+
+    /// Chunks that are read for so many of a row: where one of these is lost, any as many as there are of data, of which those that
+    /// are wanted anyhow are a part.
+    fn degraded_row(&self, wanted: f64, data: f64, lost: f64) -> f64 {
+        let whole = |at: u64| (self.drives - lost - at as f64) / (self.drives - at as f64);
+        let none_lost: f64 = (0..wanted as u64).map(whole).product();
+        none_lost * wanted + (1.0 - none_lost) * if wanted > 0.0 { data } else { 0.0 }
     }
 
     /// A block is read as a whole, from all drives that have a part of it.
@@ -230,7 +244,7 @@ impl Case<'_> {
             Spread::Striped { .. } | Spread::Linear { .. } if self.layout.failed > 0 => Err(GONE.to_owned()),
             Spread::Striped { over } => only(1.0 / over as f64),
             Spread::Linear { .. } => only(self.linear(place)?),
-            Spread::Mirrored { copies } if self.layout.failed < copies => {
+            Spread::Mirrored { copies, .. } if self.layout.failed < copies => {
                 self.rule(format!("{copies} copies of a write"));
                 only(copies as f64 / self.drives)
             }
@@ -363,10 +377,10 @@ mod tests {
         is(of(&stripe, RANDWRITE, 4 * KIB), 6.0 * WRITE);
         let narrow = layout(6, Spread::Striped { over: 2 });
         is(of(&narrow, RANDREAD, 4 * KIB), 2.0 * READ);
-        let pairs = layout(4, Spread::Mirrored { copies: 2 });
+        let pairs = layout(4, Spread::Mirrored { copies: 2, groups: true });
         is(of(&pairs, RANDREAD, 4 * KIB), 4.0 * READ);
         is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
-        let mirror = layout(3, Spread::Mirrored { copies: 3 });
+        let mirror = layout(3, Spread::Mirrored { copies: 3, groups: true });
         is(of(&mirror, SEQWRITE, 1024 * KIB), WRITE);
         // 70 % of 1/1600 s and 30 % of 1/200 s.
         is(of(&pairs, (0.7, 1.0), 4 * KIB), 1.0 / (0.7 / 1600.0 + 0.3 / 200.0));
@@ -441,6 +455,11 @@ mod tests {
         let degraded = |layout: Layout| Layout { failed: 1, ..layout };
         // A fifth of the reads takes all four that are left, the others one of them.
         is(of(&degraded(raid5(5)), RANDREAD, 4 * KIB), 4.0 * READ / (0.8 + 0.2 * 4.0));
+        // Two chunks of a row of five drives: in two of five cases one of them is lost, and the other four are read instead.
+        is(of(&degraded(raid5(5)), RANDREAD, 128 * KIB), 4.0 * READ / ((0.6 * 2.0 + 0.4 * 4.0) / 2.0));
+        // Whole rows take what their data takes: any four of what is left.
+        is(of(&degraded(raid5(5)), RANDREAD, 256 * KIB), 4.0 * READ);
+        is(of(&degraded(raid5(5)), RANDREAD, 320 * KIB), 4.0 * READ / ((4.0 + 0.8 + 0.2 * 4.0) / 5.0));
         is(of(&degraded(raid5(5)), SEQREAD, 1024 * KIB), 4.0 * READ);
         is(of(&degraded(raid5(5)), SEQWRITE, 1024 * KIB), 4.0 * WRITE);
         // Data lost: 3 reads, 1 write; parity lost: 1 write; neither: 2 and 2.
@@ -448,10 +467,12 @@ mod tests {
         is(of(&degraded(raid5(5)), RANDWRITE, 4 * KIB), 4.0 / (reads / READ + writes / WRITE));
         let twice = Layout { failed: 2, ..raid6(6) };
         is(of(&twice, RANDREAD, 4 * KIB), 4.0 * READ / (4.0 / 6.0 + 2.0 / 6.0 * 4.0));
-        let pairs = degraded(layout(4, Spread::Mirrored { copies: 2 }));
+        let pairs = degraded(layout(4, Spread::Mirrored { copies: 2, groups: true }));
         is(of(&pairs, RANDREAD, 4 * KIB), 2.0 * READ);
         is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
-        let triple = degraded(layout(3, Spread::Mirrored { copies: 3 }));
+        let far = degraded(layout(4, Spread::Mirrored { copies: 2, groups: false }));
+        is(of(&far, RANDREAD, 4 * KIB), 3.0 * READ);
+        let triple = degraded(layout(3, Spread::Mirrored { copies: 3, groups: true }));
         is(of(&triple, RANDREAD, 4 * KIB), 2.0 * READ);
         for (lost, load) in [(2, RANDREAD), (2, RANDWRITE)] {
             let gone = Layout { failed: lost, ..raid5(5) };
@@ -508,7 +529,7 @@ mod tests {
             let spread = prop_oneof![
                 (1..=drives).prop_map(|over| Spread::Striped { over }),
                 Just(Spread::Linear { chunk: None }),
-                (1..=drives).prop_map(|copies| Spread::Mirrored { copies }),
+                (1..=drives, any::<bool>()).prop_map(|(copies, groups)| Spread::Mirrored { copies, groups }),
                 parity,
                 raidz
             ];

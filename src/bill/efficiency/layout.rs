@@ -34,6 +34,8 @@ pub enum Spread {
     Mirrored {
         /// How many.
         copies: u64,
+        /// Drives are in groups of so many, all of which hold the same; else what is on one has its copies on several.
+        groups: bool,
     },
     /// Stripes of chunks with parity in place; a small write changes both.
     Parity {
@@ -77,6 +79,12 @@ impl Layout {
             let unknown = || "it is not known how its layers lay data over the drives".to_owned();
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
+        let again = stack.layers_with_members().filter(|(layer, members)| *members > 1 && joins(layer));
+        if again.count() > 1 {
+            return Err(
+                "what a layer asks that joins parts of what another has joined is not reckoned".to_owned()
+            );
+        }
         let (spread, name) = join(layer, drives)?;
         Ok(Layout { drives, spread, failed: lost(stack)?, name })
     }
@@ -99,6 +107,10 @@ pub fn is_joined(stack: &Stack) -> bool {
 /// The layer that does, where it is one that is known.
 pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
     known_join(stack).map(|(layer, _)| layer)
+}
+
+fn joins(layer: &LayerSpec) -> bool {
+    JOINS.iter().any(|(name, _)| *name == layer.name)
 }
 
 fn known_join(stack: &Stack) -> Option<(&LayerSpec, Join)> {
@@ -157,8 +169,12 @@ fn mdraid(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let chunk = size(layer, "chunk", MD_CHUNK);
     let spread = match level {
         "0" => Spread::Striped { over: drives },
-        "1" => Spread::Mirrored { copies: drives },
-        "10" => Spread::Mirrored { copies: copies(layer) },
+        "1" => Spread::Mirrored { copies: drives, groups: true },
+        "10" => {
+            let (copies, is_near) =
+                (copies(layer), !layer.option("layout").is_some_and(|word| !word.starts_with('n')));
+            Spread::Mirrored { copies, groups: is_near && drives % copies == 0 }
+        }
         "5" => parity(drives, 1, chunk, false)?,
         "6" => parity(drives, 2, chunk, false)?,
         other => return Err(format!("what RAID level {other} asks of its drives is not known")),
@@ -183,7 +199,7 @@ fn btrfs(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let spread = match profile {
         "single" => Spread::Linear { chunk: Some(BTRFS_CHUNK) },
         "raid0" => Spread::Striped { over: drives },
-        "raid1" | "raid10" => Spread::Mirrored { copies: 2 },
+        "raid1" | "raid10" => Spread::Mirrored { copies: 2, groups: false },
         other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
     };
     Ok((spread, format!("btrfs {profile}")))
@@ -222,7 +238,7 @@ fn zfs(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     Ok(match layer.option("vdev").unwrap_or("stripe") {
         "stripe" => (Spread::Striped { over: drives }, "ZFS stripe".to_owned()),
         // Mirrors of two, and a stripe of these.
-        "mirror" => (Spread::Mirrored { copies: 2 }, "ZFS mirrors".to_owned()),
+        "mirror" => (Spread::Mirrored { copies: 2, groups: true }, "ZFS mirrors".to_owned()),
         "raidz" | "raidz1" => (raidz(1)?, "raidz".to_owned()),
         "raidz2" => (raidz(2)?, "raidz2".to_owned()),
         "raidz3" => (raidz(3)?, "raidz3".to_owned()),
@@ -243,7 +259,7 @@ fn spdk(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
     let level = layer.option("raid").unwrap_or_default();
     let spread = match level {
         "raid0" => Spread::Striped { over: drives },
-        "raid1" => Spread::Mirrored { copies: drives },
+        "raid1" => Spread::Mirrored { copies: drives, groups: true },
         "concat" => ONE_BY_ONE,
         "raid5f" => parity(drives, 1, strip, true)?,
         other => return Err(format!("what SPDK's {other} asks of its drives is not known")),

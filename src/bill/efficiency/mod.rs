@@ -204,7 +204,7 @@ impl Case<'_> {
 
     /// Targets that every job of the load has at the same time.
     fn at_once(&self) -> u64 {
-        u64::from(self.stack().guests()) * self.stack().loaded_at_once().unwrap_or(1) as u64
+        self.stack().targets()
     }
 
     /// Of drives one behind the other those that the load is on; `None` where nobody recorded how large they are.

@@ -257,18 +257,21 @@ fn layouts_are_read_from_the_layers() {
     };
     let said = |text: &str| text.to_owned();
     const KIB: u64 = 1 << 10;
-    assert_eq!(of(4, "mdraid", &[("level", "10")]), Ok((Spread::Mirrored { copies: 2 }, said("RAID10"))));
+    assert_eq!(
+        of(4, "mdraid", &[("level", "10")]),
+        Ok((Spread::Mirrored { copies: 2, groups: true }, said("RAID10")))
+    );
     assert_eq!(
         of(6, "mdraid", &[("level", "10"), ("layout", "f3")]),
-        Ok((Spread::Mirrored { copies: 3 }, said("RAID10")))
+        Ok((Spread::Mirrored { copies: 3, groups: false }, said("RAID10")))
     );
     assert_eq!(
         of(4, "zfs", &[("vdev", "mirror")]),
-        Ok((Spread::Mirrored { copies: 2 }, said("ZFS mirrors")))
+        Ok((Spread::Mirrored { copies: 2, groups: true }, said("ZFS mirrors")))
     );
     assert_eq!(of(4, "linear", &[]), Ok((Spread::Linear { chunk: None }, said("linear"))));
     let btrfs = [("type", "btrfs"), ("data", "raid1")];
-    assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2 }, said("btrfs raid1"))));
+    assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2, groups: false }, said("btrfs raid1"))));
     let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
     assert_eq!(of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB")]), Ok((raid6, said("RAID6"))));
     let in_state = |state: &str| {
@@ -283,6 +286,18 @@ fn layouts_are_read_from_the_layers() {
     assert_eq!(in_state("healthy"), Ok(said("RAID6")));
     assert!(in_state("rebuilding").unwrap_err().contains("rebuild"));
     assert!(of(2, "mdraid", &[("level", "6")]).is_err());
+    let odd = Spread::Mirrored { copies: 2, groups: false };
+    assert_eq!(of(3, "mdraid", &[("level", "10")]), Ok((odd, said("RAID10"))));
+    let mut twice = twin::arrays().start.scenario.stacks[1].clone();
+    let mirror = twin::layer("mdraid", &[("level", "1")]);
+    twice.layers.extend([twin::layer("split", &[("parts", "2")]), mirror]);
+    assert!(Layout::of(&twice).unwrap_err().contains("not reckoned"));
+    twice.layers.pop();
+    assert_eq!(
+        Layout::of(&twice).map(|layout| layout.name),
+        Ok(said("RAID5")),
+        "parts are loaded as they are"
+    );
     let over = |over| Spread::Striped { over };
     assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));
     assert_eq!(of(6, "lvm", &[]), Ok((Spread::Linear { chunk: None }, said("linear LVM"))));
