@@ -34,6 +34,18 @@ fn parts_share_the_region_of_what_they_are_parts_of() {
 }
 
 #[test]
+fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
+    let stacks = [
+        "/dev/sda | split(8)",
+        "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)",
+        "each([/dev/sda,/dev/sdb,/dev/sdc])",
+        "/dev/sda | split(2) | vm x2",
+    ];
+    let targets: Vec<u64> = scenario(&stacks, "randread").stacks.iter().map(Stack::targets).collect();
+    assert_eq!(targets, [8, 1, 3, 2]);
+}
+
+#[test]
 fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
     let scenario = scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {

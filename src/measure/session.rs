@@ -370,8 +370,7 @@ impl Session<'_> {
                 known_cache: largest.map(|cache| cache.bytes as f64),
                 reaches: self.scenario.reaches(),
             });
-        let of = |stack: &Stack| u64::from(stack.guests()) * stack.medium.members().len() as u64;
-        let members: Vec<u64> = self.scenario.stacks.iter().map(of).collect();
+        let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::targets).collect();
         let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
         // Further states of an array come behind the first without a rest, and some do not last.
