@@ -81,17 +81,17 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
 
 /// Members that the stack can lose without losing data.
 pub fn spares(stack: &Stack) -> u32 {
-    let members = stack.medium.members().len();
-    let of = |spec: &LayerSpec| by_name(&spec.name).map_or(0, |layer| layer.redundancy(spec, members));
-    stack.layers.iter().map(of).max().unwrap_or(0)
+    stack.layers_with_members().map(redundancy).max().unwrap_or(0)
 }
 
 /// What tells the state of a stack's array: that of the layer that bears most.
 pub fn told_by(stack: &Stack) -> &'static str {
-    let members = stack.medium.members().len();
-    let layers = stack.layers.iter().filter_map(|spec| Some((spec, by_name(&spec.name)?)));
-    let most = layers.max_by_key(|(spec, layer)| layer.redundancy(spec, members));
-    most.map_or("", |(_, layer)| layer.state_told_by())
+    let most = stack.layers_with_members().max_by_key(|one| redundancy(*one));
+    most.and_then(|(spec, _)| by_name(&spec.name)).map_or("", |layer| layer.state_told_by())
+}
+
+fn redundancy((spec, members): (&LayerSpec, usize)) -> u32 {
+    by_name(&spec.name).map_or(0, |layer| layer.redundancy(spec, members))
 }
 
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
@@ -184,6 +184,9 @@ mod tests {
             "the pool above has nothing to spare"
         );
         assert_eq!(told(vec![zfs("raidz2")]), (2, "zpool status"));
+        let parts = |number| layer("split", &[("parts", number)]);
+        let mirror = || layer("mdraid", &[("level", "1")]);
+        assert_eq!(told(vec![raid5(), parts("3"), mirror()]), (2, "sysfs"), "it has three members, not four");
         assert_eq!(told(vec![layer("spdk", &[("raid", "raid1")])]), (3, "bdev_raid_get_bdevs"));
     }
 }

@@ -114,6 +114,9 @@ const OPTIONS: &[OptionDef] = &[
 
 /// mdadm's own.
 const CHUNK: u64 = 512 * KIB;
+/// RAID 0 has no size: it takes all of its members.
+const UNEVEN_STRIPE_HINT: &str =
+    "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
 /// The kernel takes no smaller one than a page.
 const LEAST_CHUNK: u64 = 4 * KIB;
 /// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 behind all data. mdadm itself would leave up to
@@ -192,13 +195,17 @@ impl Layer for MdRaid {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             uneven: false,
-            array: (level > 0).then(|| Array {
-                step,
-                made: PathRef::Yield(step),
-                members: below.paths.clone(),
-                spec: spec.clone(),
-                place: below.place.clone(),
-            }),
+            array: match level {
+                // What is below it may lose members all the same.
+                0 => below.array.clone(),
+                _ => Some(Array {
+                    step,
+                    made: PathRef::Yield(step),
+                    members: below.paths.clone(),
+                    spec: spec.clone(),
+                    place: below.place.clone(),
+                }),
+            },
             ..below.clone()
         })
     }
@@ -277,11 +284,20 @@ fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
         "{}: mdraid needs block devices below it, and there are files; hint: name drives",
         spec.origin
     );
+    let hint = if level == 0 { UNEVEN_STRIPE_HINT } else { UNEVEN_HINT };
     ensure!(
-        !below.uneven || spec.options.contains_key("size"),
-        "{}: members are of unequal size; hint: {UNEVEN_HINT}",
+        !below.uneven || (level > 0 && spec.options.contains_key("size")),
+        "{}: members are of unequal size; hint: {hint}",
         spec.origin
     );
+    if level == 10 {
+        let (copies, _) = copies_of(layout(spec, level)?.as_deref());
+        ensure!(
+            members as u64 >= copies,
+            "{}: {copies} copies take at least {copies} members, and there are {members}; hint: more members, or layout=n2",
+            spec.origin
+        );
+    }
     Ok(())
 }
 

@@ -112,11 +112,22 @@ fn what_makes_no_array_is_refused_before_anything_is_made() {
         refused(&[("level", "5"), ("sync-speed-min", "1B")], &gib),
         refused(&[("level", "5"), ("sync-speed-min", "2MiB"), ("sync-speed-max", "1MiB")], &gib),
         refused(&[("level", "5")], &drives(4, MIB)),
+        refused(&[("level", "0")], &uneven),
+        refused(&[("level", "10"), ("layout", "n3")], &drives(2, GIB)),
     ];
     insta::assert_snapshot!(all.join("\n"));
     assert!(planned(&[("level", "5"), ("size", "512MiB")], &uneven).is_ok());
     assert_eq!(planned(&[("level", "5"), ("size", "512MiB")], &unknown).unwrap().0.bytes, 3 * GIB / 2);
     assert_eq!(planned(&[("level", "0")], &unknown).unwrap().0.bytes, u64::MAX);
+}
+
+#[test]
+fn a_stripe_over_an_array_does_not_forget_it() {
+    let (array, _) = planned(&[("level", "5")], &drives(3, GIB)).unwrap();
+    let parts = Exposed { paths: drives(2, GIB).paths, split: true, ..array.clone() };
+    let (stripe, _) = planned(&[("level", "0")], &parts).unwrap();
+    assert_eq!(stripe.array, array.array);
+    assert_eq!(planned(&[("level", "0")], &drives(2, GIB)).unwrap().0.array, None);
 }
 
 #[test]
