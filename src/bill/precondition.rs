@@ -59,6 +59,9 @@ pub struct LoadReport {
     pub most_rounds: u32,
     /// Length of a round in nanoseconds.
     pub round_ns: u64,
+    /// Whether the load ran without the rate that it has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_rate: bool,
     /// Bytes written through the stack, in all.
     pub written: u64,
     /// Seconds of all, with the other stacks that were up.
@@ -138,6 +141,7 @@ fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
         least_rounds: rounds().min()?,
         most_rounds: rounds().max()?,
         round_ns: all.first()?.0.round_ns,
+        without_rate: all.iter().any(|(done, _)| done.without_rate),
         written: all.iter().map(|(_, one)| one.written).sum(),
         seconds: all.iter().map(|(done, _)| done.took_ns as f64 / 1e9).sum(),
     })
@@ -175,7 +179,8 @@ fn loaded(loads: &[LoadReport]) -> Vec<String> {
         let round = show_ns(loads.first().map_or(0.0, |load| load.round_ns as f64));
         let often = if all > loads.len() as u64 && steady == all { " behind each set-up" } else { "" };
         let written = show_bytes(sum(|load| load.written));
-        format!("{name} {reached} after {rounds} rounds of {round}{often}, {written}")
+        let freely = if loads.iter().any(|load| load.without_rate) { " without its rate" } else { "" };
+        format!("{name} {reached} after {rounds} rounds of {round}{freely}{often}, {written}")
     };
     match loads.len() {
         0..=FEW => loads.iter().map(|load| said(&load.workload, std::slice::from_ref(load))).collect(),
@@ -281,6 +286,7 @@ mod tests {
             rounds,
             round_ns: 60_000_000_000,
             ended: ended.into(),
+            without_rate: false,
             took_ns: 1_000_000_000,
             stacks: stacks(steady),
         };

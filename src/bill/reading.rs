@@ -11,7 +11,7 @@ use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::store::record::{IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.
 pub struct Reading<'a> {
@@ -210,8 +210,11 @@ impl<'a> Reading<'a> {
         let beside = |worker: &&WorkerUp| {
             (&worker.stack, &worker.workload, worker.visit) == (&first.stack, &first.workload, first.visit)
         };
+        // One is prepared anew for rounds with another rate.
         let all = self.run.workers.iter().filter(beside);
-        Some(all.map(|worker| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64)).sum())
+        let places: BTreeMap<_, _> = all.map(|worker| ((&worker.place, &worker.target), worker)).collect();
+        let bytes = |worker: &&WorkerUp| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64);
+        Some(places.values().map(bytes).sum())
     }
 
     /// What the largest job takes of a target.

@@ -338,6 +338,22 @@ fn a_load_runs_before_all_else_until_its_pace_is_steady() {
 }
 
 #[test]
+fn a_load_at_a_rate_is_preconditioned_without_it() {
+    let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
+    rig.workload.jobs[0].rate_iops = Some(1000);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    let found = preconditioned(&rig).clone();
+    assert!((9..=13).contains(&found.rounds) && found.without_rate, "{found:?}");
+    let ios = |purpose: Purpose| {
+        let slice = rig.slices.iter().find(|slice| slice.purpose == purpose).unwrap();
+        let crate::store::record::Value::Value(ios) = slice.samples[0].value else { panic!("{slice:?}") };
+        ios / slice.window_ns as f64 * 1e9
+    };
+    assert!(ios(Purpose::Precondition) > 10_000.0, "{}", ios(Purpose::Precondition));
+    assert!(ios(Purpose::Plain) < 1_100.0, "{}", ios(Purpose::Plain));
+}
+
+#[test]
 fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
     for (limit, ended, rounds) in
         [(SteadyLimit::Rounds(6), "rounds", 6), (SteadyLimit::TimeNs(29_000_000_000), "time", 7)]

@@ -10,7 +10,7 @@ use crate::store::record::precondition::{Preconditioned, PreconditionedStack};
 use crate::store::record::{Purpose, Record};
 use crate::units::show_ns;
 use anyhow::Result;
-use iotax_load::Bound;
+use iotax_load::{Bound, Job};
 use std::sync::atomic::Ordering;
 
 /// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines' flushes are rare.
@@ -31,6 +31,15 @@ impl Visit<'_> {
     /// As any slice.
     pub(super) fn until_steady(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
         let Some(spec) = self.precondition else { return Ok(None) };
+        // What is offered at a rate is at that rate at once, whatever the drive could do: the load's pace shows without it.
+        let workload = self.workload;
+        let without_rate = workload.jobs.iter().any(|job| job.rate_iops.is_some());
+        if without_rate {
+            let jobs: Vec<Job> =
+                workload.jobs.iter().map(|job| Job { rate_iops: None, ..job.clone() }).collect();
+            self.bench.end()?;
+            self.bench.prepare(&|_| jobs.clone())?;
+        }
         let began_s = self.bench.spent_s;
         let mut rounds = Rounds { slice_bytes: vec![None; self.bench.ready.len()], ..Rounds::default() };
         let why = loop {
@@ -42,7 +51,12 @@ impl Visit<'_> {
                 break ended;
             }
         };
-        self.record_preconditioned(&spec, &rounds, why, self.bench.spent_s - began_s)?;
+        if without_rate {
+            self.bench.end()?;
+            self.bench.prepare(&|_| workload.jobs.clone())?;
+        }
+        let took_s = self.bench.spent_s - began_s;
+        self.record_preconditioned(&spec, &rounds, why, (took_s, without_rate))?;
         progress.preconditioned.extend(rounds.writes);
         Ok((why == INTERRUPTED).then_some(Ended::Interrupted))
     }
@@ -139,7 +153,7 @@ impl Visit<'_> {
         spec: &Precondition,
         rounds: &Rounds,
         why: &str,
-        took_s: f64,
+        (took_s, without_rate): (f64, bool),
     ) -> Result<()> {
         let stack = |(ready, window): (&super::bench::Ready, Option<Window>)| PreconditionedStack {
             stack: ready.stack.clone(),
@@ -162,6 +176,7 @@ impl Visit<'_> {
             rounds: rounds.writes.len() as u32,
             round_ns: spec.round_ns,
             ended: why.to_owned(),
+            without_rate,
             took_ns: (took_s * 1e9) as u64,
             stacks,
         }))?;

@@ -61,6 +61,9 @@ pub struct Preconditioned {
     pub round_ns: u64,
     /// `steady`, `rounds` or `time` (the limit), `max_written`, `interrupted`.
     pub ended: String,
+    /// The load has a rate of its own, and ran without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_rate: bool,
     /// Time of all, with flushes and what is between slices.
     pub took_ns: u64,
     /// Stack by stack.
