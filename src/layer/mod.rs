@@ -55,6 +55,15 @@ pub enum Claim {
     Takes,
 }
 
+/// A cache of writes that a layer brings along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCache {
+    /// Which; no stacks yet.
+    pub cache: WriteCache,
+    /// Whether a flush empties it: then it is above the flush, and never full behind one.
+    pub flushed: bool,
+}
+
 /// What a layer shows to the one above it, or to the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exposed {
@@ -84,6 +93,8 @@ pub struct Exposed {
     pub write_unit: Option<u64>,
     /// The step that made what has states (an array, a pool), with what is below it.
     pub array: Option<Array>,
+    /// Steps that made the arrays, pools and volumes that it stands on, from the bottom.
+    pub volumes: Vec<StepId>,
 }
 
 /// What can lose members.
@@ -124,6 +135,11 @@ impl FirstWrites {
 }
 
 impl Exposed {
+    /// The same volumes and one more, which that step makes.
+    pub fn volumes_and(&self, step: StepId) -> Vec<StepId> {
+        self.volumes.iter().copied().chain([step]).collect()
+    }
+
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
         let beside = if self.split { self.paths.len() } else { 1 };
@@ -198,8 +214,14 @@ pub trait Layer: Sync {
         false
     }
 
-    /// A cache of its own that holds writes back above the flush, on the machine that is looked at.
-    fn write_cache(&self, _spec: &LayerSpec, _probe: &Probe) -> Option<WriteCache> {
+    /// A cache of its own that holds writes back. Each of its members has so many bytes, and the machine is the one that it lives
+    /// on, as far as these are known.
+    fn write_cache(
+        &self,
+        _spec: &LayerSpec,
+        _each: Option<u64>,
+        _machine: Option<&Probe>,
+    ) -> Option<OwnCache> {
         None
     }
 

@@ -2,9 +2,10 @@
 //! writes needs more written than the largest of them holds.
 
 use crate::host::caches::{WriteCache, page_cache};
+use crate::host::facts;
 use crate::host::probe::Probe;
-use crate::layer::by_name;
-use crate::scenario::{Scenario, Stack};
+use crate::layer::{OwnCache, by_name};
+use crate::scenario::{Medium, Scenario, Stack};
 use crate::step::HOST;
 use crate::units::parse_bytes;
 
@@ -37,22 +38,39 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     all
 }
 
-/// Those that layers bring along on this host, each with all of its stacks.
+/// Those that layers bring along, each with the stacks whose flushes empty it. Of other machines only what the words tell.
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
-    for stack in scenario.stacks.iter().filter(|stack| stack.medium.place() == HOST) {
-        let caches = stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, probe));
-        for mut cache in caches {
-            match all.iter_mut().find(|known| known.name == cache.name) {
-                Some(known) => known.stacks.push(stack.name.clone()),
-                None => {
-                    cache.stacks.push(stack.name.clone());
-                    all.push(cache);
-                }
+    for stack in &scenario.stacks {
+        let machine = (stack.medium.place() == HOST).then_some(probe);
+        let each = smallest_member(scenario, &stack.medium, probe);
+        let caches =
+            stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, each, machine));
+        for OwnCache { cache, flushed } in caches {
+            let at = all.iter().position(|known| known.name == cache.name).unwrap_or(all.len());
+            if at == all.len() {
+                all.push(cache.clone());
             }
+            all[at].bytes = all[at].bytes.max(cache.bytes);
+            all[at].stacks.extend(flushed.then(|| stack.name.clone()));
         }
     }
     all
+}
+
+/// Bytes of the smallest member of a medium; `None`: only its place knows.
+fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Option<u64> {
+    let bytes = |member: &Medium| match member {
+        Medium::Device { path } => {
+            let chain = facts::device_chain(probe, path);
+            chain.first().and_then(|name| facts::device(probe, name).bytes)
+        }
+        Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
+        Medium::Drive { place, .. } => scenario.labs.get(place).map(|lab| lab.drive_size),
+        Medium::Many { .. } => None,
+    };
+    let all = medium.members().iter().map(bytes).collect::<Option<Vec<u64>>>()?;
+    all.into_iter().min()
 }
 
 /// Whether writes of a stack are acknowledged from this host's page cache.
@@ -135,6 +153,36 @@ mod tests {
         let found = known(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
         let names: Vec<&[String]> = found.iter().map(|cache| cache.stacks.as_slice()).collect();
         assert_eq!(names, [&[][..], &["loop".to_owned()][..]]);
+    }
+
+    #[test]
+    fn a_cache_of_lvm_that_writes_back_is_above_no_flush() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY)]);
+        let of = |options: &str, medium: &str| {
+            let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+            let stack = format!("{medium} | lvm(cache{options})");
+            let request = Request { words, ..Request::default() };
+            let found = known(&from_stacks(&[stack], &request).unwrap(), &machine.probe);
+            found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
+        };
+        let lab = "[nvme0,nvme1] @lab";
+        assert_eq!(of("", lab), []);
+        assert_eq!(of(",cache-mode=writeback", lab), [(512 << 20, 0)], "all of the last member");
+        assert_eq!(of(",cache-mode=writeback,cache-size=64MiB", lab), [(64 << 20, 0)]);
+        let here = of(",cache-mode=writeback", "[/dev/sda,/dev/sdb]");
+        assert!(here.len() == 1 && here[0].0 > 512 << 20, "{here:?}");
+    }
+
+    #[test]
+    fn a_flush_that_does_nothing_empties_no_dirty_data() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY)]);
+        let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+        let stacks = ["standard", "disabled"].map(|sync| format!("/dev/sda | zfs(sync={sync})"));
+        let found =
+            known(&from_stacks(&stacks, &Request { words, ..Request::default() }).unwrap(), &machine.probe);
+        assert_eq!(found.iter().map(|cache| cache.stacks.len()).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::{Op, WipeSignatures};
-use crate::step::{RunTag, Step};
+use crate::step::{RunTag, Step, StepId};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,14 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
+}
+
+impl SetPlan {
+    /// Indices of the stacks that stand on the array, pool or volume that a step makes.
+    pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
+        let on_it = move |(_, exposed): &&(usize, Exposed)| exposed.volumes.contains(&step);
+        self.targets.iter().filter(on_it).map(|(index, _)| *index)
+    }
 }
 
 /// The guests with emulated drives that are up for the whole run.

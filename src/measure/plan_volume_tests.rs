@@ -34,6 +34,27 @@ fn parts_share_the_region_of_what_they_are_parts_of() {
 }
 
 #[test]
+fn volumes_of_one_kind_have_each_its_own_stacks() {
+    let striped = "[/dev/sda,/dev/sdb] | lvm(striped)";
+    let stacks = [striped, "[/dev/sdc,/dev/sdd] | lvm", &format!("{striped} | partition")];
+    let scenario = scenario(&stacks, "randread");
+    with_ground(&scenario, |ground| {
+        let mut found = Vec::new();
+        for set in &ground.layout.sets {
+            let plan = ground.set(set, 0).unwrap();
+            for step in plan.steps.iter().filter(|step| step.op.joins_for().is_some()) {
+                let members = step.op.operation().describe();
+                let of_first = members.contains("/dev/sda");
+                found.push((of_first, plan.stacks_on(step.id).collect::<Vec<_>>()));
+            }
+        }
+        assert!(found.iter().any(|(of_first, stacks)| *of_first && stacks.contains(&0)), "{found:?}");
+        assert!(found.iter().all(|(of_first, stacks)| stacks.contains(&1) != *of_first), "{found:?}");
+        assert!(found.iter().all(|(_, stacks)| !stacks.is_empty()), "{found:?}");
+    });
+}
+
+#[test]
 fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
     let stacks = [
         "/dev/sda | split(8)",

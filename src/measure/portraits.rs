@@ -9,7 +9,6 @@ use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
 use crate::host::facts::{self, Device, Facts};
-use crate::layer::Exposed;
 use crate::layer::guest::GuestPlan;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
@@ -65,22 +64,12 @@ impl Session<'_> {
         for (step, layer) in joined {
             let path = self.executor.path_of(&PathRef::Yield(step.id))?;
             let Some(device) = device_in(places, &step.place, &path)? else { continue };
-            let stacks = self.stacks_on(up, step, layer);
+            let stacks =
+                up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
             let (layer, place) = (layer.to_owned(), step.place.clone());
             self.store.append(&Record::Volume(VolumeUp { stacks, layer, place, device }))?;
         }
         Ok(())
-    }
-
-    /// Stacks that stand on what a step made: by the array that they name, else by their layers.
-    fn stacks_on(&self, up: &SetPlan, step: &Step, layer: &str) -> Vec<String> {
-        let is_its = |exposed: &Exposed| exposed.array.as_ref().is_some_and(|array| array.step == step.id);
-        let by_array = up.targets.iter().any(|(_, exposed)| is_its(exposed));
-        let has_layer =
-            |index: usize| self.scenario.stacks[index].layers.iter().any(|spec| spec.name == layer);
-        let on_it =
-            |(index, exposed): &&(usize, Exposed)| if by_array { is_its(exposed) } else { has_layer(*index) };
-        up.targets.iter().filter(on_it).map(|(index, _)| self.scenario.stacks[*index].name.clone()).collect()
     }
 
     /// Facts of the guests of a set, with their disks as they really are.

@@ -2,8 +2,10 @@
 //! lengths are reckoned here, in extents, so that what is shown is known before anything is made.
 
 use super::options_of;
+use crate::host::caches::WriteCache;
+use crate::host::probe::Probe;
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, flag, number, size, word};
+use crate::layer::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{EXTENT, LvmVolume, MakeLvm, Op, Stripes};
@@ -18,6 +20,11 @@ pub const HELP: LayerHelp = LayerHelp {
     options: OPTIONS,
     positional: Some("type"),
     joins: true,
+    notes: &[(
+        "type",
+        "cache",
+        "the cache (dm-cache) is made anew with every set-up, so each visit starts with a cold one",
+    )],
     ..LayerHelp::PLAIN
 };
 
@@ -127,6 +134,15 @@ impl Layer for Lvm {
         spec.option("type") == Some("thin")
     }
 
+    /// What is in it is as durable as its drive: no flush writes it back.
+    fn write_cache(&self, spec: &LayerSpec, each: Option<u64>, _: Option<&Probe>) -> Option<OwnCache> {
+        let writes_back =
+            spec.option("type") == Some("cache") && spec.option("cache-mode") == Some("writeback");
+        let bytes = size(spec, "cache-size").ok().flatten().or(each).filter(|_| writes_back)?;
+        let name = "the cache of lvm(cache), which writes back".to_owned();
+        Some(OwnCache { cache: WriteCache { name, bytes, stacks: Vec::new() }, flushed: false })
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(below.block, "{}: lvm needs block devices below it; hint: put loop between", spec.origin);
         let room = Room::of(below, spec)?;
@@ -148,6 +164,7 @@ impl Layer for Lvm {
             writable: context.writable,
             unwritten,
             uneven: false,
+            volumes: below.volumes_and(step),
             ..below.clone()
         })
     }

@@ -32,6 +32,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         engine: None,
         array: None,
         write_unit: None,
+        volumes: Vec::new(),
     }
 }
 

@@ -2,11 +2,13 @@
 //! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
 
 use super::{file_on, options_of};
-use crate::host::caches::{self, WriteCache};
+use crate::host::caches;
 use crate::host::probe::Probe;
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::state::{self, Move, State};
-use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, flag, number, size, word};
+use crate::layer::{
+    Array, Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word,
+};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{
@@ -213,9 +215,10 @@ impl Layer for Zfs {
         Ok(way.into_iter().map(step).collect())
     }
 
-    fn write_cache(&self, spec: &LayerSpec, probe: &Probe) -> Option<WriteCache> {
+    fn write_cache(&self, spec: &LayerSpec, _: Option<u64>, machine: Option<&Probe>) -> Option<OwnCache> {
         // They wait in memory for the next transaction group.
-        caches::zfs(probe).filter(|_| spec.option("sync") != Some("always"))
+        let cache = caches::zfs(machine?).filter(|_| spec.option("sync") != Some("always"))?;
+        Some(OwnCache { cache, flushed: spec.option("sync") != Some("disabled") })
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -242,7 +245,8 @@ impl Layer for Zfs {
         });
         let (bytes, writable) = (wish.bytes, context.writable);
         let array = array.or_else(|| below.array.clone());
-        let shown = Exposed { bytes, writable, uneven: false, array, ..below.clone() };
+        let volumes = below.volumes_and(pool);
+        let shown = Exposed { bytes, writable, uneven: false, array, volumes, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
             return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });
@@ -565,7 +569,7 @@ mod tests {
         };
         let zfs = by_name("zfs").unwrap();
         let machine = server();
-        let holds = |sync| zfs.write_cache(&spec(sync), &machine.probe).is_some();
+        let holds = |sync| zfs.write_cache(&spec(sync), None, Some(&machine.probe)).is_some();
         assert_eq!(["standard", "disabled", "always"].map(holds), [true, true, false]);
     }
 }
