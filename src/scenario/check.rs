@@ -192,6 +192,8 @@ pub(super) struct Parts {
     /// That stacks may use.
     pub names: Names,
     pub states: Vec<State>,
+    /// Where these are written.
+    pub states_origin: Origin,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
     pub measure: MeasureSpec,
@@ -217,6 +219,7 @@ impl Parts {
             declared: Vec::new(),
             names: Names::default(),
             states: Vec::new(),
+            states_origin: Origin::command_line(),
             stacks: Vec::new(),
             drafts: Vec::new(),
             measure: MeasureSpec::default(),
@@ -252,6 +255,7 @@ impl Parts {
         self.load(request)?;
         if let Some(words) = &request.states {
             self.states = states::parse(words).map_err(|fault| origin.error("states", fault))?;
+            self.states_origin = origin.clone();
         }
         for (key, word) in &request.measure {
             measure::set(&mut self.measure, key, word).map_err(|fault| origin.error(key, fault))?;
@@ -322,7 +326,7 @@ impl Parts {
         self.settle_files()?;
         self.take_apart()?;
         self.stacks = states::expand(std::mem::take(&mut self.stacks), &self.states)
-            .map_err(|fault| self.error(fault).key("states"))?;
+            .map_err(|fault| self.states_origin.error("states", fault))?;
         self.stacks.iter().try_for_each(bdev::loadable)?;
         remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;

@@ -205,6 +205,9 @@ impl Source<'_> {
             self.value(word, |word| word.parse::<State>().map_err(|why| Fault::from_clause(&why)))
         };
         parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
+        if let Some(first) = wire.states.first() {
+            parts.states_origin = self.origin(&first.span());
+        }
         parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
@@ -284,7 +287,10 @@ impl Source<'_> {
             .into_iter()
             .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
-        if scheme.is_none() && !body.starts_with('/') && device.place.is_none() {
+        let place = device.place.as_ref().map(|word| self.value(word, |word| places.place(word)));
+        // This host is where a path is anyhow.
+        let place = place.transpose()?.filter(|place| place != HOST);
+        if scheme.is_none() && !body.starts_with('/') && place.is_none() {
             let fault = Fault::hint(
                 format!("\"{body}\" is not an absolute path"),
                 "begin it with \"/\" or \"ssh:HOST:/\"",
@@ -292,14 +298,14 @@ impl Source<'_> {
             return Err(self.fault(&device.path.span(), fault));
         }
         let below_dev = body.starts_with("/dev/") && !body.starts_with("/dev/shm/");
-        let is_file = !below_dev && device.place.is_none();
+        let is_file = !below_dev && place.is_none();
         let scheme = scheme.or(is_file.then_some("file")).map(str::to_owned);
         let options = self.device_options(device);
         let expr = super::ast::MediumExpr {
             scheme,
             body: body.to_owned(),
             options,
-            place: device.place.as_ref().map(|place| place.get_ref().clone()),
+            place,
             span: device.path.span(),
         };
         medium_of(&expr, places).map_err(|fault| self.fault(&fault.span, fault.fault))

@@ -110,6 +110,15 @@ fn stacks_keep_the_order_of_the_file() {
     assert_eq!(names, ["z", "a"]);
 }
 
+#[test]
+fn a_file_that_is_said_to_be_on_this_host_is_on_this_host() {
+    let of = |place: &str| {
+        let device = format!("[device.d]\npath = \"/srv/x.img\"\nsize = \"1GiB\"\n{place}");
+        read_text(&format!("{device}[stack.a]\ntext = \"d\"\n")).unwrap().stacks
+    };
+    assert_eq!(of("place = \"host\"\n")[0].medium, of("")[0].medium);
+}
+
 const STACK: &str = "[stack.a]\ntext = \"file:/x,size=1GiB\"\n";
 
 /// What is wrong, put before or behind one good stack.
@@ -122,6 +131,7 @@ const BAD_TOP: &[&str] = &[
     "engine = \"io_uring\"\n",
     "engine = \"warp\"\n",
     "states = [\"healthy\"]\n",
+    "states = [\n  \"healthy\",\n  \"rebuilding\",\n]\n",
     "destroy = [\"serial=/dev/sda\"]\n",
     "destroy = [\"wipe=gpt\"]\n",
     "destroy = [\"S4EV\"]\n",
@@ -144,6 +154,8 @@ const BAD_BEHIND: &[&str] = &[
     "[place.storage]\nhost = \"s1\"\n",
     "[device.d]\nsize = \"1GiB\"\n",
     "[device.d]\npath = \"srv/x.img\"\n",
+    "[device.d]\npath = \"nvme0\"\nplace = \"lap\"\n",
+    "[device.d]\npath = \"nvme0\"\nplace = \"host\"\n",
     "[device.d]\npath = \"/srv/../x.img\"\n",
     "[device.d]\npath = \"/srv/x.img\"\nsize = \"4\"\n",
     "[device.d]\npath = \"/dev/sda\"\nsize = \"4GiB\"\n",
