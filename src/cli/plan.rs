@@ -174,8 +174,7 @@ fn in_further_state(
     let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
     let up = ground.set(&sets[first], 0)?;
     let mut text = format!("  in the same visit, behind set {}\n", after + 1);
-    for index in &set.stacks {
-        let steps = states::steps_into(scenario, &up, *index)?;
+    for (_, steps) in states::steps_into(scenario, &up, &set.stacks)? {
         let line = |step: &Step| {
             view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
         };
