@@ -15,7 +15,7 @@ use crate::host::block::{self, Identity};
 use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
-use crate::layer::medium::{Found, sibling_path};
+use crate::layer::medium::{Found, UNKNOWN_BYTES, sibling_path};
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use crate::step::{HOST, is_ssh_place};
@@ -133,9 +133,6 @@ pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey,
     Ok((survey, absent))
 }
 
-/// Larger than any, so that nothing is refused for want of room on it.
-const ABSENT_BYTES: u64 = 1 << 50;
-
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
     member: &Medium,
@@ -161,7 +158,7 @@ fn bottom(
         }
         // Its size is asked of the agent there, when it is reached.
         Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
-        Medium::Remote { path, .. } => Ok(Found::bare(u64::MAX, path.starts_with("/dev"), true)),
+        Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -400,7 +397,7 @@ fn existing(
         let place = scenario.place_of(stack, path);
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
         survey.absent.push(Absent { path: path.to_owned(), why });
-        return Ok(Found::bare(ABSENT_BYTES, !could_be_made, true));
+        return Ok(Found::bare(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
