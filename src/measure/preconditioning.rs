@@ -147,7 +147,7 @@ impl Session<'_> {
         };
         let batches = batches(&ground, done)?;
         let all = Set { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
-        self.look_again(&all)?;
+        self.look_again(places, &all)?;
         let names: BTreeSet<String> = batches.iter().map(|batch| batch.place.clone()).collect();
         for name in &names {
             let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *name);
