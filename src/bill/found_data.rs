@@ -43,7 +43,7 @@ fn is_written(reading: &Reading, stack: &Stack) -> bool {
 fn is_somebodys(medium: &Medium) -> bool {
     let theirs =
         |medium: &Medium| matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. });
-    medium.members().iter().any(|member| theirs(member))
+    medium.members().iter().any(theirs)
 }
 
 #[cfg(test)]
