@@ -100,6 +100,8 @@ pub struct Hands {
     known: BTreeMap<String, Box<dyn Hand>>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
+    /// Of places that are gone.
+    notes: Vec<String>,
 }
 
 impl Hands {
@@ -118,7 +120,7 @@ impl Hands {
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
     pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
-        let mut hands = Hands { known: BTreeMap::new(), reach, watcher: None };
+        let mut hands = Hands { known: BTreeMap::new(), reach, watcher: None, notes: Vec::new() };
         hands.add(HOST, Box::new(Here(system)));
         hands
     }
@@ -152,8 +154,14 @@ impl Hands {
         }
     }
 
+    /// Notes what nobody is there to tell any more.
+    pub fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
     /// What all of them found that is worth a word, since this was last asked.
     pub fn notes(&mut self) -> Vec<String> {
-        self.known.values_mut().flat_map(|hand| hand.notes()).collect()
+        let of_hands = self.known.values_mut().flat_map(|hand| hand.notes());
+        std::mem::take(&mut self.notes).into_iter().chain(of_hands).collect()
     }
 }
