@@ -17,7 +17,6 @@ use crate::measure::plan::{Ground, SetPlan, filled};
 use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, Set};
-use crate::measure::states;
 use crate::scenario::{Agent, DurabilitySpec, LabSpec, MeasureSpec, Published, Regime, Scenario, Workload};
 use crate::stats::pilot;
 use crate::step::op::{Operation, RemoteAgent};
@@ -93,10 +92,11 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         let head = format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
         text += &view.paragraph("", &head);
         if let Some(after) = set.after {
-            text += &in_further_state(view, scenario, &ground, set, after)?;
+            text += &in_further_state(view, &ground, set, after)?;
             continue;
         }
         text += &set::steps(view, &plan, &scenario.stacks);
+        text += &written_below(view, &plan.steps);
         text += &region
             .as_ref()
             .map_or_else(|_| String::new(), |region| first_writes(view, scenario, &plan, *region));
@@ -163,22 +163,14 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
 }
 
 /// What leads into it, of stacks that an earlier set brought up.
-fn in_further_state(
-    view: &View,
-    scenario: &Scenario,
-    ground: &Ground,
-    set: &Set,
-    after: usize,
-) -> Result<String> {
-    let sets = &ground.layout.sets;
-    let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
-    let up = ground.set(&sets[first], 0)?;
+fn in_further_state(view: &View, ground: &Ground, set: &Set, after: usize) -> Result<String> {
     let mut text = format!("  in the same visit, behind set {}\n", after + 1);
-    for (_, steps) in states::steps_into(scenario, &up, &set.stacks)? {
+    for (_, steps) in ground.into_state(set, after)? {
         let line = |step: &Step| {
             view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
         };
         text += &steps.iter().map(line).collect::<String>();
+        text += &written_below(view, &steps);
     }
     Ok(text + "  measure, its state read before and behind every slice\n")
 }
@@ -263,6 +255,19 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
 
 /// How long a guest takes to boot.
 const BOOTS: &str = "seconds with KVM, a minute or two without";
+
+/// What syncs and rebuilds write to the members of arrays, which nobody issued.
+fn written_below(view: &View, steps: &[Step]) -> String {
+    let bytes: u64 = steps.iter().map(|step| step.op.bytes_below()).sum();
+    let known = bytes > 0 && !steps.iter().any(|step| is_unknown(step.op.bytes_below()));
+    match known {
+        true => {
+            let text = format!("syncs and rebuilds write {} to members at most", show_bytes(bytes));
+            view.paragraph("  ", &text)
+        }
+        false => String::new(),
+    }
+}
 
 /// What is written through a stack before it is measured, since a read of it would reach no disk.
 fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {

@@ -110,6 +110,8 @@ pub struct Array {
     pub spec: LayerSpec,
     /// Where it lives.
     pub place: String,
+    /// Bytes of each member that a rebuild writes.
+    pub in_use: u64,
 }
 
 /// In which order something is written for the first time, which is where its blocks then lie below.

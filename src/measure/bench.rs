@@ -308,7 +308,8 @@ impl Bench<'_> {
     pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
         let stack = self.ready[worker].index;
         for _ in 0..TRIES {
-            self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.before(stack))?;
+            let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
+            *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
             let done = self.slice(worker, bound)?;
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
             let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));

@@ -140,10 +140,10 @@ fn lost(data: &RunData) -> u64 {
     bytes
 }
 
-/// Bytes of the fills that were begun.
+/// Bytes of the fills, first syncs and rebuilds that were begun.
 fn filled(entries: &[Entry]) -> u64 {
     let of = |entry: &Entry| match entry {
-        Entry::Intent { step, .. } => step.op.bytes_filled(),
+        Entry::Intent { step, .. } => step.op.bytes_filled() + step.op.bytes_below(),
         _ => 0,
     };
     entries.iter().map(of).sum()
@@ -244,4 +244,20 @@ fn sum_of(slice: &Slice, ending: &str) -> f64 {
         _ => None,
     };
     samples.filter_map(value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::op::{Op, Rebuild};
+    use crate::step::{HOST, PathRef, Step};
+
+    #[test]
+    fn rebuilds_that_were_begun_have_written() {
+        let member = PathRef::Path("/dev/sda".into());
+        let op = Op::Rebuild(Rebuild { array: PathRef::Yield(0), member, bytes: 1 << 30 });
+        let step = Box::new(Step { id: 7, place: HOST.to_owned(), why: "rebuild".into(), op });
+        let begun = |seq| Entry::Intent { seq, boot_id: "boot".into(), step: step.clone() };
+        assert_eq!(filled(&[begun(1), Entry::Undone { seq: 1 }, begun(2)]), 2 << 30);
+    }
 }

@@ -6,6 +6,7 @@ use super::durability;
 use super::first_writes;
 use super::preconditioning;
 use super::sets::{Layout, Set};
+use super::states;
 use super::write_unit;
 use crate::exit::Failed;
 use crate::guard::marker;
@@ -274,6 +275,16 @@ impl Ground<'_> {
         Ok(found)
     }
 
+    /// What brings the stacks of a set from the state of the set before into their own, each with its index.
+    ///
+    /// # Errors
+    /// As [`Ground::set`]; when a layer knows no such way.
+    pub fn into_state(&self, set: &Set, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
+        let sets = &self.layout.sets;
+        let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
+        states::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
+    }
+
     /// The files under test count too, and with every visit those on file systems and what is written first.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
@@ -287,8 +298,13 @@ impl Ground<'_> {
             Some(_) => 1,
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
-        // Further states of a set are on what it wrote.
-        for set in self.layout.sets.iter().filter(|set| set.after.is_none()) {
+        // Further states of a set are on what it wrote, but for members that are rebuilt.
+        for set in &self.layout.sets {
+            if let Some(after) = set.after {
+                let steps = self.into_state(set, after)?.into_iter().flat_map(|(_, steps)| steps);
+                bytes += visits * filled(&steps.collect::<Vec<_>>());
+                continue;
+            }
             let plan = self.set(set, 0)?;
             let first = first_writes::of_set(&plan.targets, region, self.scenario.data());
             let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
@@ -494,9 +510,9 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
     ends.max().unwrap_or(0).min(region)
 }
 
-/// Bytes that filling files writes, of the plans of a run.
+/// Bytes that filling files writes, and first syncs and rebuilds of arrays, of the plans of a run.
 pub fn filled(steps: &[Step]) -> u64 {
-    steps.iter().map(|step| step.op.bytes_filled()).sum()
+    steps.iter().map(|step| step.op.bytes_filled() + step.op.bytes_below()).sum()
 }
 
 #[cfg(test)]

@@ -157,3 +157,42 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
         }
     });
 }
+
+#[test]
+fn what_syncs_and_rebuilds_write_counts_as_written() {
+    let left = |stack: &str, states: Option<&str>, most: u64| {
+        let words = vec![("rw".to_owned(), "randread".to_owned())];
+        let request = Request { words, states: states.map(str::to_owned), ..Request::default() };
+        let mut scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
+        scenario.max_written = Some(most);
+        with_ground(&scenario, |ground| {
+            let visits = u64::from(ground.layout.visits_of_a_set(&scenario.measure));
+            let left = ground.bounds().map(|bounds| bounds.left_to_write.unwrap());
+            (left.map_err(|error| error.to_string()), visits)
+        })
+    };
+    const TIB: u64 = 1 << 40;
+    let of = |options: &str| format!("[/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd] | mdraid({options},size=1GiB)");
+    // All that a load reads is written first, once.
+    for (options, first, sync) in [
+        ("level=5", 3u64, 1u64),
+        ("level=6", 2, 2),
+        ("level=1", 1, 3),
+        ("level=10", 2, 2),
+        ("level=5,sync=skip", 3, 0),
+        ("level=5,sync=background", 3, 1),
+    ] {
+        let (found, visits) = left(&of(options), None, TIB);
+        assert_eq!(found, Ok(TIB - visits * ((first + sync) << 30)), "{options}");
+    }
+    let cycle = Some("healthy,failed(1),rebuilding,healthy");
+    let (found, visits) = left(&of("level=5"), cycle, TIB);
+    assert_eq!(found, Ok(TIB - visits * (5 << 30)), "one member is rebuilt");
+    let (found, visits) = left(&of("level=6"), Some("healthy,failed(2),rebuilding,healthy"), TIB);
+    assert_eq!(found, Ok(TIB - visits * (6 << 30)), "two are");
+    assert!(left(&of("level=5"), None, 1 << 30).0.unwrap_err().contains("setting up alone writes"));
+    // A pool's resilver writes what is in it, and no more than a member holds.
+    let zfs = "[/dev/sda,/dev/sdb] | zfs(mirror,size=1GiB)";
+    let (found, visits) = left(zfs, cycle, TIB);
+    assert_eq!(found, Ok(TIB - visits * (2 << 30)));
+}

@@ -37,22 +37,23 @@ pub struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// Brings a stack back into its state, if it has one and left it.
+    /// Brings a stack back into its state, if it has one and left it, and says how many bytes that writes.
     ///
     /// # Errors
     /// When it cannot be asked or brought back.
-    pub fn before(&mut self, stack: usize) -> Result<()> {
-        let Some(watched) = self.watched.get(&stack) else { return Ok(()) };
+    pub fn before(&mut self, stack: usize) -> Result<u64> {
+        let Some(watched) = self.watched.get(&stack) else { return Ok(0) };
         let now = state_of(self.executor, watched.step)?;
         if watched.state.holds(&now) {
-            return Ok(());
+            return Ok(0);
         }
         if watched.again.is_empty() {
             return Err(left(watched.state, &now).into());
         }
         watched.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
         let now = state_of(self.executor, watched.step)?;
-        if watched.state.holds(&now) { Ok(()) } else { Err(left(watched.state, &now).into()) }
+        let written = watched.again.iter().map(|step| step.op.bytes_below()).sum();
+        if watched.state.holds(&now) { Ok(written) } else { Err(left(watched.state, &now).into()) }
     }
 
     /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none.
@@ -160,7 +161,7 @@ fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize)
         id: first + at as StepId,
         place: array.place.clone(),
         why,
-        op,
+        op: op.of_members(array.in_use),
     };
     Ok(changes.into_iter().enumerate().map(step).collect())
 }

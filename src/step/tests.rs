@@ -271,6 +271,7 @@ fn plan() -> Vec<Step> {
         Op::ZpoolReplace(ZpoolReplace {
             content: PathRef::Yield(ON_LVM + 2),
             member: PathRef::Yield(ON_LVM),
+            bytes: 0,
         }),
         Op::AwaitResilver(AwaitResilver { content: PathRef::Yield(ON_LVM + 2) }),
         Op::BuildSeed(BuildSeed { path: "/run/r/vm0.seed".into(), patience_s: 150 }),
@@ -293,7 +294,11 @@ fn plan() -> Vec<Step> {
             array: PathRef::Yield(ON_PARTS + 2),
             member: PathRef::Yield(ON_PARTS + 1),
         }),
-        Op::Rebuild(Rebuild { array: PathRef::Yield(ON_PARTS + 2), member: PathRef::Yield(ON_PARTS + 1) }),
+        Op::Rebuild(Rebuild {
+            array: PathRef::Yield(ON_PARTS + 2),
+            member: PathRef::Yield(ON_PARTS + 1),
+            bytes: 0,
+        }),
         Op::AwaitSync(AwaitSync { array: PathRef::Yield(ON_PARTS + 2) }),
         Op::MakeImage(MakeImage {
             on: path("/srv/x.img"),
@@ -318,6 +323,7 @@ fn plan() -> Vec<Step> {
         Op::ChangeSpdkArray(ChangeSpdkArray {
             made: bdev("iotax-r-bdev-lvs/lvol"),
             change: SpdkChange::Leaves(1),
+            bytes: 0,
         }),
         Op::SplitSpdk(SplitSpdk { bdev: bdev("iotax-r-bdev-lvs/lvol"), parts: 2, mib: 8 }),
         Op::ExportSpdk(ExportSpdk {

@@ -177,7 +177,7 @@ fn an_array_goes_through_its_states_and_leaves_no_superblock() {
     let member = at(&members[0].path);
     perform(&Op::FailMember(FailMember { array: at(&path), member: member.clone() })).unwrap();
     assert_eq!(state(), Some(ArrayState::Degraded { missing: 1 }));
-    perform(&Op::Rebuild(Rebuild { array: at(&path), member: member.clone() })).unwrap();
+    perform(&Op::Rebuild(Rebuild { array: at(&path), member: member.clone(), bytes: 0 })).unwrap();
     perform(&wait).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
     // A member that is out of it has a superblock still.

@@ -201,6 +201,7 @@ impl Layer for MdRaid {
                     members: below.paths.clone(),
                     spec: spec.clone(),
                     place: below.place.clone(),
+                    in_use: size,
                 }),
             },
             ..below.clone()
@@ -245,7 +246,7 @@ impl Layer for MdRaid {
             (format!("fail member {} of {}", member + 1, members.len()), Op::FailMember(op))
         };
         let back = |member: usize| {
-            let op = Rebuild { array: array(), member: members[member].clone() };
+            let op = Rebuild { array: array(), member: members[member].clone(), bytes: 0 };
             (format!("rebuild member {} of {}", member + 1, members.len()), Op::Rebuild(op))
         };
         let whole = || ("wait for the rebuild".to_owned(), Op::AwaitSync(AwaitSync { array: array() }));

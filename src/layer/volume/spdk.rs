@@ -148,7 +148,7 @@ impl Layer for SpdkBdev {
                 }
                 Move::Await => ("wait for the rebuild".to_owned(), SpdkChange::AwaitWhole),
             };
-            (why, Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change }))
+            (why, Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change, bytes: 0 }))
         };
         Ok(way.into_iter().map(step).collect())
     }
@@ -193,7 +193,9 @@ impl Layer for SpdkBdev {
             members: below.paths.clone(),
             spec: spec.clone(),
             place: below.place.clone(),
+            in_use: below.bytes,
         });
+        let array = array.or_else(|| below.array.clone());
         Ok(Exposed {
             paths: vec![bdev],
             bytes,

@@ -199,7 +199,7 @@ impl Layer for Zfs {
             (format!("take member {} of {} offline", member + 1, members.len()), Op::ZpoolOffline(op))
         };
         let back = |member: usize| {
-            let op = ZpoolReplace { content: content(), member: members[member].clone() };
+            let op = ZpoolReplace { content: content(), member: members[member].clone(), bytes: 0 };
             (format!("resilver member {} of {}", member + 1, members.len()), Op::ZpoolReplace(op))
         };
         let whole =
@@ -242,6 +242,7 @@ impl Layer for Zfs {
             members: below.paths.clone(),
             spec: spec.clone(),
             place: below.place.clone(),
+            in_use: wish.in_use(below.paths.len() as u64),
         });
         let (bytes, writable) = (wish.bytes, context.writable);
         let array = array.or_else(|| below.array.clone());
@@ -333,6 +334,12 @@ impl Wish {
             bytes,
             thin: spec.option("thin").is_none() || flag(spec, "thin"),
         })
+    }
+
+    /// Bytes of each member that all of its content takes.
+    fn in_use(&self, members: u64) -> u64 {
+        let blocks = self.bytes.div_ceil(self.block);
+        (blocks * taken(self.vdev, members, self.block, self.ashift)).div_ceil(members.max(1))
     }
 
     fn content(&self) -> ZfsContent {

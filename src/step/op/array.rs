@@ -47,6 +47,22 @@ pub struct CreateArray {
     pub bytes: u64,
 }
 
+impl CreateArray {
+    /// Bytes that its first sync writes: parity, or every copy but the first.
+    pub fn first_sync_bytes(&self) -> u64 {
+        let (members, each) = (self.members.len() as u64, self.size.unwrap_or(0));
+        let copies = || self.layout.as_ref().and_then(|layout| layout[1..].parse().ok()).unwrap_or(2u64);
+        match self.level {
+            _ if self.assume_clean => 0,
+            1 => each * members.saturating_sub(1),
+            5 => each,
+            6 => 2 * each,
+            10 => each * members / copies().max(1) * (copies() - 1),
+            _ => 0,
+        }
+    }
+}
+
 /// Least and most; what is not written is the system's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {

@@ -315,6 +315,31 @@ impl Op {
         }
     }
 
+    /// Bytes that it has the machine write to what is below: the first sync of an array, a rebuild, a resilver.
+    pub fn bytes_below(&self) -> u64 {
+        match self {
+            Op::CreateArray(array) => array.first_sync_bytes(),
+            Op::Rebuild(rebuild) => rebuild.bytes,
+            Op::ZpoolReplace(replace) => replace.bytes,
+            Op::ChangeSpdkArray(change) => change.bytes,
+            _ => 0,
+        }
+    }
+
+    /// The same of an array whose members have so many bytes in use.
+    #[must_use]
+    pub fn of_members(mut self, in_use: u64) -> Op {
+        match &mut self {
+            Op::Rebuild(rebuild) => rebuild.bytes = in_use,
+            Op::ZpoolReplace(replace) => replace.bytes = in_use,
+            Op::ChangeSpdkArray(change) if matches!(change.change, SpdkChange::Returns(_)) => {
+                change.bytes = in_use;
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The operation itself.
     pub fn operation(&self) -> &dyn Operation {
         as_operation!(self)

@@ -15,6 +15,9 @@ pub struct Rebuild {
     pub array: PathRef,
     /// What was a member of it.
     pub member: PathRef,
+    /// Bytes that are written to it before it is whole; 0: not known.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 impl Change for Rebuild {

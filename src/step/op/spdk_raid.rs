@@ -15,6 +15,9 @@ pub struct ChangeSpdkArray {
     pub made: PathRef,
     /// What.
     pub change: SpdkChange,
+    /// Bytes that are written to a member that returns; 0: not known.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 /// Of which member, from 0.

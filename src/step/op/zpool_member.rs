@@ -24,6 +24,9 @@ pub struct ZpoolReplace {
     pub content: PathRef,
     /// What was a member of it.
     pub member: PathRef,
+    /// Bytes that are written to it before it is whole; 0: not known.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 /// `zpool wait -t resilver`

@@ -248,7 +248,7 @@ fn parts_of_a_bdev_are_shared_out() {
 }
 
 fn change(asked: &JoinSpdk, change: SpdkChange) -> anyhow::Result<()> {
-    raid::change(&ChangeSpdkArray { made: bdev(asked), change }, &mut |_| ControlFlow::Continue(()))
+    raid::change(&ChangeSpdkArray { made: bdev(asked), change, bytes: 0 }, &mut |_| ControlFlow::Continue(()))
 }
 
 fn state(asked: &JoinSpdk) -> ArrayState {
@@ -271,7 +271,7 @@ fn a_member_leaves_and_returns() {
     change(asked, SpdkChange::Returns(1)).unwrap();
     assert_eq!(state(asked), ArrayState::Rebuilding { missing: 1, done: 0.0 });
     assert_eq!(said(SpdkChange::Returns(1)), "iotax-r-spdk0-m1p0 is in the array iotax-r-spdk0-raid already");
-    let wait = ChangeSpdkArray { made: bdev(asked), change: SpdkChange::AwaitWhole };
+    let wait = ChangeSpdkArray { made: bdev(asked), change: SpdkChange::AwaitWhole, bytes: 0 };
     let stopped = raid::change(&wait, &mut |_| ControlFlow::Break(())).unwrap_err().to_string();
     assert_eq!(stopped, "interrupted at 0 % of the rebuild of iotax-r-spdk0-raid");
     change(asked, SpdkChange::Leaves(1)).unwrap();
