@@ -172,7 +172,7 @@ fn mdraid(layer: &LayerSpec, drives: u64) -> Result<(Spread, String), String> {
         "1" => Spread::Mirrored { copies: drives, groups: true },
         "10" => {
             let (copies, is_near) =
-                (copies(layer), !layer.option("layout").is_some_and(|word| !word.starts_with('n')));
+                (copies(layer), layer.option("layout").is_none_or(|word| word.starts_with('n')));
             Spread::Mirrored { copies, groups: is_near && drives % copies == 0 }
         }
         "5" => parity(drives, 1, chunk, false)?,
