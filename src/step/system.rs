@@ -9,7 +9,7 @@ use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
-use super::tool::tool;
+use super::tool::{output, said, tool};
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, spdk};
@@ -215,7 +215,7 @@ impl System for RealSystem {
     }
 
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
-        let mut command = Command::new("losetup");
+        let mut command = tool("losetup", [""; 0]);
         command.arg("--find").arg("--show").arg("--sizelimit").arg(request.bytes.to_string());
         command.arg(format!("--direct-io={}", if request.direct_io { "on" } else { "off" }));
         if request.read_only {
@@ -253,7 +253,7 @@ impl System for RealSystem {
         match loop_backing(&Path::new("/sys/block").join(name)) {
             None => Ok(()),
             Some(path) if same_path(&path, backing) => {
-                run(Command::new("losetup").arg("--detach").arg(device))?;
+                run(tool("losetup", ["--detach"]).arg(device))?;
                 wait_until(Duration::from_secs(10), || {
                     loop_backing(&Path::new("/sys/block").join(name)).is_none()
                 })
@@ -580,15 +580,9 @@ fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
 /// Runs a command to its end and gives its standard output.
 ///
 /// # Errors
-/// When it cannot be run or fails: its words.
+/// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}");
-    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        bail!("{shown} failed ({}): {}", output.status, words.trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    said(&format!("{command:?}"), output(command)?)
 }
 
 /// Writes a word to a file of the kernel's.

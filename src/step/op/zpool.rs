@@ -86,7 +86,8 @@ impl MakeZpool {
         // The guard has judged what the members carry.
         let mut pool = words(&["zpool", "create", "-f", "-o"]);
         pool.extend([format!("ashift={}", self.ashift)]);
-        pool.extend(words(&["-o", "cachefile=none", "-O", "mountpoint=none"]));
+        // A pool whose members fail would wait for ever, and who destroys it with it; nothing of a healthy one changes.
+        pool.extend(words(&["-o", "cachefile=none", "-o", "failmode=continue", "-O", "mountpoint=none"]));
         let tag = format!("{PROPERTY}={run_id}");
         pool.extend(
             self.properties.iter().chain([&tag]).flat_map(|property| ["-O", property].map(str::to_owned)),
