@@ -334,7 +334,7 @@ impl System for SimulatedSystem {
         self.changed()
     }
 
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
+    fn restore_arc(&mut self, _: u64, was: ArcLimit) -> Result<()> {
         ensure!(!self.things.keys().any(|key| key.starts_with("zpool ")), "a pool uses the ARC");
         self.arc = was;
         Ok(())

@@ -12,7 +12,7 @@ use super::thing::{Change, Thing};
 use super::tool::{output, said, tool};
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
-use super::{ProcessId, RunTag, Yield, image, spdk};
+use super::{ProcessId, RunTag, Yield, image, iscsi, spdk};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::host::pci;
@@ -96,6 +96,10 @@ pub trait System {
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>>;
     /// Ends it, if it is still that process.
     fn end_process(&mut self, process: &ProcessId) -> Result<()>;
+    /// Ends an iscsid of ours, unless others have sessions by it.
+    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
+        self.end_process(process)
+    }
     /// Writes a plain file of the run directory.
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
     /// Removes a plain file of the run directory; one that is gone is fine.
@@ -130,8 +134,8 @@ pub trait System {
     fn arc(&self) -> ArcLimit;
     /// Limits it to so many bytes.
     fn limit_arc(&mut self, bytes: u64) -> Result<()>;
-    /// Puts the limit back.
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()>;
+    /// Puts the limit back, if it still is the one that was written.
+    fn restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()>;
     /// Makes what a tool of the system makes.
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
     /// It, or what there is of it.
@@ -375,6 +379,19 @@ impl System for RealSystem {
         bail!("process {} does not end, even by SIGKILL", process.pid)
     }
 
+    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
+        match iscsi::targets(&here()).as_slice() {
+            [] => self.end_process(process),
+            targets => {
+                let (pid, targets) = (process.pid, targets.join(", "));
+                self.notes.push(format!(
+                    "iscsid (process {pid}), which the run started, is left: there are sessions with {targets}"
+                ));
+                Ok(())
+            }
+        }
+    }
+
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
         fs::write(path, make()?).with_context(|| format!("cannot write {}", path.display()))
     }
@@ -443,8 +460,9 @@ impl System for RealSystem {
         ArcLimit::set(bytes)
     }
 
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
-        was.restore()
+    fn restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()> {
+        self.notes.extend(was.restore(written)?);
+        Ok(())
     }
 
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {

@@ -106,7 +106,7 @@ impl System for Shared {
         export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
         limit_arc(&mut self, bytes: u64) -> Result<()>;
-        restore_arc(&mut self, was: ArcLimit) -> Result<()>;
+        restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
         change_thing(&mut self, change: &dyn Change) -> Result<()>;
