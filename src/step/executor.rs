@@ -190,6 +190,7 @@ pub fn undo_one(
     let operation = open.step.op.operation();
     let there = tag.in_place(&open.step.place);
     let mut made = open.made.clone();
+    let mut rebooted = false;
     let result = (|| {
         let mut gone_with_place = || {
             journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
@@ -199,7 +200,7 @@ pub fn undo_one(
             return gone_with_place();
         }
         let hand = hands.of(&open.step.place)?;
-        let rebooted = hand.boot_id()? != open.boot_id;
+        rebooted = hand.boot_id()? != open.boot_id;
         let gone = rebooted && !operation.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {
             // A process of this boot may bear the same number and start time: it is a stranger.
@@ -228,6 +229,10 @@ pub fn undo_one(
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
         let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(&there, made));
+        let by_hand = by_hand.map(|command| match rebooted {
+            true => format!("{command} # names of devices may be other drives' since the reboot"),
+            false => command,
+        });
         let what = undoing().map_or_else(|| operation.describe(), |undoing| undoing.what);
         Left { what, place: open.step.place.clone(), cause, by_hand }
     })

@@ -3,7 +3,7 @@
 use super::*;
 use crate::host::made_up::{Machine, server};
 use crate::step::PathRef;
-use crate::step::op::Bounds;
+use crate::step::op::{Bounds, Drives};
 
 fn array() -> CreateArray {
     CreateArray {
@@ -20,6 +20,7 @@ fn array() -> CreateArray {
         assume_clean: false,
         sync_speed: Bounds::default(),
         bytes: 64 << 20,
+        drives: Drives::default(),
     }
 }
 

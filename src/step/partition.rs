@@ -179,6 +179,7 @@ fn here() -> Probe {
 mod tests {
     use super::*;
     use crate::step::PathRef;
+    use crate::step::op::Drives;
 
     fn wanted(table: &str) -> MakePartition {
         MakePartition {
@@ -188,6 +189,7 @@ mod tests {
             name: "iotax-r-part0".into(),
             start: 1 << 20,
             bytes: 126 << 20,
+            drives: Drives::default(),
         }
     }
 

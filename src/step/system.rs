@@ -14,7 +14,9 @@ use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, iscsi, spdk};
 use crate::guard::fill::{self, Filled};
+use crate::guard::inspect::identity_of;
 use crate::guard::marker;
+use crate::host::block::Identity;
 use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
@@ -57,6 +59,10 @@ pub struct NothingMade;
 pub trait System {
     /// Identity of the present boot.
     fn boot_id(&self) -> Result<String>;
+    /// Who a device is, where it can be told.
+    fn identity(&self, _path: &Path) -> Option<Identity> {
+        None
+    }
     /// Makes a file of ours, or reuses one that carries our marker.
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
     /// A file that this run made, wherever its making was interrupted.
@@ -176,6 +182,10 @@ pub struct RealSystem {
 impl System for RealSystem {
     fn boot_id(&self) -> Result<String> {
         boot_id()
+    }
+
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        identity_of(path).ok()
     }
 
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
