@@ -76,7 +76,7 @@ pub fn of(reading: &Reading, at: usize) -> Vec<String> {
 }
 
 /// What a stack is compared with: the baseline, and the column that its table takes shares of.
-fn bases(reading: &Reading, at: usize) -> Vec<usize> {
+pub(super) fn bases(reading: &Reading, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
     if let Some((table, column)) = scenario.table.as_ref().and_then(|table| Some((table, table.percent_of?)))

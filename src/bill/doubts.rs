@@ -6,7 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
-use super::{confounders, efficiency};
+use super::{confounders, efficiency, found_data};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
@@ -48,8 +48,9 @@ pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Warni
             let stack = case.stack().name.as_str();
             let found = CHECKS.iter().filter_map(|check| check(&case));
             let beside = confounders::of(reading, at).into_iter().map(|text| (confounders::KIND, text));
+            let data = found_data::of(reading, at).into_iter().map(|text| (found_data::KIND, text));
             let load = &reading.workload.name;
-            all.extend(found.chain(beside).map(|(kind, text)| Doubt { kind, text, stack, load }));
+            all.extend(found.chain(beside).chain(data).map(|(kind, text)| Doubt { kind, text, stack, load }));
         }
     }
     // Alike in number only, and of one kind.

@@ -13,6 +13,7 @@ mod doubts;
 pub mod durability;
 pub mod efficiency;
 pub mod findings;
+mod found_data;
 mod gather;
 mod headline;
 pub mod knee;

@@ -1,7 +1,7 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
-use crate::scenario::{Regime, Workload, block_size_word, rate_words};
-use iotax_load::{Job, Rw};
+use crate::scenario::{Regime, Workload, block_size_word, order_words, rate_words};
+use iotax_load::Job;
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
@@ -50,14 +50,11 @@ fn one(job: &Job, figure: &str) -> String {
 }
 
 fn kind(job: &Job) -> String {
-    let mix = || format!("{}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100));
-    match job.rw {
-        Rw::Read => "sequential-read".to_owned(),
-        Rw::Write => "sequential-write".to_owned(),
-        Rw::RandRead => "random-read".to_owned(),
-        Rw::RandWrite => "random-write".to_owned(),
-        Rw::Rw => format!("sequential {}", mix()),
-        Rw::RandRw => format!("random {}", mix()),
+    let order = order_words(job);
+    match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => format!("{order} {}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100)),
+        (_, true) => format!("{order}-write"),
+        _ => format!("{order}-read"),
     }
 }
 
@@ -77,6 +74,7 @@ fn shell_word(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_load::Rw;
 
     fn workload(jobs: Vec<Job>) -> Workload {
         Workload { name: "w".into(), jobs, engine: None, sweep: None }

@@ -9,6 +9,7 @@ use super::{behind, columns, say};
 use crate::exit::{DONE, UNMET_NEED};
 use crate::host::caches::WriteCache;
 use crate::layer::FirstWrites;
+use crate::layer::medium::is_unknown;
 use crate::measure::alone;
 use crate::measure::durability;
 use crate::measure::first_writes::{Unwritten, of_set};
@@ -157,8 +158,7 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
             view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied"))
         }
     };
-    let head =
-        "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
+    let head = "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there; 1 PiB stands for a drive whose size nobody has told)";
     view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
 }
 
@@ -174,8 +174,7 @@ fn in_further_state(
     let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
     let up = ground.set(&sets[first], 0)?;
     let mut text = format!("  in the same visit, behind set {}\n", after + 1);
-    for index in &set.stacks {
-        let steps = states::steps_into(scenario, &up, *index)?;
+    for (_, steps) in states::steps_into(scenario, &up, &set.stacks)? {
         let line = |step: &Step| {
             view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
         };
@@ -383,7 +382,7 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
 /// All stacks are loaded on as many bytes. What other hosts have is not known before they are reached.
 fn measured_on(region: u64) -> String {
     match region {
-        u64::MAX => String::new(),
+        bytes if is_unknown(bytes) => String::new(),
         bytes => format!(
             "every stack is loaded on the {} that the smallest of them offers, or on what its jobs' size says\n",
             show_bytes(bytes)
@@ -499,7 +498,7 @@ mod tests {
     #[test]
     fn what_the_load_reaches_is_said_where_it_is_known() {
         assert!(measured_on(510 << 20).contains(" the 510 MiB that "));
-        assert_eq!(measured_on(u64::MAX), "");
+        assert_eq!(measured_on(crate::layer::medium::UNKNOWN_BYTES / 4 * 3), "");
     }
 
     #[test]

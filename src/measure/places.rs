@@ -387,8 +387,15 @@ pub fn hand_over_ssh(place: &str, id: &str) -> Result<Box<dyn Hand>> {
 
 /// Hands that take down what a run left: hosts over SSH are reached when it left something there.
 pub fn hands_to_clean(run_id: &str) -> Hands {
-    let id = format!("{run_id}-clean");
-    let reach = move |place: &str| hand_over_ssh(place, &id);
+    let run_id = run_id.to_owned();
+    let reach = move |place: &str| {
+        let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+        let (id, options) = (format!("{run_id}-clean"), ssh::SshOptions::from_env());
+        ssh::await_agents(host, &run_id, &options)?;
+        // Of a clean that was cut short.
+        ssh::remove_remote(host, &id, &options)?;
+        hand_over_ssh(place, &id)
+    };
     Hands::reaching(Box::new(RealSystem::default()), Box::new(reach))
 }
 

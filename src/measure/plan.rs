@@ -11,7 +11,7 @@ use crate::exit::Failed;
 use crate::guard::marker;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
-use crate::layer::medium::{self, Found};
+use crate::layer::medium::{self, Found, is_unknown};
 use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
@@ -269,6 +269,10 @@ impl Ground<'_> {
     /// The files under test count too, and with every visit those on file systems and what is written first.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
+        // Asked again when all hosts have told what they have.
+        if self.found.iter().flatten().any(|found| is_unknown(found.bytes)) {
+            return Ok(None);
+        }
         let mut bytes = filled(media) + preconditioning::written(self)?;
         // Durability trials bring what is below the guest up once.
         let visits = match self.scenario.durability {

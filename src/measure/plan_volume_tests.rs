@@ -104,3 +104,23 @@ fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_onl
     let joined = wiped(&["[/dev/sda,/dev/sdb] | linear"]);
     assert!(!joined.iter().any(|step| step.starts_with("wipefs")), "{joined:?}");
 }
+
+#[test]
+fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
+    let array = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
+    let stacks = [array.to_owned(), format!("{array} | engine(fio)")];
+    let words = vec![("rw".to_owned(), "randread".to_owned())];
+    let states = Some("healthy,failed(1),rebuilding".to_owned());
+    let scenario = from_arguments(&stacks, &Request { words, states, ..Request::default() }).unwrap();
+    with_ground(&scenario, |ground| {
+        let sets = &ground.layout.sets;
+        let up = ground.set(&sets[0], 0).unwrap();
+        let further: Vec<_> = sets.iter().filter(|set| set.after.is_some()).collect();
+        assert_eq!((sets.len(), further.len()), (3, 2));
+        for set in further {
+            assert_eq!(set.stacks.len(), 2);
+            let steps = crate::measure::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+            assert_eq!(steps.len(), 1, "{steps:?}");
+        }
+    });
+}

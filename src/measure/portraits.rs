@@ -11,6 +11,7 @@ use super::survey;
 use crate::host::facts::{self, Device, Facts};
 use crate::layer::Exposed;
 use crate::layer::guest::GuestPlan;
+use crate::scenario::Stack;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::store::record::{GuestDisk, PlaceFacts, Record, SpdkTarget, VolumeUp};
@@ -49,7 +50,8 @@ impl Session<'_> {
     /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
     pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
         let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
-        match !away && self.scenario.stacks.iter().any(survey::takes_drive) {
+        let taken = |stack: &Stack| stack.medium.place() == HOST && survey::takes_drive(stack);
+        match !away && self.scenario.stacks.iter().any(taken) {
             true => self.record_place(places, HOST),
             false => Ok(()),
         }

@@ -11,6 +11,7 @@ use super::plan::Ground;
 use super::session::Session;
 use super::sets::{Layout, Set};
 use super::stopped;
+use crate::layer::medium::is_unknown;
 use crate::layer::{PlanContext, medium};
 use crate::scenario::{Agent, Medium};
 use crate::store::record::Record;
@@ -40,7 +41,7 @@ pub struct Batch {
     pub place: String,
     /// Who writes there.
     agent: Agent,
-    /// Bytes of each, in whole blocks; `u64::MAX` while a host was not asked yet.
+    /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of `medium` while a host was not asked yet.
     pub bytes: u64,
     /// Bytes of each that an earlier part of the run has written, of all passes.
     pub done: u64,
@@ -74,8 +75,8 @@ impl Batch {
 
     /// Bytes that so many passes write, all drives together; `None`: a size is not known yet.
     pub fn written(&self, passes: u32) -> Option<u64> {
-        let known = self.bytes < u64::MAX / BLOCK * BLOCK;
-        known.then(|| self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64))
+        (!is_unknown(self.bytes))
+            .then(|| self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64))
     }
 }
 
@@ -146,7 +147,7 @@ impl Session<'_> {
         };
         let batches = batches(&ground, done)?;
         let all = Set { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
-        self.look_again(&all)?;
+        self.look_again(places, &all)?;
         let names: BTreeSet<String> = batches.iter().map(|batch| batch.place.clone()).collect();
         for name in &names {
             let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *name);

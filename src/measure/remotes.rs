@@ -3,9 +3,10 @@
 use super::observer::Event;
 use super::places::Places;
 use super::session::Session;
-use super::survey;
+use super::survey::{self, Afar};
 use super::wire::{WireError, WireFault};
 use crate::exit::Failed;
+use crate::guard::judge::Intent;
 use crate::layer::medium::Found;
 use crate::scenario::{Agent, Medium, Stack};
 use crate::step::op::{Op, RemoteAgent};
@@ -27,12 +28,38 @@ impl Session<'_> {
                     Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
                     Agent::Fio => self.reach_afar(places, host, path, index)?,
                 }
-                let (found, warnings) = survey::remote(places.get(&name)?, medium, self.scenario, stack)?;
+                let (found, warnings, drive) =
+                    survey::remote(places.get(&name)?, medium, self.scenario, stack)?;
+                if let Some(identity) = drive {
+                    let afar = Afar { identity, admitted: false };
+                    self.survey.afar.entry((name.clone(), path.clone())).or_insert(afar);
+                }
                 self.survey.found[index][member] = limited(found, *size, stack)?;
                 for text in warnings {
                     self.warn("target", &name, text)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A drive of another host must be the one that was looked at, whenever something is set up on it; the guard looks at it once
+    /// more just before it is first written: reaching others, downloads and fills lie in between.
+    pub(super) fn look_again_afar(
+        &mut self,
+        places: &mut Places,
+        stack: &Stack,
+        medium: &Medium,
+    ) -> Result<()> {
+        let Medium::Remote { host, path, .. } = medium else { return Ok(()) };
+        let name = ssh_place(host);
+        let Some(known) = self.survey.afar.get_mut(&(name.clone(), path.clone())) else { return Ok(()) };
+        let now = survey::seen_afar(places.get(&name)?, path)?
+            .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;
+        survey::same_device(path, &known.identity, &now.identity)?;
+        if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {
+            survey::judged_afar(&now, self.scenario, stack)?;
+            known.admitted = true;
         }
         Ok(())
     }

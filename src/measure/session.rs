@@ -494,7 +494,7 @@ impl Session<'_> {
         loop {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
-            self.look_again(&layout.sets[planned.set])?;
+            self.look_again(places, &layout.sets[planned.set])?;
             self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
             match self.reach_guests(places, &plan) {
@@ -521,11 +521,12 @@ impl Session<'_> {
     /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
     /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
     /// was looked at, too: a drive that was with a guest may have come back under another's name.
-    pub(super) fn look_again(&mut self, set: &Set) -> Result<()> {
+    pub(super) fn look_again(&mut self, places: &mut Places, set: &Set) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);
             for member in stack.medium.members() {
+                self.look_again_afar(places, stack, member)?;
                 let Medium::Device { path } = member else { continue };
                 self.survey.recognise(path)?;
                 if intent == Intent::Write && !self.admitted.knows(path)? {

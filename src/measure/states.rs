@@ -15,7 +15,7 @@ use crate::step::op::Op;
 use crate::step::state::ArrayState;
 use crate::step::{Step, StepId};
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that
 /// can be measured.
@@ -85,15 +85,18 @@ impl Session<'_> {
         up: &SetPlan,
         ready: &[Ready],
     ) -> Result<Vec<Ready>> {
+        let stacks = &layout.sets[planned.set].stacks;
+        for (index, steps) in steps_into(self.scenario, up, stacks)? {
+            let stack = &self.scenario.stacks[index];
+            let to = stack.state.as_ref().context("a stack without a state")?.state;
+            let from = state_before(self.scenario, index)?;
+            self.observer.tell(Event::Phase { what: format!("{}: from {from} to {to}", stack.name) });
+            self.perform_all(&steps)?;
+        }
         let mut next = Vec::new();
-        for index in &layout.sets[planned.set].stacks {
+        for index in stacks {
             let stack = &self.scenario.stacks[*index];
             let at = stack.state.as_ref().context("a stack without a state")?;
-            let from = state_before(self.scenario, *index)?;
-            self.observer.tell(Event::Phase { what: format!("{}: from {from} to {}", stack.name, at.state) });
-            for step in steps_into(self.scenario, up, *index)? {
-                self.perform(&step)?;
-            }
             let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
             next.push(Ready { index: *index, stack: stack.name.clone(), ..base.clone() });
         }
@@ -130,13 +133,21 @@ fn state_before(scenario: &Scenario, index: usize) -> Result<State> {
     Ok(before.next().map_or(State::Healthy, |other| other.state))
 }
 
-/// What brings a stack from the state before into its own, on what is up.
+/// What brings the stacks of a set from the state before into their own, on what is up: of several that stand on one array, by the
+/// first of them.
 ///
 /// # Errors
-/// When its layer knows no such way.
-pub fn steps_into(scenario: &Scenario, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
-    let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
-    transition(&array_of(up, at.of)?, state_before(scenario, index)?, at.state, up, index)
+/// When a layer knows no such way.
+pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result<Vec<(usize, Vec<Step>)>> {
+    let (mut arrays, mut all) = (BTreeSet::new(), Vec::new());
+    for index in stacks {
+        let at = scenario.stacks[*index].state.as_ref().context("a stack without a state")?;
+        let array = array_of(up, at.of)?;
+        if arrays.insert(array.step) {
+            all.push((*index, transition(&array, state_before(scenario, *index)?, at.state, up, *index)?));
+        }
+    }
+    Ok(all)
 }
 
 fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {

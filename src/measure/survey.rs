@@ -15,7 +15,7 @@ use crate::host::block::{self, Identity};
 use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
-use crate::layer::medium::{Found, sibling_path};
+use crate::layer::medium::{Found, UNKNOWN_BYTES, sibling_path};
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use crate::step::{HOST, is_ssh_place};
@@ -43,6 +43,16 @@ pub struct Survey {
     absent: Vec<Absent>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
+    /// Who the drives on other hosts are, by place and path.
+    pub(super) afar: BTreeMap<(String, PathBuf), Afar>,
+}
+
+/// A drive of another host, as it was when the run began.
+#[derive(Clone, Debug)]
+pub(super) struct Afar {
+    pub(super) identity: Identity,
+    /// The guard has looked at it once more, just before it was first written.
+    pub(super) admitted: bool,
 }
 
 /// What is missing, a line each below what needs it; `None`: nothing.
@@ -133,9 +143,6 @@ pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey,
     Ok((survey, absent))
 }
 
-/// Larger than any, so that nothing is refused for want of room on it.
-const ABSENT_BYTES: u64 = 1 << 50;
-
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
     member: &Medium,
@@ -161,7 +168,7 @@ fn bottom(
         }
         // Its size is asked of the agent there, when it is reached.
         Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
-        Medium::Remote { path, .. } => Ok(Found::bare(u64::MAX, path.starts_with("/dev"), true)),
+        Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -283,27 +290,15 @@ impl Survey {
     /// Which it is now.
     pub fn recognise(&self, path: &Path) -> Result<()> {
         let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else { return Ok(()) };
-        let now = identity_of(path)?;
-        if known.is_same_device(&now) {
-            return Ok(());
-        }
-        let word = |identity: &Identity| {
-            judge::consent_word(identity).or(identity.name.as_deref()).unwrap_or("?").to_owned()
-        };
-        Err(Failed::measurement(format!(
-            "{} was {} when the run began and is {} now; hint: name it by /dev/disk/by-id/...",
-            path.display(),
-            word(known),
-            word(&now)
-        ))
-        .into())
+        same_device(path, known, &identity_of(path)?)
     }
 
-    /// Serial or WWN of a device of this host, as a consent names it; `None`: a file, or it is elsewhere.
+    /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`: a file, or it has none.
     pub fn serial_of(&self, place: &str, path: &str) -> Option<String> {
-        let mut known =
-            self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
-        known.find_map(|(_, identity)| judge::consent_word(identity).map(str::to_owned))
+        let here = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
+        let afar = self.afar.get(&(place.to_owned(), PathBuf::from(path)));
+        let mut known = here.map(|(_, identity)| identity).chain(afar.map(|afar| &afar.identity));
+        known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
 
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
@@ -400,7 +395,7 @@ fn existing(
         let place = scenario.place_of(stack, path);
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
         survey.absent.push(Absent { path: path.to_owned(), why });
-        return Ok(Found::bare(ABSENT_BYTES, !could_be_made, true));
+        return Ok(Found::bare(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
@@ -411,38 +406,80 @@ fn existing(
     Ok(found_of(&found))
 }
 
+/// Whether a device is the one that it was.
+///
+/// # Errors
+/// Which it is now.
+pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
+    if known.is_same_device(now) {
+        return Ok(());
+    }
+    let word = |identity: &Identity| {
+        judge::consent_word(identity).or(identity.name.as_deref()).unwrap_or("?").to_owned()
+    };
+    Err(Failed::measurement(format!(
+        "{} was {} when the run began and is {} now; hint: name it by /dev/disk/by-id/...",
+        path.display(),
+        word(known),
+        word(now)
+    ))
+    .into())
+}
+
+/// What the agent of another host sees under a path; `None`: nothing is there.
+///
+/// # Errors
+/// When it does not answer.
+pub(super) fn seen_afar(place: &mut Place, path: &Path) -> Result<Option<Inspection>> {
+    match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
+        Response::Inspect { payload } => {
+            serde_json::from_value(payload).context("cannot understand what the agent saw")
+        }
+        other => Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
+    }
+}
+
 /// The bottom of a stack on another host, asked of the agent there. A file that is to be made where no agent is may be
 /// missing, or is ours already.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-pub fn remote(
+pub(super) fn remote(
     place: &mut Place,
     medium: &Medium,
     scenario: &Scenario,
     stack: &Stack,
-) -> Result<(Found, Vec<String>)> {
+) -> Result<(Found, Vec<String>, Option<Identity>)> {
     let Medium::Remote { path, size, agent, .. } = medium else {
         return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
     };
-    let payload = match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
-        Response::Inspect { payload } => payload,
-        other => return Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
-    };
-    let found: Option<Inspection> =
-        serde_json::from_value(payload).context("cannot understand what the agent saw")?;
+    let found = seen_afar(place, path)?;
     let to_make = size.filter(|_| *agent == Agent::Fio);
     let Some(found) = found else {
         let hint = "name a path that does, or add size=4GiB to have the file made";
         let absent = || {
             Failed::input(format!("{}: {} does not exist there; hint: {hint}", stack.text, path.display()))
         };
-        return Ok((Found::bare(to_make.ok_or_else(absent)?, false, false), Vec::new()));
+        return Ok((Found::bare(to_make.ok_or_else(absent)?, false, false), Vec::new(), None));
     };
-    let permit = judge::judge(&found, intent(scenario, stack), &scenario.consent).map_err(Failed::from)?;
+    let permit = judged_afar(&found, scenario, stack)?;
     // One that is ours at this size is used again, by the step that would make it.
     let ours = to_make.is_some() && found.marker.as_ref().map(|marker| marker.bytes) == to_make;
-    Ok((Found { exists: !ours, ..found_of(&found) }, permit.warnings))
+    let drive = (found.kind != Kind::File).then(|| found.identity.clone());
+    Ok((Found { exists: !ours, ..found_of(&found) }, permit.warnings, drive))
+}
+
+/// The guard's word on what another host's agent saw.
+///
+/// # Errors
+/// What it refuses, naming the stack.
+pub(super) fn judged_afar(found: &Inspection, scenario: &Scenario, stack: &Stack) -> Result<Permit> {
+    let judged = judge::judge(found, intent(scenario, stack), &scenario.consent);
+    judged.map_err(|refusal| {
+        let why = Failed::from(refusal);
+        Failed { message: format!("{}: {}{}", stack.text, why.message, why_writes(scenario, stack)), ..why }
+            .into()
+    })
 }
 
 fn found_of(found: &Inspection) -> Found {

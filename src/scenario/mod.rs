@@ -404,13 +404,20 @@ impl Workload {
     }
 }
 
+/// `random`, `sequential`, `80 % random`.
+pub fn order_words(job: &Job) -> String {
+    match (job.rw.random(), job.percentage_random) {
+        (false, _) | (true, 0) => "sequential".to_owned(),
+        (true, 1..=99) => format!("{} % random", job.percentage_random),
+        (true, _) => "random".to_owned(),
+    }
+}
+
 /// `swept` are the words that have no one value.
 fn job_subject(job: &Job, swept: &[&str]) -> String {
-    let order = match job.percentage_random {
-        _ if !job.rw.random() => "sequential".to_owned(),
-        0 if !swept.contains(&"percentage_random") => "sequential".to_owned(),
-        1..=99 if !swept.contains(&"percentage_random") => format!("{} % random", job.percentage_random),
-        _ => "random".to_owned(),
+    let order = match swept.contains(&"percentage_random") {
+        true => "random".to_owned(),
+        false => order_words(job),
     };
     let kind = match (job.rw.reads(), job.rw.writes()) {
         (true, true) => format!("{order} {}/{} mix", job.rwmixread, 100 - job.rwmixread),

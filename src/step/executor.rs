@@ -5,6 +5,7 @@
 use super::hand::{Hand, Hands};
 use super::journal::{Journal, Open};
 use super::op::Undoing;
+use super::outlived;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
 use super::tool::shell_word;
@@ -197,6 +198,7 @@ pub fn undo_one(
             Ok(Some(format!("gone with {}:", open.step.place)))
         };
         if hands.gone(&open.step.place) {
+            outlived::note(open, others).into_iter().for_each(|note| hands.note(note));
             return gone_with_place();
         }
         let hand = hands.of(&open.step.place)?;
@@ -213,6 +215,7 @@ pub fn undo_one(
             let undone = hand.undo(&open.step.op, &there, made);
             if undone.is_err() && hands.gone(&open.step.place) {
                 // It has ended meanwhile.
+                outlived::note(open, others).into_iter().for_each(|note| hands.note(note));
                 return gone_with_place();
             }
             undone?;

@@ -102,6 +102,8 @@ pub struct Hands {
     unreached: BTreeMap<String, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
+    /// Of places that are gone.
+    notes: Vec<String>,
 }
 
 impl Hands {
@@ -120,7 +122,8 @@ impl Hands {
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
     pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
-        let mut hands = Hands { known: BTreeMap::new(), unreached: BTreeMap::new(), reach, watcher: None };
+        let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut hands = Hands { known, unreached, reach, watcher: None, notes };
         hands.add(HOST, Box::new(Here(system)));
         hands
     }
@@ -163,9 +166,15 @@ impl Hands {
         }
     }
 
+    /// Notes what nobody is there to tell any more.
+    pub fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
     /// What all of them found that is worth a word, since this was last asked.
     pub fn notes(&mut self) -> Vec<String> {
-        self.known.values_mut().flat_map(|hand| hand.notes()).collect()
+        let of_hands = self.known.values_mut().flat_map(|hand| hand.notes());
+        std::mem::take(&mut self.notes).into_iter().chain(of_hands).collect()
     }
 }
 

@@ -17,6 +17,7 @@ pub mod nbd;
 pub mod nvmet;
 pub mod nvmf;
 pub mod op;
+mod outlived;
 pub mod partition;
 pub mod process;
 pub mod queue;

@@ -328,8 +328,9 @@ mod tests {
         let zpool = folder.path().join("zpool");
         std::fs::copy("/bin/sh", &zpool).unwrap();
         let pool = format!("iotax-watched-{}", std::process::id());
-        let mut looks =
-            Command::new(&zpool).args(["-c", "sleep 60; true", "iostat", &pool, "1"]).spawn().unwrap();
+        let mut looks = Command::new(&zpool);
+        looks.args(["-c", "read line; true", "iostat", &pool, "1"]).stdin(Stdio::piped());
+        let mut looks = looks.spawn().unwrap();
         let is_it = |words: &[&str]| words.contains(&pool.as_str());
         wait_until(Duration::from_secs(5), || !process::processes(is_it).unwrap().is_empty()).unwrap();
         let start = Instant::now();

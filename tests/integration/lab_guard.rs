@@ -50,6 +50,11 @@ mkfs.ext4 -q -F ${by}d0; udevadm settle
 refused file-system "$pool" "ext4" "wipe=ext4"
 taken file-system "$pool" wipe=ext4
 
+modprobe nvmet; theirs=/sys/kernel/config/nvmet/subsystems/theirs
+mkdir $theirs; mkdir $theirs/namespaces/1; readlink -f ${by}d0 > $theirs/namespaces/1/device_path; echo 1 > $theirs/namespaces/1/enable
+refused exported "$mirror" "nvmet" "hint"
+echo 0 > $theirs/namespaces/1/enable; rmdir $theirs/namespaces/1 $theirs
+
 echo "GUARD end"
 "#;
 
@@ -61,5 +66,5 @@ fn drives_that_are_somebodys_are_taken_only_by_the_word_for_what_they_carry() {
     println!("{}", lines.join(""));
     assert!(!told.contains("FAILED"), "{told}");
     let ended = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
-    assert_eq!((ended(" refused"), ended(" taken")), (7, 4), "{told}");
+    assert_eq!((ended(" refused"), ended(" taken")), (8, 4), "{told}");
 }

@@ -23,11 +23,14 @@ const QUICK: &[&str] = &[
     "drive_size=512MiB",
 ];
 
+fn can_be_lab() -> bool {
+    can_run(&["qemu-system-x86_64"])
+        && can("the lab's image: iotax lab build", root_image(&crate::lab::parts().kernel).is_ok())
+}
+
 /// Runs the stacks in a lab, where there can be one. Every one of them has figures, nothing failed, and nothing of the run is left.
 fn measured(stacks: &[&str], more: &[&str]) -> Option<(Rig, Value)> {
-    if !can_run(&["qemu-system-x86_64"])
-        || !can("the lab's image: iotax lab build", root_image(&crate::lab::parts().kernel).is_ok())
-    {
+    if !can_be_lab() {
         return None;
     }
     let rig = Rig::new();
@@ -94,4 +97,43 @@ fn fabrics_are_measured_against_their_drive() {
     let Some((_rig, report)) = measured(&stacks, &[]) else { return };
     assert_eq!(rows(&report), stacks.len(), "{report}");
     assert!(report.to_string().contains("RDMA by software"), "RDMA without a card is told: {report}");
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
+fn the_matrix_of_backends_and_fabrics_is_printed_as_it_was_published() {
+    let _alone = alone();
+    if !can_be_lab() {
+        return;
+    }
+    let rig = Rig::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/e4-backends-fabrics.toml");
+    // Small drives and one visit: this is about the way through all of it.
+    let text = std::fs::read_to_string(path).unwrap();
+    let small_drives = text.replace("drive_size = \"256MiB\"", "drive_size = \"64MiB\"");
+    assert_ne!(text, small_drives);
+    let scenario = rig.path("e4.toml");
+    std::fs::write(&scenario, small_drives).unwrap();
+    let small = ["--visits", "1", "--budget", "20s", "--slice", "50ms", "--matched-rate", "off"];
+    let text = rig.expect(0, &[&["run", scenario.to_str().unwrap()][..], &small].concat());
+    assert!(text.contains("EMULATED: figures of lab"), "{text}");
+    for words in [
+        "iSER: iops",
+        "NVMe-oF: iops",
+        "in % of LVM",
+        "4k-80random-50read",
+        "of LVM",
+        "published",
+        "ZFS dedup",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let report = rig.expect(0, &["report", "last", "--format", "json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let workloads = report["workloads"].as_array().unwrap();
+    assert_eq!(workloads.len(), 5);
+    for row in workloads.iter().flat_map(|workload| workload["rows"].as_array().unwrap()) {
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0, "{row}");
+    }
+    assert_eq!(traces(&rig.runs()), [""; 0]);
 }

@@ -124,7 +124,7 @@ mod tests {
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
             Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
-            Medium::Remote { .. } => Found::bare(u64::MAX, true, true),
+            Medium::Remote { .. } => Found::bare(crate::layer::medium::UNKNOWN_BYTES, true, true),
             _ => Found::bare(1 << 40, true, true),
         };
         let of_stack = |stack: &crate::scenario::Stack| stack.medium.members().iter().map(found_of).collect();

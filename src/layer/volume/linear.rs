@@ -57,7 +57,6 @@ impl Layer for Split {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let device = below.path(spec)?;
-        is_known(spec, below)?;
         let parts: u64 = number(spec, "parts")?;
         let bytes = below.bytes / parts.max(1) / MIB * MIB;
         ensure!(
@@ -93,7 +92,6 @@ impl Layer for Linear {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        is_known(spec, below)?;
         let bytes = below.bytes / MIB * MIB;
         ensure!(bytes > 0, "{}: members have less than 1 MiB", spec.origin);
         let stretch = |device: &PathRef| Stretch { device: device.clone(), offset: 0, bytes };
@@ -104,17 +102,6 @@ impl Layer for Linear {
             Exposed { paths: vec![path], bytes, block: true, writable: context.writable, ..below.clone() };
         Ok(Exposed { uneven: false, split: false, ..shown })
     }
-}
-
-fn is_known(spec: &LayerSpec, below: &Exposed) -> Result<()> {
-    ensure!(
-        below.bytes != u64::MAX,
-        "{}: how large the device on {} is is not known here, and \"{}\" counts from its end; hint: partition(size=SIZE) between",
-        spec.origin,
-        below.place,
-        spec.name
-    );
-    Ok(())
 }
 
 fn add(context: &mut PlanContext, below: &Exposed, why: String, stretches: Vec<Stretch>) -> PathRef {

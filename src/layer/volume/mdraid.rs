@@ -156,11 +156,7 @@ impl Layer for MdRaid {
         let layout = layout(spec, level)?;
         let chunk = chunk(spec, level)?;
         let size = size(spec, below, chunk)?;
-        let bytes = match size {
-            Some(size) => array_bytes(level, layout.as_deref(), below.paths.len() as u64, size, chunk),
-            // Nobody has told how large a drive of a host over ssh is; only RAID 0 takes what there is.
-            None => u64::MAX,
-        };
+        let bytes = array_bytes(level, layout.as_deref(), below.paths.len() as u64, size, chunk);
         let sync = sync(spec, level)?;
         let instance = context.instance("md");
         let name = name_of(&context.tag.run_id, &instance);
@@ -173,12 +169,12 @@ impl Layer for MdRaid {
             layout,
             metadata: metadata.to_owned(),
             bitmap: bitmap(spec, level)?,
-            size: size.filter(|_| level > 0),
+            size: (level > 0).then_some(size),
             data_offset: (metadata != "1.0").then_some(DATA_OFFSET),
             uneven: spec.options.contains_key("size"),
             assume_clean: sync == "skip" && level > 0,
             sync_speed: bounds(spec, level)?,
-            bytes: size.map_or(0, |_| bytes),
+            bytes,
             drives: Drives::default(),
         };
         let step = context.add(format!("make the RAID {level} array"), Op::CreateArray(array));
@@ -320,17 +316,16 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
     }
 }
 
-/// Bytes of each member that hold data: whole MiB and chunks. `None`: RAID 0 over what nobody knows the size of.
-fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<Option<u64>> {
+/// Bytes of each member that hold data: whole MiB and chunks.
+fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
-    let known = below.bytes != u64::MAX;
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
     let size = match size_of(spec, "size")? {
         Some(_) if level(spec)? == 0 => {
             bail!("{}: RAID 0 takes all of its members; hint: leave size out", spec.origin)
         }
         Some(size) => size,
-        None if known => {
+        None => {
             ensure!(
                 room > 0,
                 "{}: members of {} have no room for data; hint: they take {} at least",
@@ -340,12 +335,6 @@ fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<Option<
             );
             room
         }
-        None if level(spec)? == 0 => return Ok(None),
-        None => bail!(
-            "{}: how large the members on {} are is not known here; hint: mdraid(...,size=SIZE) says how much of each is used",
-            spec.origin,
-            below.place
-        ),
     };
     ensure!(
         size % unit == 0 && size > 0,
@@ -356,13 +345,13 @@ fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<Option<
         show_bytes((size / unit).max(1) * unit)
     );
     ensure!(
-        !known || size <= room,
+        size <= room,
         "{}: size={} is more than a member has room for: {} beside its superblock",
         spec.origin,
         show_bytes(size),
         show_bytes(room)
     );
-    Ok(Some(size))
+    Ok(size)
 }
 
 /// Bytes that an array of members of that size gives.

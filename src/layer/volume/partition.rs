@@ -81,15 +81,7 @@ impl Layer for Partition {
         let room = below.bytes.saturating_sub(start).saturating_sub(TAIL) / UNIT * UNIT;
         let bytes = match spec.option("size") {
             Some(size) => parse_bytes(size).map_err(anyhow::Error::msg)?,
-            None => {
-                ensure!(
-                    below.bytes != u64::MAX,
-                    "{}: how large the device on {} is is not known here; hint: partition(size=SIZE)",
-                    spec.origin,
-                    below.place
-                );
-                room
-            }
+            None => room,
         };
         ensure!(
             bytes > 0 && bytes <= room && bytes % UNIT == 0,

@@ -98,6 +98,29 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     }
 }
 
+/// Waits until no agent of a run that was killed works on `host` any more: one that was in the midst of a step goes on to its end, and
+/// what it makes would be seen by nobody who looked before.
+///
+/// # Errors
+/// When the host cannot be reached, or an agent does not end.
+pub fn await_agents(host: &str, run_id: &str, options: &SshOptions) -> Result<(), WireError> {
+    check_words(host, run_id)?;
+    let script = AWAIT.replace("RUN", run_id).replace("SECONDS", &AWAIT_SECONDS.to_string());
+    for _ in 0..AWAIT_TIMES {
+        let said = run_script(host, &script, None, options)?;
+        match said.verdict() {
+            Some("quiet") => return Ok(()),
+            Some("busy") => {}
+            _ => return Err(said.error(host, format!("cannot see whether agents of {run_id} still work"))),
+        }
+    }
+    let why = format!(
+        "an agent of the killed run still works there (a process of iotax-{run_id}); hint: clean again when it has ended, \
+         or end it"
+    );
+    Err(unreachable(host, why, String::new()))
+}
+
 /// The command with which a person does the same: this run's folder, wherever it was put, and no other
 /// run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
@@ -188,6 +211,16 @@ const REMOVE: &str = concat!(
     "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
     "echo IOTAX-SSH end clean",
 );
+/// Whether a copy of the run's still runs: its link tells where it lay, also when that is removed.
+const AWAIT: &str = concat!(
+    "echo; n=0; while [ $n -lt SECONDS ]; do b=; for e in /proc/[0-9]*/exe; do ",
+    "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) b=1;; esac; done; ",
+    "if [ -z \"$b\" ]; then echo IOTAX-SSH end quiet; exit 0; fi; n=$((n+1)); sleep 1; done; ",
+    "echo IOTAX-SSH end busy",
+);
+/// Well within the limit of one script.
+const AWAIT_SECONDS: u32 = 15;
+const AWAIT_TIMES: u32 = 12;
 
 fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, WireError> {
     let arch = std::env::consts::ARCH;

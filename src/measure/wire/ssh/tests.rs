@@ -222,6 +222,20 @@ fn a_killed_agent_and_a_dead_sshd_are_noticed_and_cleaned() {
     wait_until_gone(&folder);
 }
 
+#[test]
+fn an_agent_that_is_in_the_midst_of_a_step_is_waited_for() {
+    let Some(sshd) = sshd() else { return };
+    let id = run_id("busy");
+    await_agents("plain", &id, &sshd.options).unwrap();
+    let folder = folder_in_tmp(&format!("{id}-steps"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy("/bin/sleep", folder.join("iotax")).unwrap();
+    let mut agent = Command::new(folder.join("iotax")).arg("2").spawn().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    await_agents("plain", &id, &sshd.options).unwrap();
+    assert!(agent.try_wait().unwrap().is_some(), "it still runs");
+}
+
 fn hello(id: &str) -> Request {
     Request::Hello { protocol: PROTOCOL, iotax: "test".into(), run_id: id.into() }
 }

@@ -1,0 +1,91 @@
+//! What a guest made on a drive that outlives it. A guest takes what was made in it along when it ends, and its superblocks stay where
+//! they lie: on a file of the run that is removed, or on a drive of somebody's.
+
+use super::journal::Open;
+use super::op::Op;
+use std::collections::BTreeSet;
+
+/// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of it is left anywhere.
+pub fn note(open: &Open, others: &[Open]) -> Option<String> {
+    let operation = open.step.op.operation();
+    if !operation.survives_reboot() || operation.irreversible().is_none() {
+        return None;
+    }
+    let drives: BTreeSet<String> =
+        others.iter().flat_map(|other| drives_of(&open.step.place, other)).collect();
+    if drives.is_empty() {
+        return None;
+    }
+    let drives = drives.into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "{} ended before this could be taken down in it: {}. Its marks may lie on {drives}, which it had; hint: name them when these are \
+         given up (wipe=..., as the refusal of a run says), or wipefs",
+        open.step.place,
+        operation.describe()
+    ))
+}
+
+/// Drives of this host that a guest has, as far as a step says.
+fn drives_of(guest: &str, step: &Open) -> Vec<String> {
+    match &step.step.op {
+        Op::PassThrough(taken) => vec![taken.disk.display().to_string()],
+        Op::Spawn(spawn) if spawn.what == format!("guest {guest}") => {
+            let quoted = spawn.argv.iter().flat_map(|word| word.split(['"', ',', '=']));
+            let is_drive =
+                |word: &&str| word.starts_with("/dev/") && !NO_DRIVES.iter().any(|dev| word.starts_with(dev));
+            quoted.filter(is_drive).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+const NO_DRIVES: [&str; 5] = ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom", "/dev/hugepages"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::op::{Drives, MakeDirectory, MakePartition, Spawn};
+    use crate::step::{HOST, PathRef, Step};
+
+    fn open(place: &str, op: Op) -> Open {
+        let step = Step { id: 0, place: place.into(), why: "do it".into(), op };
+        Open { seq: 0, boot_id: "b".into(), step, made: None }
+    }
+
+    fn guest(file: &str) -> Open {
+        let blockdev = format!(r#"{{"driver":"host_device","node-name":"d0","filename":"{file}"}}"#);
+        let spawn = Spawn {
+            what: "guest vm0".into(),
+            argv: vec!["qemu".into(), "-blockdev".into(), blockdev],
+            tag: "t".into(),
+            belows: Vec::new(),
+            log: "/run/log".into(),
+            makes: Vec::new(),
+            ready: None,
+        };
+        open(HOST, Op::Spawn(spawn))
+    }
+
+    fn table() -> Open {
+        let table = MakePartition {
+            device: PathRef::Path("/dev/vda".into()),
+            table: "gpt".into(),
+            id: "id".into(),
+            name: "n".into(),
+            start: 0,
+            bytes: 1,
+            drives: Drives::default(),
+        };
+        open("vm0", Op::MakePartition(table))
+    }
+
+    #[test]
+    fn what_stays_on_a_drive_of_somebodys_is_told_and_what_goes_with_a_file_is_not() {
+        let told = note(&table(), &[guest("/dev/nvme1n1")]).unwrap();
+        assert!(told.starts_with("vm0 ended before") && told.contains("may lie on /dev/nvme1n1,"), "{told}");
+        assert_eq!(note(&table(), &[guest("/srv/x.img")]), None);
+        assert_eq!(note(&table(), &[open(HOST, table().step.op)]), None, "no guest");
+        let folder = open("vm0", Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
+        assert_eq!(note(&folder, &[guest("/dev/nvme1n1")]), None);
+    }
+}
