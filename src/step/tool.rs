@@ -21,8 +21,8 @@ const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
 const ASKS_WITHIN: Duration = Duration::from_secs(120);
 /// What changes something may first have to write what others left in memory.
 const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
-/// mkfs.ext4 writes all inode tables: 1.5 % of a drive of any size.
-const FORMATS_WITHIN: Duration = Duration::from_secs(4 * 3600);
+/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a cache has not written back.
+const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 /// What was killed is gone by then, unless the kernel does not let it go.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 
@@ -99,7 +99,10 @@ fn limit_of(command: &Command) -> Duration {
     let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match program.as_ref() {
-        name if name.starts_with("mkfs.") => FORMATS_WITHIN,
+        name if name.starts_with("mkfs.") => WRITES_WITHIN,
+        "lvm" if words.iter().any(|word| ["lvcreate", "lvremove", "vgremove"].contains(word)) => {
+            WRITES_WITHIN
+        }
         name if changes(name, &words) => CHANGES_WITHIN,
         _ => ASKS_WITHIN,
     }
@@ -358,8 +361,14 @@ mod tests {
         assert!(began.exists());
         wait_until(Duration::from_secs(5), || sleeps().is_empty()).unwrap();
         assert!(error.contains("did not end within 0 s and was killed; hint: "), "{error}");
-        let long = [tool("mkfs.ext4", ["-q"]), tool("zpool", ["create", "x"]), tool("zpool", ["list"])];
-        assert_eq!(long.map(|command| limit_of(&command)), [FORMATS_WITHIN, CHANGES_WITHIN, ASKS_WITHIN]);
+        let all = [
+            tool("mkfs.ext4", ["-q"]),
+            tool("lvm", ["vgremove", "x"]),
+            tool("zpool", ["create", "x"]),
+            tool("zpool", ["list"]),
+        ];
+        let limits = [WRITES_WITHIN, WRITES_WITHIN, CHANGES_WITHIN, ASKS_WITHIN];
+        assert_eq!(all.map(|command| limit_of(&command)), limits);
     }
 
     #[test]
