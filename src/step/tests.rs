@@ -641,6 +641,24 @@ fn the_journal_says_which_drives_the_members_are() {
 }
 
 #[test]
+fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
+    for reboot in [false, true] {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        let lvm = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
+        killed_in(std::slice::from_ref(&lvm), &mut machine.clone(), folder.path(), 0, true);
+        if reboot {
+            machine.0.lock().unwrap().reboot();
+        }
+        let made = lvm.op.operation().find(&machine, &tag(folder.path()), &[]).unwrap().unwrap();
+        machine.0.lock().unwrap().mounts.insert("/mnt".into(), made.path.unwrap());
+        let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+        let command = cleaned.left[0].by_hand.clone().unwrap();
+        let warned = command.ends_with(" # names of devices may be other drives' since the reboot");
+        assert!(command.starts_with("vgremove -ff iotax-r-lvm0; pvremove ") && warned == reboot, "{command}");
+    }
+}
+
+#[test]
 fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     machine.0.lock().unwrap().taken.insert("0000:01:00.0".into());
