@@ -96,6 +96,16 @@ pub fn disk(probe: &Probe, name: &str) -> Option<BlockNode> {
     node_at(probe, &sys_block(name))
 }
 
+/// Where udev puts a device.
+pub fn node_path(node: &BlockNode) -> PathBuf {
+    device_path(&node.name)
+}
+
+/// The same by its kernel name, which has `!` for the slash of `cciss/c0d0`.
+pub fn device_path(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}
+
 /// `/sys/block/NAME`; names with a slash (`cciss/c0d0`) are written with `!` there.
 pub fn sys_block(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name.replace('/', "!"))

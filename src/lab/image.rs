@@ -2,6 +2,7 @@
 
 use super::recipe;
 use crate::exit::Failed;
+use crate::host::mounts;
 use crate::layer::guest::kernel;
 use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
@@ -152,13 +153,20 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
 pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
     let mounts =
         std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
-    let below = cache.join(UNFINISHED).to_string_lossy().into_owned();
-    if let Some(place) = mounts.split_whitespace().find(|word| word.starts_with(&below)) {
+    if let Some(place) = mounted_below(&mounts, &cache.join(UNFINISHED)) {
+        let place = place.display();
         let why = format!("something is mounted at {place}, where a build was killed; hint: umount {place}");
         return Err(Failed::measurement(why).into());
     }
     kernel::remove_leftovers(cache);
     Ok(())
+}
+
+/// What is mounted at a path that begins so.
+fn mounted_below(mounts: &str, prefix: &Path) -> Option<PathBuf> {
+    let prefix = prefix.as_os_str().as_encoded_bytes();
+    let points = mounts::parse(mounts).into_iter().map(|mount| mount.point);
+    points.into_iter().find(|point| point.as_os_str().as_encoded_bytes().starts_with(prefix))
 }
 
 /// Held while an image is built; `None`: another process builds one.
@@ -218,6 +226,14 @@ mod tests {
         let other =
             Image { record: Record { kernel: "6.1.0-57-amd64".into(), ..image.record.clone() }, ..image };
         assert!(!other.is_of_our_recipe());
+    }
+
+    #[test]
+    fn what_is_mounted_in_a_cache_with_a_blank_in_its_name_is_seen() {
+        let line = r"36 35 0:9 / /home/a\040b/lab/.new-x/proc rw - proc proc rw";
+        let found = |cache: &str| mounted_below(line, &Path::new(cache).join(UNFINISHED));
+        assert_eq!(found("/home/a b/lab"), Some("/home/a b/lab/.new-x/proc".into()));
+        assert_eq!(found("/home/a/lab"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Yield;
 use super::op::{MakeLinear, Stretch};
 use super::system::run;
 use super::system::{NotOurs, NothingMade};
-use super::tool::{load_modules, run_with, settle, tool};
+use super::tool::{await_orphans, load_modules, run_with, settle, tool};
 use crate::host::block::sys_block;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail, ensure};
@@ -27,7 +27,7 @@ pub fn create(linear: &MakeLinear) -> Result<Yield> {
     }
     run_with(command, &table)?;
     settle();
-    find(&linear.name).filter(|made| made.path.is_some()).context("dmsetup has made it, and it is not there")
+    ours(&linear.name).filter(|made| made.path.is_some()).context("dmsetup has made it, and it is not there")
 }
 
 fn ready(linear: &MakeLinear) -> Result<()> {
@@ -39,7 +39,15 @@ fn ready(linear: &MakeLinear) -> Result<()> {
 }
 
 /// Ours of that name.
-pub fn find(name: &str) -> Option<Yield> {
+///
+/// # Errors
+/// A dmsetup that a killed run left behind does not end.
+pub fn find(name: &str) -> Result<Option<Yield>> {
+    await_orphans(&["dmsetup"], &[name])?;
+    Ok(ours(name))
+}
+
+fn ours(name: &str) -> Option<Yield> {
     let (device, id) = there(&here(), name)?;
     let path = Path::new("/dev").join(device);
     (id == uuid(name)).then(|| Yield { path: Some(path), ..Yield::default() })
@@ -50,6 +58,7 @@ pub fn find(name: &str) -> Option<Yield> {
 /// # Errors
 /// When it is in use, or another has that name ([`NotOurs`]).
 pub fn remove(name: &str) -> Result<()> {
+    await_orphans(&["dmsetup"], &[name])?;
     match there(&here(), name) {
         None => return Ok(()),
         Some((device, id)) if id != uuid(name) => {

@@ -8,7 +8,8 @@ use super::op::Undoing;
 use super::outlived;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
-use super::{PathRef, RunTag, Step, StepId, Yield};
+use super::tool::shell_word;
+use super::{HOST, PathRef, RunTag, Step, StepId, Yield, ssh_host};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
@@ -28,9 +29,11 @@ pub struct Executor {
 pub struct Left {
     /// What it is.
     pub what: String,
+    /// Where it is, as its step says.
+    pub place: String,
     /// Why it could not be undone.
     pub cause: anyhow::Error,
-    /// The command that a person would type.
+    /// The command that a person would type there.
     pub by_hand: Option<String>,
 }
 
@@ -188,6 +191,7 @@ pub fn undo_one(
     let operation = open.step.op.operation();
     let there = tag.in_place(&open.step.place);
     let mut made = open.made.clone();
+    let mut rebooted = false;
     let result = (|| {
         let mut gone_with_place = || {
             journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
@@ -198,7 +202,7 @@ pub fn undo_one(
             return gone_with_place();
         }
         let hand = hands.of(&open.step.place)?;
-        let rebooted = hand.boot_id()? != open.boot_id;
+        rebooted = hand.boot_id()? != open.boot_id;
         let gone = rebooted && !operation.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {
             // A process of this boot may bear the same number and start time: it is a stranger.
@@ -228,8 +232,12 @@ pub fn undo_one(
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
         let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(&there, made));
+        let by_hand = by_hand.map(|command| match rebooted {
+            true => format!("{command} # names of devices may be other drives' since the reboot"),
+            false => command,
+        });
         let what = undoing().map_or_else(|| operation.describe(), |undoing| undoing.what);
-        Left { what, cause, by_hand }
+        Left { what, place: open.step.place.clone(), cause, by_hand }
     })
 }
 
@@ -259,9 +267,45 @@ pub fn report_left(left: &[Left]) -> Result<()> {
 }
 
 fn show_left(left: &Left) -> String {
-    let hint = match &left.by_hand {
-        Some(command) => format!("\n    to finish by hand: {command}"),
-        None => String::new(),
+    let (what, cause) = (&left.what, &left.cause);
+    let (at, ssh) = match (left.place.as_str(), ssh_host(&left.place)) {
+        (HOST, _) => (String::new(), None),
+        (_, Some(host)) => (format!(" on {host}"), Some(host)),
+        (guest, None) => (format!(" in the guest {guest}"), None),
     };
-    format!("  {}\n    failed: {:#}{hint}", left.what, left.cause)
+    let typed = |command: &String| match ssh {
+        Some(host) => format!("ssh {} {}", destination(host), shell_word(command)),
+        None => command.clone(),
+    };
+    let command = left.by_hand.as_ref().map(typed);
+    let hint = command.map(|command| format!("\n    to finish by hand{at}: {command}")).unwrap_or_default();
+    format!("  {what}{at}\n    failed: {cause:#}{hint}")
+}
+
+/// Nearly all of them need no quotes.
+fn destination(host: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "@.:_-[]%".contains(letter);
+    if host.chars().all(is_plain) { host.to_owned() } else { shell_word(host) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_with_the_place_where_its_command_is_typed() {
+        let left = |place: &str, by_hand: Option<&str>| {
+            let (what, cause) = ("the array x".to_owned(), anyhow!("busy"));
+            let left = Left { what, place: place.into(), cause, by_hand: by_hand.map(str::to_owned) };
+            show_left(&left)
+        };
+        let all = [
+            left(HOST, Some("mdadm --stop /dev/md/x")),
+            left("ssh:me@db1", Some("rm '/srv/its'")),
+            left("vm0", Some("mdadm --stop /dev/md/x")),
+            left("ssh:db1", None),
+            left("ssh:a b", Some("true")),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
 }

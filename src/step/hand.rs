@@ -8,7 +8,7 @@ use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::probe::GuestProbe;
 use crate::host::{Missing, needs};
 use crate::layer::guest::disk::{self, DiskKey};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -98,6 +98,8 @@ pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn Hand>> + Send>;
 /// The hands of a run, by place.
 pub struct Hands {
     known: BTreeMap<String, Box<dyn Hand>>,
+    /// Why places could not be reached: each try may take as long as a connection does.
+    unreached: BTreeMap<String, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
     /// Of places that are gone.
@@ -120,7 +122,8 @@ impl Hands {
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
     pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
-        let mut hands = Hands { known: BTreeMap::new(), reach, watcher: None, notes: Vec::new() };
+        let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut hands = Hands { known, unreached, reach, watcher: None, notes };
         hands.add(HOST, Box::new(Here(system)));
         hands
     }
@@ -130,6 +133,7 @@ impl Hands {
         if let Some(watcher) = &self.watcher {
             hand.watched_by(Arc::clone(watcher));
         }
+        self.unreached.remove(place);
         self.known.insert(place.to_owned(), hand);
     }
 
@@ -139,8 +143,16 @@ impl Hands {
     /// It was not reached, or cannot be.
     pub fn of(&mut self, place: &str) -> Result<&mut dyn Hand> {
         if !self.known.contains_key(place) {
-            let hand = (self.reach)(place)?;
-            self.add(place, hand);
+            if let Some(why) = self.unreached.get(place) {
+                bail!("{why} (it was not tried again)");
+            }
+            match (self.reach)(place) {
+                Ok(hand) => self.add(place, hand),
+                Err(error) => {
+                    self.unreached.insert(place.to_owned(), format!("{error:#}"));
+                    return Err(error);
+                }
+            }
         }
         let hand = self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
         Ok(hand.as_mut())
@@ -163,5 +175,28 @@ impl Hands {
     pub fn notes(&mut self) -> Vec<String> {
         let of_hands = self.known.values_mut().flat_map(|hand| hand.notes());
         std::mem::take(&mut self.notes).into_iter().chain(of_hands).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::simulated::SimulatedSystem;
+
+    #[test]
+    fn a_host_that_cannot_be_reached_is_tried_once() {
+        let tries = Arc::new(Mutex::new(0));
+        let counted = Arc::clone(&tries);
+        let reach = move |place: &str| {
+            *counted.lock().unwrap() += 1;
+            Err(anyhow!("{place}: no route to host"))
+        };
+        let mut hands = Hands::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
+        let mut told = || hands.of("ssh:db1").err().unwrap().to_string();
+        assert_eq!(told(), "ssh:db1: no route to host");
+        assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
+        assert_eq!(*tries.lock().unwrap(), 1);
+        hands.add("ssh:db1", Box::new(Here(Box::new(SimulatedSystem::default()))));
+        assert!(hands.of("ssh:db1").is_ok(), "whoever reaches it otherwise may use it");
     }
 }

@@ -2,12 +2,13 @@
 //! session. Records and sessions of others are never touched; the session is known by the target's name.
 
 use super::system::{run, wait_until};
-use super::tool::{load_modules, settle, tool};
+use super::tool::{await_orphans, load_modules, output, said, settle, tool};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::Duration;
 
 /// What is logged in to, and how.
@@ -121,17 +122,49 @@ fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
 }
 
+/// Targets that anybody here has a session with.
+pub fn targets(probe: &Probe) -> Vec<String> {
+    let class = Path::new("/sys/class/iscsi_session");
+    let name = |session: String| probe.read(class.join(session).join("targetname"));
+    probe.names(class).into_iter().filter_map(name).collect()
+}
+
 /// Whether a part of it is there: the session, the node record or the interface.
-pub fn is_known(login: &Login) -> bool {
-    !sessions(&Probe::of_files(Path::new("/")), login.iqn).is_empty() || has_node(login) || has_iface(login)
+///
+/// # Errors
+/// When iscsiadm cannot tell.
+pub fn is_known(login: &Login) -> Result<bool> {
+    await_orphans(&["iscsiadm"], &[login.iqn, login.iface])?;
+    let has_session = !sessions(&Probe::of_files(Path::new("/")), login.iqn).is_empty();
+    Ok(has_session || has_node(login)? || has_iface(login)?)
 }
 
-fn has_node(login: &Login) -> bool {
-    iscsiadm(&node(login)).is_ok()
+/// Its record is that of an interface: without that iscsiadm finds none, and ends otherwise.
+fn has_node(login: &Login) -> Result<bool> {
+    Ok(has_iface(login)? && has_record(&node(login))?)
 }
 
-fn has_iface(login: &Login) -> bool {
-    iscsiadm(&strings(&["-m", "iface", "-I", login.iface])).is_ok()
+fn has_iface(login: &Login) -> Result<bool> {
+    has_record(&strings(&["-m", "iface", "-I", login.iface]))
+}
+
+fn has_record(words: &[String]) -> Result<bool> {
+    let mut command = tool("iscsiadm", words);
+    let told = output(&mut command)?;
+    match is_no_record(&told) {
+        true => Ok(false),
+        false => said(&format!("{command:?}"), told).map(|_| true),
+    }
+}
+
+/// It ends with 21 (no objects found), but where an interface has no file (2.1.8: with 6).
+fn is_no_record(told: &Output) -> bool {
+    let words = || String::from_utf8_lossy(&told.stderr).into_owned();
+    match told.status.code() {
+        Some(21) => true,
+        Some(6) => words().contains("No such file or directory"),
+        _ => false,
+    }
 }
 
 /// Takes all parts of it away, in whatever state they are.
@@ -140,18 +173,19 @@ fn has_iface(login: &Login) -> bool {
 /// When open-iscsi refuses, or the session stays.
 pub fn logout(login: &Login) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
+    await_orphans(&["iscsiadm"], &[login.iqn, login.iface])?;
     if !sessions(&probe, login.iqn).is_empty() {
         iscsiadm(&[node(login), strings(&["--logout"])].concat())?;
         wait_until(SHOWS_WITHIN, || sessions(&probe, login.iqn).is_empty())
             .with_context(|| format!("the session with {} stays", login.iqn))?;
     }
-    if has_node(login) {
+    if has_node(login)? {
         iscsiadm(&[node(login), strings(&["-o", "delete"])].concat())?;
     }
-    if has_iface(login) {
+    if has_iface(login)? {
         iscsiadm(&strings(&["-m", "iface", "-I", login.iface, "-o", "delete"]))?;
     }
-    match is_known(login) {
+    match is_known(login)? {
         true => bail!("open-iscsi still knows {}", login.iqn),
         false => Ok(()),
     }
@@ -200,6 +234,25 @@ mod tests {
         machine.put(&[(&format!("{session}/device/target6:0:0/6:0:0:0/block/sda/size"), "8\n")]);
         assert_eq!(disk(&machine.probe, "iqn.x:run"), Some("/dev/sda".into()));
         assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
+    }
+
+    /// As open-iscsi 2.1.8 told of records that were there and were not.
+    #[test]
+    fn only_what_iscsiadm_says_is_not_there_is_not_there() {
+        use std::os::unix::process::ExitStatusExt;
+        let told = |code: i32, error: &str| Output {
+            status: std::process::ExitStatus::from_raw(code << 8),
+            stdout: Vec::new(),
+            stderr: error.into(),
+        };
+        assert!(is_no_record(&told(21, "iscsiadm: No records found\n")));
+        let no_file =
+            "iSCSI ERROR: Failed to open /etc/iscsi/ifaces/x using read mode: 2 No such file or directory\n";
+        assert!(is_no_record(&told(6, no_file)));
+        assert!(!is_no_record(&told(6, "iscsiadm: Could not lock discovery DB: database locked\n")));
+        assert!(
+            !is_no_record(&told(7, "")) && !is_no_record(&told(1, no_file)) && !is_no_record(&told(0, ""))
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! no other boot activates it. What is ours is known by the UUIDs of the physical volumes, which are made of the run's id.
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{await_orphans, tool};
+use super::tool::{await_orphans, output, tool};
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -51,12 +51,13 @@ impl Group<'_> {
     /// Makes physical volumes of `bytes` each, the group, and what is in it by these commands (LVM's own, with their words).
     ///
     /// # Errors
-    /// What LVM says. A name that is taken is somebody else's: then nothing was made.
+    /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then nothing was made.
     pub fn make(&self, bytes: u64, volumes: &[Vec<String>]) -> Result<PathBuf> {
         let node = self.node();
         if node.parent().is_some_and(Path::exists) {
             return Err(anyhow!("there is a volume group {} already", self.name).context(NothingMade));
         }
+        sees_named_devices()?;
         let devices = self.present();
         for (number, member) in self.members.iter().enumerate() {
             let device =
@@ -131,11 +132,17 @@ impl Group<'_> {
             return Ok(Vec::new());
         }
         let known: Vec<String> = (0..self.members.len()).map(|number| self.uuid(number)).collect();
-        let carried: Vec<&str> = known.iter().map(String::as_str).chain([self.name]).collect();
+        // pvremove has neither name nor UUID in its command line.
+        let paths: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
+        let carried: Vec<&str> = known.iter().chain(&paths).map(String::as_str).chain([self.name]).collect();
         await_orphans(&["lvm"], &carried)?;
         let words = ["pvs", "--reportformat", "json", "-o", "pv_name,pv_uuid,vg_name"];
-        let text = run(&mut command(&devices, &words.map(str::to_owned)))?;
-        physical_of(&text, &known)
+        match run(&mut command(&devices, &words.map(str::to_owned))) {
+            Ok(text) => physical_of(&text, &known),
+            // Then nothing was made either.
+            Err(error) if is_too_old(&format!("{error:#}")) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     fn run(&self, devices: &[PathBuf], words: &[String]) -> Result<()> {
@@ -148,6 +155,28 @@ fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
     let words = ["pvcreate", "--norestorefile", "--uuid", uuid, "--setphysicalvolumesize"];
     let rest = [format!("{bytes}b"), device.display().to_string()];
     words.into_iter().map(str::to_owned).chain(rest).collect()
+}
+
+/// Asked before anything is written.
+fn sees_named_devices() -> Result<()> {
+    let told = output(&mut tool("lvm", ["help", "pvcreate"]))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if has_devices_option(&(text(&told.stdout) + &text(&told.stderr))) {
+        return Ok(());
+    }
+    let old = anyhow!(
+        "this LVM cannot be told which devices to see (--devices): it would look at all there are; hint: LVM 2.03.12 or newer, \
+         as of Debian 12, Ubuntu 24.04 and RHEL 9"
+    );
+    Err(old.context(NothingMade))
+}
+
+fn has_devices_option(help: &str) -> bool {
+    help.split_whitespace().any(|word| word == "--devices")
+}
+
+fn is_too_old(words: &str) -> bool {
+    ["unrecognised option", "unrecognized option"].iter().any(|told| words.contains(told))
 }
 
 /// A command of LVM's that sees these devices only.
@@ -167,7 +196,7 @@ fn with_hint(error: anyhow::Error) -> anyhow::Error {
         () if text.contains("without -ff") => {
             "it is in a volume group, which is never forced: vgremove or vgreduce that one first"
         }
-        () if text.contains("unrecognised") || text.contains("unrecognized") => "LVM 2.03.12 or newer",
+        () if is_too_old(&text) => "LVM 2.03.12 or newer",
         () => return error,
     };
     anyhow!("{text}; hint: {hint}")
@@ -190,11 +219,11 @@ struct Row {
     vg_name: String,
 }
 
-/// Of a report of `pvs` those with a known UUID.
+/// Of a report of `pvs` those with a known UUID. One that the group misses has no device, but a word (`[unknown]`).
 fn physical_of(text: &str, known: &[String]) -> Result<Vec<Physical>> {
     let report: Report = serde_json::from_str(text).context("cannot understand what lvm pvs reports")?;
     let rows = report.report.into_iter().flat_map(|part| part.pv);
-    let ours = rows.filter(|row| known.contains(&row.pv_uuid));
+    let ours = rows.filter(|row| known.contains(&row.pv_uuid) && row.pv_name.is_absolute());
     Ok(ours.map(|row| Physical { device: row.pv_name, group: row.vg_name }).collect())
 }
 
@@ -270,6 +299,28 @@ mod tests {
         assert_eq!(ours, [of("/dev/nvme0n1", "iotax-r-lvm0"), of("/dev/nvme1n1", "")]);
         assert_eq!(physical_of(r#"{"report":[{"pv":[]}]}"#, &[]).unwrap(), []);
         assert!(physical_of("lvm is not itself", &[]).is_err());
+    }
+
+    #[test]
+    fn a_physical_volume_that_is_missing_is_none_that_is_there() {
+        let text = r#"{"report":[{"pv":[
+            {"pv_name":"/dev/nvme0n1", "pv_uuid":"A", "vg_name":"iotax-r-lvm0"},
+            {"pv_name":"[unknown]", "pv_uuid":"B", "vg_name":"iotax-r-lvm0"}]}]}"#;
+        let ours = physical_of(text, &["A", "B"].map(str::to_owned)).unwrap();
+        assert_eq!(
+            ours.iter().map(|one| one.device.as_path()).collect::<Vec<_>>(),
+            [Path::new("/dev/nvme0n1")]
+        );
+    }
+
+    #[test]
+    fn an_lvm_that_cannot_be_told_its_devices_is_known_before_and_after() {
+        // As those of Debian 11 and 12 say.
+        assert!(!has_devices_option(
+            "\t[    --dataalignment Size[k|UNIT] ]\n\t[    --devicesfile String ]\n"
+        ));
+        assert!(has_devices_option("\t[    --commandprofile String ]\n\t[    --devices PV ]\n"));
+        assert!(is_too_old("pvs: unrecognized option '--devices'\n  Error during parsing of command line."));
     }
 
     #[test]

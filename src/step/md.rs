@@ -7,8 +7,8 @@ use super::op::CreateArray;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::thing::Told;
-use super::tool::{load_modules, settle, tool};
-use crate::host::block::{self, BlockNode, sys_block};
+use super::tool::{all_of, await_orphans, load_modules, output, settle, tool};
+use crate::host::block::{self, BlockNode, node_path, sys_block};
 use crate::host::probe::Probe;
 use crate::units::{KIB, show_bytes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -73,17 +73,41 @@ pub fn create(array: &CreateArray) -> Result<Yield> {
 /// The array, or nothing but superblocks of it; also where udev has made it anew of some members.
 ///
 /// # Errors
-/// When mdadm cannot be run.
+/// When mdadm cannot be run, or nothing is found and a member cannot be read.
 pub fn find(array: &CreateArray) -> Result<Option<Yield>> {
+    await_mdadm(array)?;
+    look(array)
+}
+
+fn look(array: &CreateArray) -> Result<Option<Yield>> {
     if let Some(device) = arrays_of(array)?.pop() {
         return Ok(Some(yield_of(&device)));
     }
-    for member in members_there(array) {
-        if superblock(&node_path(&member))?.is_some_and(|of| of.is(&array.name)) {
-            return Ok(Some(Yield::default()));
-        }
+    let members = members_there(array);
+    let has = members.iter().map(|member| has_superblock(array, member));
+    Ok(any_of(has.collect())?.then(Yield::default))
+}
+
+/// What is known of one member is enough, whatever the others say.
+fn any_of(known: Vec<Result<bool>>) -> Result<bool> {
+    let any = known.iter().any(|known| matches!(known, Ok(true)));
+    if any {
+        Ok(true)
+    } else {
+        all_of(known.into_iter().map(|known| known.map(drop)).collect()).map(|()| false)
     }
-    Ok(None)
+}
+
+fn has_superblock(array: &CreateArray, member: &BlockNode) -> Result<bool> {
+    Ok(superblock(&node_path(member))?.is_some_and(|of| of.is(&array.name)))
+}
+
+/// One that makes the array has its name, one that takes it down has a member.
+fn await_mdadm(array: &CreateArray) -> Result<()> {
+    let members: Vec<String> =
+        members_there(array).iter().map(|member| node_path(member).display().to_string()).collect();
+    let carried: Vec<&str> = members.iter().map(String::as_str).chain([array.name.as_str()]).collect();
+    await_orphans(&["mdadm"], &carried)
 }
 
 /// Stops the array and zeroes the superblock of each member, in it or failed out of it.
@@ -91,10 +115,11 @@ pub fn find(array: &CreateArray) -> Result<Option<Yield>> {
 /// # Errors
 /// When something holds it; when another array has a member by now ([`NotOurs`]).
 pub fn unmake(array: &CreateArray) -> Result<()> {
+    await_mdadm(array)?;
     let start = Instant::now();
     loop {
         match unmake_once(array) {
-            Ok(()) if find(array)?.is_none() => return not_anothers(array),
+            Ok(()) if look(array)?.is_none() => return not_anothers(array),
             Err(error) if start.elapsed() > PATIENCE => return Err(error),
             Ok(()) if start.elapsed() > PATIENCE => {
                 bail!("array {} comes back whenever it is stopped", array.name)
@@ -110,14 +135,14 @@ fn unmake_once(array: &CreateArray) -> Result<()> {
     for device in arrays_of(array)? {
         run(&mut tool("mdadm", ["--stop", &format!("/dev/{device}")]))?;
     }
-    for member in members_there(array) {
-        let path = node_path(&member);
-        if superblock(&path)?.is_some_and(|of| of.is(&array.name)) {
-            run(tool("mdadm", ["--zero-superblock"]).arg(&path))?;
-        }
-    }
+    // One that cannot be read keeps nobody from cleaning the others.
+    let cleaned = members_there(array).into_iter().map(|member| match has_superblock(array, &member)? {
+        true => run(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop),
+        false => Ok(()),
+    });
+    let cleaned = all_of(cleaned.collect());
     settle();
-    Ok(())
+    cleaned
 }
 
 fn not_anothers(array: &CreateArray) -> Result<()> {
@@ -136,11 +161,9 @@ fn not_anothers(array: &CreateArray) -> Result<()> {
 pub fn fail(array: &Path, member: &Path) -> Result<()> {
     let (array, member) = (node(array)?, node(member)?);
     let role = sys_block(&array.name).join("md").join(format!("dev-{}", member.name));
-    ensure!(here().at(&role).exists(), "/dev/{} is no member of /dev/{}", member.name, array.name);
-    let manage = |what: &str| {
-        let words = [format!("/dev/{}", array.name), what.to_owned(), format!("/dev/{}", member.name)];
-        run(&mut tool("mdadm", words)).map(drop)
-    };
+    let (array, member) = (node_path(&array), node_path(&member));
+    ensure!(here().at(&role).exists(), "{} is no member of {}", member.display(), array.display());
+    let manage = |what: &str| run(tool("mdadm", [&array]).arg(what).arg(&member)).map(drop);
     manage("--fail")?;
     // What was under way on it ends first.
     let mut last = Ok(());
@@ -149,7 +172,7 @@ pub fn fail(array: &Path, member: &Path) -> Result<()> {
         !here().at(&role).exists()
     });
     settle();
-    gone.or(last).with_context(|| format!("/dev/{} does not leave /dev/{}", member.name, array.name))
+    gone.or(last).with_context(|| format!("{} does not leave {}", member.display(), array.display()))
 }
 
 /// Adds what was a member, as a drive that nothing is known of.
@@ -204,15 +227,16 @@ fn set_value(shown: &str) -> &str {
 
 fn wait_for_sync(name: &str, told: Told<'_>) -> Result<()> {
     let mut idle_since = Instant::now();
+    let mut last = None;
     loop {
+        let now = position(&here(), name);
+        if now.moves_on_from(last.as_ref()) {
+            idle_since = Instant::now();
+        }
+        last = Some(now);
         let done = match observe(&here(), name).with_context(|| format!("/dev/{name} is gone"))? {
             ArrayState::Healthy => return Ok(()),
-            ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => {
-                if done > 0.0 {
-                    idle_since = Instant::now();
-                }
-                done
-            }
+            ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
             ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
             ArrayState::Degraded { .. } => 0.0,
         };
@@ -224,6 +248,35 @@ fn wait_for_sync(name: &str, told: Told<'_>) -> Result<()> {
         ensure!(told(done).is_continue(), "interrupted while /dev/{name} syncs");
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// How far a sync is, to see whether it goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum Position {
+    /// An array that shares drives with it comes first.
+    Waits,
+    /// Blocks, as `(82000/131072)`; `None`: nothing is under way.
+    At(Option<String>),
+}
+
+impl Position {
+    fn moves_on_from(&self, last: Option<&Position>) -> bool {
+        *self == Position::Waits || (last != Some(self) && *self != Position::At(None))
+    }
+}
+
+/// By /proc/mdstat: what `sync_completed` tells is as old as five minutes.
+fn position(probe: &Probe, name: &str) -> Position {
+    if probe.read(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
+        return Position::Waits;
+    }
+    let text = std::fs::read_to_string(probe.at("/proc/mdstat")).unwrap_or_default();
+    let lines = text.lines().skip_while(|line| !line.starts_with(&format!("{name} : "))).skip(1);
+    let blocks = |line: &str| {
+        let (_, rest) = line.split_once(" = ")?;
+        rest.split_whitespace().find(|word| word.starts_with('(')).map(str::to_owned)
+    };
+    Position::At(lines.take_while(|line| line.starts_with(' ')).find_map(blocks))
 }
 
 /// The state of an array by its device; `None`: there is none.
@@ -297,7 +350,7 @@ fn of_export(text: &str) -> Option<Said> {
 /// The superblock on a device, if there is one.
 fn superblock(member: &Path) -> Result<Option<Said>> {
     let mut command = tool("mdadm", ["--examine", "--export"]);
-    let output = command.arg(member).output().with_context(|| format!("cannot run {command:?}"))?;
+    let output = output(command.arg(member))?;
     // It ends with 1 both where there is none and where it cannot open the device.
     let words = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
@@ -329,8 +382,7 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
 /// What an array says of itself; `None`: it has no superblock, or is gone meanwhile.
 fn named(array: &str) -> Result<Option<Said>> {
     let mut command = tool("mdadm", ["--detail", "--export"]);
-    let output =
-        command.arg(format!("/dev/{array}")).output().with_context(|| format!("cannot run {command:?}"))?;
+    let output = output(command.arg(format!("/dev/{array}")))?;
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
@@ -421,10 +473,6 @@ fn members_there(array: &CreateArray) -> Vec<BlockNode> {
 fn node(path: &Path) -> Result<BlockNode> {
     let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
     block::node(&here(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
-}
-
-fn node_path(node: &BlockNode) -> PathBuf {
-    Path::new("/dev").join(node.name.replace('!', "/"))
 }
 
 fn holders(probe: &Probe, name: &str) -> Vec<String> {

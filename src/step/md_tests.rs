@@ -3,7 +3,7 @@
 use super::*;
 use crate::host::made_up::{Machine, server};
 use crate::step::PathRef;
-use crate::step::op::Bounds;
+use crate::step::op::{Bounds, Drives};
 
 fn array() -> CreateArray {
     CreateArray {
@@ -20,6 +20,7 @@ fn array() -> CreateArray {
         assume_clean: false,
         sync_speed: Bounds::default(),
         bytes: 64 << 20,
+        drives: Drives::default(),
     }
 }
 
@@ -109,6 +110,43 @@ fn an_array_without_redundancy_is_healthy_and_one_that_is_stopped_is_down() {
     let down = ArrayState::Down { word: "inactive".into() };
     assert_eq!(observed(&[("array_state", "inactive\n")]), down);
     assert_eq!(observe(&server().probe, "md126"), None);
+}
+
+#[test]
+fn a_sync_that_waits_for_another_array_is_not_idle_and_one_that_stays_where_it_is_is() {
+    let machine = md(&[("sync_completed", "0 / 131072\n")]);
+    let mdstat = |at: &str| {
+        let text = format!(
+            "Personalities : [raid1] [raid6] [raid5] [raid4] \n\
+             md126 : active raid1 nvme5n1[1] nvme4n1[0]\n      65472 blocks super 1.2 [2/2] [UU]\n      \
+             [>....................]  resync =  0.7% (512/65472) finish=1.0min speed=512K/sec\n      \n\
+             md127 : active raid5 nvme2n1[3] nvme1n1[1] nvme0n1[0]\n      \
+             131072 blocks super 1.2 level 5, 64k chunk, algorithm 2 [3/2] [UU_]\n      {at}\n      \n\
+             unused devices: <none>\n"
+        );
+        machine.put(&[("/proc/mdstat", &text)]);
+        position(&machine.probe, "md127")
+    };
+    let at = |blocks: &str| mdstat(&format!("[==>.....]  recovery = 12.5% ({blocks}/65536) finish=0.1min"));
+    let first = at("8192");
+    assert_eq!(first, Position::At(Some("(8192/65536)".into())));
+    assert!(first.moves_on_from(None) && !at("8192").moves_on_from(Some(&first)));
+    // sysfs still says that nothing is done.
+    assert!(at("8196").moves_on_from(Some(&first)));
+    assert_eq!(mdstat(""), Position::At(None));
+    assert!(!mdstat("").moves_on_from(Some(&first)));
+    machine.put(&[("/sys/block/md127/md/sync_completed", "delayed\n")]);
+    let waits = mdstat("resync=DELAYED");
+    assert!(waits.moves_on_from(Some(&waits)));
+}
+
+#[test]
+fn a_member_that_cannot_be_read_does_not_hide_a_superblock_on_another() {
+    let unreadable = || Err(anyhow!("Input/output error"));
+    assert!(any_of(vec![unreadable(), Ok(true)]).unwrap());
+    assert!(!any_of(vec![Ok(false)]).unwrap());
+    let error = format!("{:#}", any_of(vec![Ok(false), unreadable(), Err(anyhow!("gone"))]).unwrap_err());
+    assert!(error.contains("Input/output error") && error.contains("gone"), "{error}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The kernel's NBD client by nbd-client: a connection to a named export, known by the process that holds it, whose command line
 //! carries that name.
 
+use super::ProcessId;
 use super::process;
 use super::system::{run, wait_until};
-use super::tool::{load_modules, settle, tool};
+use super::tool::{load_modules, run_within, settle, tool};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -22,6 +23,9 @@ pub enum Server<'a> {
 /// A server that was started a moment ago listens by then.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
+/// A server that takes the connection and says nothing more would hold the client for ever.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
+
 /// Connects and tells the block device.
 ///
 /// # Errors
@@ -32,7 +36,7 @@ pub fn connect(export: &str, server: Server, connections: u32) -> Result<PathBuf
     let start = Instant::now();
     loop {
         let device = free(&probe).context("all NBD devices are in use; hint: modprobe nbd nbds_max=64")?;
-        match run(&mut tool("nbd-client", words(export, server, connections, &device))) {
+        match run_within(tool("nbd-client", words(export, server, connections, &device)), CONNECTS_WITHIN) {
             Ok(_) => break,
             Err(error) if start.elapsed() > LISTENS_WITHIN => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(200)),
@@ -92,7 +96,17 @@ pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
 /// When /proc cannot be read.
 pub fn is_connected(export: &str) -> Result<bool> {
     let probe = Probe::of_files(Path::new("/"));
-    Ok(device_of(&probe, export).is_some() || process::process_of_tag(export)?.is_some())
+    Ok(device_of(&probe, export).is_some() || !clients(export)?.is_empty())
+}
+
+/// Processes of nbd-client for an export. Its server, and whoever looks for it, may have the name in their command line too.
+fn clients(export: &str) -> Result<Vec<ProcessId>> {
+    process::processes(|words| is_client(words, export))
+}
+
+fn is_client(words: &[&str], export: &str) -> bool {
+    let program = words.first().and_then(|path| path.rsplit('/').next());
+    program == Some("nbd-client") && words.contains(&export)
 }
 
 /// Ends the connection.
@@ -109,9 +123,7 @@ pub fn disconnect(export: &str) -> Result<()> {
         return Ok(());
     }
     // One that has not come to a device.
-    while let Some(left) = process::process_of_tag(export)? {
-        process::kill(&left)?;
-    }
+    clients(export)?.iter().try_for_each(process::kill)?;
     match device_of(&probe, export) {
         Some(device) => bail!("{} is still connected to {export}", device.display()),
         None => Ok(()),
@@ -130,6 +142,14 @@ mod tests {
         assert_eq!(told(at), "127.0.0.1 10809 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
         let socket = Server::Unix(Path::new("/run/x/nbd0"));
         assert_eq!(told(socket), "-unix /run/x/nbd0 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
+    }
+
+    #[test]
+    fn nobody_but_a_client_is_killed_for_the_name_of_its_export() {
+        assert!(is_client(&["/usr/sbin/nbd-client", "h", "10809", "-name", "iotax-r-nbd0"], "iotax-r-nbd0"));
+        assert!(!is_client(&["nbd-client", "h", "-name", "iotax-r-nbd01"], "iotax-r-nbd0"));
+        assert!(!is_client(&["qemu-nbd", "-x", "iotax-r-nbd0"], "iotax-r-nbd0"));
+        assert!(!is_client(&["grep", "nbd-client", "iotax-r-nbd0"], "iotax-r-nbd0"));
     }
 
     #[test]

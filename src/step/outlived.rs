@@ -44,7 +44,7 @@ const NO_DRIVES: [&str; 5] = ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::op::{MakeDirectory, MakePartition, Spawn};
+    use crate::step::op::{Drives, MakeDirectory, MakePartition, Spawn};
     use crate::step::{HOST, PathRef, Step};
 
     fn open(place: &str, op: Op) -> Open {
@@ -74,6 +74,7 @@ mod tests {
             name: "n".into(),
             start: 0,
             bytes: 1,
+            drives: Drives::default(),
         };
         open("vm0", Op::MakePartition(table))
     }

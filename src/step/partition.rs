@@ -4,8 +4,8 @@
 use super::Yield;
 use super::op::MakePartition;
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{run_with, settle, tool};
-use crate::host::block::{self, BlockNode};
+use super::tool::{await_orphans, output, run_with, settle, tool};
+use crate::host::block::{self, BlockNode, node_path};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::os::unix::fs::MetadataExt;
@@ -51,6 +51,7 @@ pub fn create(wanted: &MakePartition) -> Result<Yield> {
 /// When sfdisk cannot be run.
 pub fn find(wanted: &MakePartition) -> Result<Option<Yield>> {
     let Ok(disk) = disk_of(wanted) else { return Ok(None) };
+    await_writer(&disk)?;
     let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
     Ok(ours.then(|| the_one(&disk).map_or_else(Yield::default, |made| yield_of(&made))))
 }
@@ -61,6 +62,7 @@ pub fn find(wanted: &MakePartition) -> Result<Option<Yield>> {
 /// When the partition is in use, or there is another table by now ([`NotOurs`]).
 pub fn remove(wanted: &MakePartition) -> Result<()> {
     let Ok(disk) = disk_of(wanted) else { return Ok(()) };
+    await_writer(&disk)?;
     match id_on(&disk)? {
         // The kernel may know the partition still of a table that was written over.
         None if !is_known(wanted, &disk) => return Ok(()),
@@ -85,6 +87,11 @@ pub fn remove(wanted: &MakePartition) -> Result<()> {
         None => Ok(()),
         Some(id) => bail!("/dev/{} has a partition table still ({id})", disk.name),
     }
+}
+
+/// Its command line has no name of ours, but the device that is.
+fn await_writer(disk: &BlockNode) -> Result<()> {
+    await_orphans(&["sfdisk", "partx"], &[&node_path(disk).display().to_string()])
 }
 
 fn ready(wanted: &MakePartition) -> Result<BlockNode> {
@@ -128,7 +135,7 @@ fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
 /// Id of the partition table on a disk, if there is one.
 fn id_on(disk: &BlockNode) -> Result<Option<String>> {
     let mut command = with_disk(tool("sfdisk", ["--json"]), disk);
-    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    let output = output(&mut command)?;
     let words = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
         true => id_of(&String::from_utf8_lossy(&output.stdout)).map(Some),
@@ -156,12 +163,12 @@ fn disk_of(wanted: &MakePartition) -> Result<BlockNode> {
 }
 
 fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::process::Command {
-    command.arg(Path::new("/dev").join(disk.name.replace('!', "/")));
+    command.arg(node_path(disk));
     command
 }
 
 fn yield_of(partition: &BlockNode) -> Yield {
-    Yield { path: Some(Path::new("/dev").join(partition.name.replace('!', "/"))), ..Yield::default() }
+    Yield { path: Some(node_path(partition)), ..Yield::default() }
 }
 
 fn here() -> Probe {
@@ -172,6 +179,7 @@ fn here() -> Probe {
 mod tests {
     use super::*;
     use crate::step::PathRef;
+    use crate::step::op::Drives;
 
     fn wanted(table: &str) -> MakePartition {
         MakePartition {
@@ -181,6 +189,7 @@ mod tests {
             name: "iotax-r-part0".into(),
             start: 1 << 20,
             bytes: 126 << 20,
+            drives: Drives::default(),
         }
     }
 

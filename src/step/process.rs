@@ -25,22 +25,18 @@ pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
     Ok(None)
 }
 
-/// Processes of these programs that run and have one of these texts in their command line.
+/// Processes that run whose command line, word by word, is as wanted.
 ///
 /// # Errors
 /// When /proc cannot be read.
-pub fn processes_carrying(programs: &[&str], texts: &[&str]) -> Result<Vec<ProcessId>> {
-    let carries = |command: &[u8]| {
-        let command = String::from_utf8_lossy(command);
-        let program = command.split('\0').next().and_then(|path| path.rsplit('/').next());
-        program.is_some_and(|name| programs.contains(&name))
-            && texts.iter().any(|text| command.contains(text))
-    };
+pub fn processes(is_wanted: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
-        if carries(&command) {
+        let command = String::from_utf8_lossy(&command);
+        let words: Vec<&str> = command.trim_end_matches('\0').split('\0').collect();
+        if is_wanted(&words) {
             found.extend(process_id(pid).filter(runs));
         }
     }

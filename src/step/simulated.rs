@@ -11,6 +11,7 @@ use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
+use crate::host::block::Identity;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_load::DataKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +102,11 @@ impl SimulatedSystem {
 impl System for SimulatedSystem {
     fn boot_id(&self) -> Result<String> {
         Ok(format!("boot-{}", self.boot))
+    }
+
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        let name = path.file_name()?.to_str().filter(|name| name.starts_with("nvme"))?;
+        Some(Identity { serial: Some(format!("S-{name}")), ..Identity::default() })
     }
 
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
@@ -334,7 +340,7 @@ impl System for SimulatedSystem {
         self.changed()
     }
 
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
+    fn restore_arc(&mut self, _: u64, was: ArcLimit) -> Result<()> {
         ensure!(!self.things.keys().any(|key| key.starts_with("zpool ")), "a pool uses the ARC");
         self.arc = was;
         Ok(())

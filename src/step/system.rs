@@ -9,12 +9,14 @@ use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
-use super::tool::tool;
+use super::tool::{output, said, tool};
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
-use super::{ProcessId, RunTag, Yield, image, spdk};
+use super::{ProcessId, RunTag, Yield, image, iscsi, spdk};
 use crate::guard::fill::{self, Filled};
+use crate::guard::inspect::identity_of;
 use crate::guard::marker;
+use crate::host::block::Identity;
 use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
@@ -57,6 +59,10 @@ pub struct NothingMade;
 pub trait System {
     /// Identity of the present boot.
     fn boot_id(&self) -> Result<String>;
+    /// Who a device is, where it can be told.
+    fn identity(&self, _path: &Path) -> Option<Identity> {
+        None
+    }
     /// Makes a file of ours, or reuses one that carries our marker.
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
     /// A file that this run made, wherever its making was interrupted.
@@ -96,6 +102,10 @@ pub trait System {
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>>;
     /// Ends it, if it is still that process.
     fn end_process(&mut self, process: &ProcessId) -> Result<()>;
+    /// Ends an iscsid of ours, unless others have sessions by it.
+    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
+        self.end_process(process)
+    }
     /// Writes a plain file of the run directory.
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
     /// Removes a plain file of the run directory; one that is gone is fine.
@@ -130,8 +140,8 @@ pub trait System {
     fn arc(&self) -> ArcLimit;
     /// Limits it to so many bytes.
     fn limit_arc(&mut self, bytes: u64) -> Result<()>;
-    /// Puts the limit back.
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()>;
+    /// Puts the limit back, if it still is the one that was written.
+    fn restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()>;
     /// Makes what a tool of the system makes.
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
     /// It, or what there is of it.
@@ -172,6 +182,10 @@ pub struct RealSystem {
 impl System for RealSystem {
     fn boot_id(&self) -> Result<String> {
         boot_id()
+    }
+
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        identity_of(path).ok()
     }
 
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
@@ -215,7 +229,7 @@ impl System for RealSystem {
     }
 
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
-        let mut command = Command::new("losetup");
+        let mut command = tool("losetup", [""; 0]);
         command.arg("--find").arg("--show").arg("--sizelimit").arg(request.bytes.to_string());
         command.arg(format!("--direct-io={}", if request.direct_io { "on" } else { "off" }));
         if request.read_only {
@@ -253,7 +267,7 @@ impl System for RealSystem {
         match loop_backing(&Path::new("/sys/block").join(name)) {
             None => Ok(()),
             Some(path) if same_path(&path, backing) => {
-                run(Command::new("losetup").arg("--detach").arg(device))?;
+                run(tool("losetup", ["--detach"]).arg(device))?;
                 wait_until(Duration::from_secs(10), || {
                     loop_backing(&Path::new("/sys/block").join(name)).is_none()
                 })
@@ -375,6 +389,19 @@ impl System for RealSystem {
         bail!("process {} does not end, even by SIGKILL", process.pid)
     }
 
+    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
+        match iscsi::targets(&here()).as_slice() {
+            [] => self.end_process(process),
+            targets => {
+                let (pid, targets) = (process.pid, targets.join(", "));
+                self.notes.push(format!(
+                    "iscsid (process {pid}), which the run started, is left: there are sessions with {targets}"
+                ));
+                Ok(())
+            }
+        }
+    }
+
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()> {
         fs::write(path, make()?).with_context(|| format!("cannot write {}", path.display()))
     }
@@ -443,8 +470,9 @@ impl System for RealSystem {
         ArcLimit::set(bytes)
     }
 
-    fn restore_arc(&mut self, was: ArcLimit) -> Result<()> {
-        was.restore()
+    fn restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()> {
+        self.notes.extend(was.restore(written)?);
+        Ok(())
     }
 
     fn make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield> {
@@ -580,15 +608,9 @@ fn mkfs_command(make: &MakeFilesystem) -> Result<Command> {
 /// Runs a command to its end and gives its standard output.
 ///
 /// # Errors
-/// When it cannot be run or fails: its words.
+/// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}");
-    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        bail!("{shown} failed ({}): {}", output.status, words.trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    said(&format!("{command:?}"), output(command)?)
 }
 
 /// Writes a word to a file of the kernel's.

@@ -8,7 +8,7 @@ use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd,
-    ConnectNvmf, CreateArray, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
+    ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
     ExportVhostScsi, FailMember, FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile,
     MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
     Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
@@ -23,6 +23,7 @@ use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
+use crate::host::block::Identity;
 use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use iotax_load::DataKind;
@@ -44,6 +45,9 @@ macro_rules! forward {
 impl System for Shared {
     fn boot_id(&self) -> Result<String> {
         self.0.lock().unwrap().boot_id()
+    }
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        self.0.lock().unwrap().identity(path)
     }
     fn queue_settings(&self, disk: &Path) -> Settings {
         self.0.lock().unwrap().queue_settings(disk)
@@ -106,7 +110,7 @@ impl System for Shared {
         export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
         unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
         limit_arc(&mut self, bytes: u64) -> Result<()>;
-        restore_arc(&mut self, was: ArcLimit) -> Result<()>;
+        restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()>;
         make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
         unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
         change_thing(&mut self, change: &dyn Change) -> Result<()>;
@@ -251,6 +255,7 @@ fn plan() -> Vec<Step> {
             members: vec![path("/dev/nvme2n1"), path("/dev/nvme3n1")],
             member_bytes: 1 << 30,
             volume: LvmVolume::Linear { extents: 500 },
+            drives: Drives::default(),
         }),
         Op::LimitArc(LimitArc { bytes: 1 << 28, was: ArcLimit::default() }),
         Op::MakeZpool(MakeZpool {
@@ -261,6 +266,7 @@ fn plan() -> Vec<Step> {
             properties: Vec::new(),
             content: ZfsContent::Dataset { recordsize: 1 << 17 },
             dedup_bytes: None,
+            drives: Drives::default(),
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
         Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
@@ -283,6 +289,7 @@ fn plan() -> Vec<Step> {
             name: "iotax-r-part0".into(),
             start: 1 << 20,
             bytes: 1 << 29,
+            drives: Drives::default(),
         }),
         Op::MakeLinear(MakeLinear {
             name: "iotax-r-dm0".into(),
@@ -380,6 +387,7 @@ fn array(members: &[StepId]) -> CreateArray {
         assume_clean: false,
         sync_speed: Bounds::default(),
         bytes: 1 << 28,
+        drives: Drives::default(),
     }
 }
 
@@ -620,6 +628,40 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     std::fs::write(&file, format!("{intent}\n")).unwrap();
     assert!(clean(folder.path(), "r", &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), before);
+}
+
+#[test]
+fn the_journal_says_which_drives_the_members_are() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let journal = Journal::open(folder.path()).unwrap();
+    let mut executor = Executor::new(Hands::here(Box::new(machine)), journal, tag(folder.path()));
+    let step = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
+    executor.perform(&step).unwrap();
+    let text = std::fs::read_to_string(folder.path().join(journal::FILE)).unwrap();
+    let intent = text.lines().next().unwrap();
+    assert!(intent.contains(r#""drives":[{"serial":"S-nvme2n1"},{"serial":"S-nvme3n1"}]"#), "{intent}");
+    // A journal of before says nothing of it, and is read.
+    let before = serde_json::to_string(&step).unwrap();
+    assert!(!before.contains("drives"), "{before}");
+    assert_eq!(serde_json::from_str::<Step>(&before).unwrap(), step);
+}
+
+#[test]
+fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
+    for reboot in [false, true] {
+        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+        let lvm = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
+        killed_in(std::slice::from_ref(&lvm), &mut machine.clone(), folder.path(), 0, true);
+        if reboot {
+            machine.0.lock().unwrap().reboot();
+        }
+        let made = lvm.op.operation().find(&machine, &tag(folder.path()), &[]).unwrap().unwrap();
+        machine.0.lock().unwrap().mounts.insert("/mnt".into(), made.path.unwrap());
+        let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+        let command = cleaned.left[0].by_hand.clone().unwrap();
+        let warned = command.ends_with(" # names of devices may be other drives' since the reboot");
+        assert!(command.starts_with("vgremove -ff iotax-r-lvm0; pvremove ") && warned == reboot, "{command}");
+    }
 }
 
 #[test]

@@ -1,17 +1,81 @@
-//! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from.
+//! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from, an
+//! end within some time. Ctrl-C in a terminal does not reach them: what is half made by one is worse than what is made.
 
 use super::process;
 use super::system::{run, wait_until};
 use crate::host::probe::program_path;
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 /// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
+/// What only asks answers by then, or waits for a device that does not.
+const ASKS_WITHIN: Duration = Duration::from_secs(120);
+/// What changes something may first have to write what others left in memory.
+const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
+/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a cache has not written back.
+const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
+/// What was killed is gone by then, unless the kernel does not let it go.
+const DIES_WITHIN: Duration = Duration::from_secs(5);
+
+/// Words of programs that change something; of a program that is not here every use may.
+const CHANGING: &[(&str, &[&str])] = &[
+    (
+        "lvm",
+        &[
+            "pvcreate",
+            "pvremove",
+            "vgcreate",
+            "vgremove",
+            "vgreduce",
+            "vgchange",
+            "vgextend",
+            "lvcreate",
+            "lvremove",
+            "lvconvert",
+            "lvchange",
+        ],
+    ),
+    ("mdadm", &["--create", "--stop", "--zero-superblock", "--manage", "--fail", "--remove", "--add"]),
+    (
+        "zpool",
+        &[
+            "create",
+            "destroy",
+            "add",
+            "attach",
+            "detach",
+            "replace",
+            "offline",
+            "online",
+            "labelclear",
+            "set",
+            "import",
+            "export",
+        ],
+    ),
+    ("zfs", &["create", "destroy", "set"]),
+    ("dmsetup", &["create", "remove", "reload", "resume", "suspend"]),
+    ("iscsiadm", &["new", "update", "delete", "--login", "--logout"]),
+    ("zdb", &[]),
+    ("blkid", &[]),
+];
+
+/// Whether what a program is told there changes anything.
+fn changes(program: &str, words: &[&str]) -> bool {
+    match CHANGING.iter().find(|(name, _)| *name == program) {
+        Some((_, changing)) => words.iter().any(|word| changing.contains(word)),
+        None => program != "sfdisk" || !words.contains(&"--json"),
+    }
+}
 
 /// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
 pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
@@ -21,22 +85,138 @@ pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef
     command
 }
 
+/// Runs a program to its end, however that is, and no longer than what it does may take.
+///
+/// # Errors
+/// When it cannot be run, or does not end: then it was killed.
+pub(super) fn output(command: &mut Command) -> Result<Output> {
+    let limit = limit_of(command);
+    output_within(command, limit, None)
+}
+
+fn limit_of(command: &Command) -> Duration {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match program.as_ref() {
+        name if name.starts_with("mkfs.") => WRITES_WITHIN,
+        "lvm" if words.iter().any(|word| ["lvcreate", "lvremove", "vgremove"].contains(word)) => {
+            WRITES_WITHIN
+        }
+        name if changes(name, &words) => CHANGES_WITHIN,
+        _ => ASKS_WITHIN,
+    }
+}
+
+/// The same within so long, with something on its standard input.
+///
+/// # Errors
+/// As [`output`].
+pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
+    let start = Instant::now();
+    let shown = format!("{command:?}");
+    let stdin = if script.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
+    // Who ends without reading all of it has words of its own about that.
+    let told = match (script, child.stdin.take()) {
+        (Some(script), Some(mut stdin)) => stdin.write_all(script.as_bytes()),
+        _ => Ok(()),
+    };
+    let pipes = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
+    let status = match end_of(&mut child, limit)? {
+        Some(status) => status,
+        None => bail!("{shown} did not end within {} s{}", limit.as_secs(), kill(&mut child)),
+    };
+    let words = |pipe: Option<Receiver<Vec<u8>>>| {
+        // What it has left running may hold on to its pipes.
+        let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
+        let read = pipe.map_or(Ok(Vec::new()), |pipe| pipe.recv_timeout(rest));
+        read.with_context(|| format!("{shown} has ended, and something that it started has not"))
+    };
+    let output = Output { status, stdout: words(pipes.0)?, stderr: words(pipes.1)? };
+    if output.status.success() {
+        told.with_context(|| format!("{shown} did not take its script"))?;
+    }
+    Ok(output)
+}
+
+/// So that no pipe that is full holds it up.
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        // Nobody listens any more to what did not end in time.
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// How it ended; `None`: it has not.
+fn end_of(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    let pid = Pid::from_child(child);
+    let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
+    let start = Instant::now();
+    loop {
+        let ended = child.try_wait().context("cannot wait for a program")?;
+        let rest = limit.saturating_sub(start.elapsed());
+        if ended.is_some() || rest.is_zero() {
+            return Ok(ended);
+        }
+        pause(handle.as_ref(), rest);
+    }
+}
+
+/// Until it ends, or for a moment where the kernel cannot tell that (before 5.3).
+fn pause(handle: Option<&OwnedFd>, rest: Duration) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let Some(handle) = handle else {
+        return std::thread::sleep(rest.min(Duration::from_millis(5)));
+    };
+    let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
+    // A signal may end it early: it is asked again.
+    let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&rest));
+}
+
+/// Kills it with all that it started, and tells how that went.
+fn kill(child: &mut Child) -> &'static str {
+    // Nobody has waited for it, so the number is its own still.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    match end_of(child, DIES_WITHIN) {
+        Ok(Some(_)) => " and was killed; hint: the kernel's log (dmesg) may tell what it waited for",
+        _ => {
+            ", nor when it was killed: it waits for a device within the kernel (state D); hint: the kernel's log (dmesg) tells why"
+        }
+    }
+}
+
 /// The same run to its end with a script on its standard input; gives its standard output.
 ///
 /// # Errors
 /// When it cannot be run or fails: its words.
 pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
-    let shown = format!("{command:?}");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
-    // One that ends without reading all of it has words of its own about that.
-    let told = child.stdin.take().context("no standard input")?.write_all(script.as_bytes());
-    let output = child.wait_with_output().with_context(|| format!("cannot run {shown}"))?;
+    let limit = limit_of(&command);
+    said(&format!("{command:?}"), output_within(&mut command, limit, Some(script))?)
+}
+
+/// The same run to its end within so long; gives its standard output.
+///
+/// # Errors
+/// When it cannot be run, does not end, or fails: its words.
+pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String> {
+    said(&format!("{command:?}"), output_within(&mut command, limit, None)?)
+}
+
+/// What a program said that did what it should.
+///
+/// # Errors
+/// When it failed: its words.
+pub(super) fn said(shown: &str, output: Output) -> Result<String> {
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{shown} failed ({}): {}", output.status, words.trim());
     }
-    told.with_context(|| format!("{shown} did not take its script"))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -57,22 +237,54 @@ pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
 /// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what has changed, and what it has
 /// open cannot be taken away.
 pub(super) fn settle() {
-    let _ = tool("udevadm", ["settle", "--timeout=30"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
 /// Waits for a program that whoever started it has left behind, killed: it goes on by itself, and what it makes is not seen before
-/// it has ended. It is one of these programs, and its command line has one of these texts in it.
+/// it has ended. It is one of these programs, its command line has one of these texts in a word of it (a path: as a word), and it
+/// changes something: a person may look at what is ours for as long as they like.
 ///
 /// # Errors
 /// It does not end.
 pub(super) fn await_orphans(programs: &[&str], carried: &[&str]) -> Result<()> {
-    for orphan in process::processes_carrying(programs, carried)? {
+    let is_one = |words: &[&str]| {
+        let Some((program, words)) = words.split_first() else { return false };
+        let program = program.rsplit('/').next().unwrap_or_default();
+        programs.contains(&program)
+            && changes(program, words)
+            && words.iter().any(|word| carried.iter().any(|text| carries(word, text)))
+    };
+    for orphan in process::processes(is_one)? {
         wait_until(ORPHAN_LIMIT, || !process::runs(&orphan)).with_context(|| {
             let (pid, programs) = (orphan.pid, programs.join(" or "));
             format!("process {pid} ({programs}), which a killed run left behind, does not end")
         })?;
     }
     Ok(())
+}
+
+/// /dev/sda is no part of /dev/sda1.
+fn carries(word: &str, text: &str) -> bool {
+    if text.starts_with('/') { word == text } else { word.contains(text) }
+}
+
+/// What was done of each by itself: nobody is kept waiting for who failed, and all failures are told.
+///
+/// # Errors
+/// Those of the results; of several the first is the cause and the others are in its words.
+pub(super) fn all_of(results: Vec<Result<()>>) -> Result<()> {
+    let mut failed = results.into_iter().filter_map(Result::err);
+    let Some(first) = failed.next() else { return Ok(()) };
+    let others: Vec<String> = failed.map(|error| format!("{error:#}")).collect();
+    match others.is_empty() {
+        true => Err(first),
+        false => Err(first.context(format!("{}; and", others.join("; ")))),
+    }
+}
+
+/// One word for sh, whatever is in it.
+pub(crate) fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
@@ -98,14 +310,81 @@ mod tests {
     #[test]
     fn what_a_killed_run_left_behind_is_waited_for() {
         let tag = format!("iotax-orphan-{}", std::process::id());
-        let there = || !process::processes_carrying(&["sh"], &[&tag]).unwrap().is_empty();
+        let of = |program: &str| {
+            let is_one = |words: &[&str]| words.first() == Some(&program) && words.contains(&tag.as_str());
+            process::processes(is_one).unwrap()
+        };
+        let there = || !of("sh").is_empty();
         let mut orphan = Command::new("sh").args(["-c", "sleep 0.5; true", &tag]).spawn().unwrap();
         wait_until(Duration::from_secs(5), there).unwrap();
-        assert!(process::processes_carrying(&["lvm"], &[&tag]).unwrap().is_empty(), "another program");
+        assert!(of("lvm").is_empty(), "another program");
         let reaped = std::thread::spawn(move || orphan.wait().unwrap());
         await_orphans(&["sh"], &["x", &tag]).unwrap();
         assert!(!there());
         reaped.join().unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_at_what_is_ours_is_not_waited_for() {
+        // Of a program of that name, whose arguments are a person's.
+        let folder = tempfile::tempdir().unwrap();
+        let zpool = folder.path().join("zpool");
+        std::fs::copy("/bin/sh", &zpool).unwrap();
+        let pool = format!("iotax-watched-{}", std::process::id());
+        let mut looks = Command::new(&zpool);
+        looks.args(["-c", "read line; true", "iostat", &pool, "1"]).stdin(Stdio::piped());
+        let mut looks = looks.spawn().unwrap();
+        let is_it = |words: &[&str]| words.contains(&pool.as_str());
+        wait_until(Duration::from_secs(5), || !process::processes(is_it).unwrap().is_empty()).unwrap();
+        let start = Instant::now();
+        await_orphans(&["zpool", "zfs"], &[&pool]).unwrap();
+        assert!(start.elapsed() < ORPHAN_LIMIT / 2);
+        assert!(process::processes(is_it).is_ok_and(|found| found.len() == 1), "it looks still");
+        looks.kill().unwrap();
+        looks.wait().unwrap();
+        assert!(changes("lvm", &["vgremove", "--force", "x"]) && !changes("lvm", &["pvs", "x"]));
+        assert!(changes("mdadm", &["--stop", "/dev/md/x"]) && !changes("mdadm", &["--detail", "/dev/md/x"]));
+        assert!(changes("sfdisk", &["--quiet", "/dev/x"]) && !changes("sfdisk", &["--json", "/dev/x"]));
+        assert!(carries("any:iotax-r-md0", "iotax-r-md0") && carries("/dev/sda", "/dev/sda"));
+        assert!(!carries("/dev/sda1", "/dev/sda"));
+    }
+
+    #[test]
+    fn what_does_not_end_is_killed_with_all_that_it_started_and_the_error_says_so() {
+        let limit = Duration::from_millis(300);
+        let folder = tempfile::tempdir().unwrap();
+        let (tag, began) = (format!("{}", 100_000 + std::process::id()), folder.path().join("began"));
+        let script = format!("sleep {tag} & echo > {}; wait", began.display());
+        let mut hangs = tool("sh", ["-c", &script]);
+        let error = output_within(&mut hangs, limit, None).unwrap_err().to_string();
+        let sleeps = || process::processes(|words| words == ["sleep", &tag]).unwrap();
+        assert!(began.exists());
+        wait_until(Duration::from_secs(5), || sleeps().is_empty()).unwrap();
+        assert!(error.contains("did not end within 0 s and was killed; hint: "), "{error}");
+        let all = [
+            tool("mkfs.ext4", ["-q"]),
+            tool("lvm", ["vgremove", "x"]),
+            tool("zpool", ["create", "x"]),
+            tool("zpool", ["list"]),
+        ];
+        let limits = [WRITES_WITHIN, WRITES_WITHIN, CHANGES_WITHIN, ASKS_WITHIN];
+        assert_eq!(all.map(|command| limit_of(&command)), limits);
+    }
+
+    #[test]
+    fn a_tool_has_a_group_of_its_own_so_that_ctrl_c_is_for_iotax() {
+        let told = output(&mut tool("cat", ["/proc/self/stat"])).unwrap().stdout;
+        let told = String::from_utf8(told).unwrap();
+        let fields: Vec<&str> = told.rsplit_once(") ").unwrap().1.split(' ').collect();
+        let pid = told.split(' ').next().unwrap();
+        assert_eq!(fields[2], pid, "its group is its own");
+    }
+
+    #[test]
+    fn much_is_read_from_both_pipes() {
+        let mut talks = tool("sh", ["-c", "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"]);
+        let told = output(&mut talks).unwrap();
+        assert_eq!((told.stdout.len(), told.stderr.len(), told.status.code()), (300_000, 300_000, Some(3)));
     }
 
     #[test]

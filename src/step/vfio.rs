@@ -3,6 +3,7 @@
 //! else keeps for a guest, or that a guest has at this moment, is neither taken nor given back.
 
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
+use super::tool::tool;
 use crate::guard::admit::{Hold, claim_free};
 use crate::guard::openers::{self, Target};
 use crate::host::pci;
@@ -11,7 +12,6 @@ use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// The driver that keeps a function for a guest.
@@ -140,7 +140,7 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
 fn let_udev_finish(probe: &Probe) {
     if probe.at("/run/udev/control").exists() {
         // Where it does not within 10 s, or is not there, the disk is there all the same.
-        let _ = run(Command::new("udevadm").args(["settle", "--timeout=10"]));
+        let _ = run(&mut tool("udevadm", ["settle", "--timeout=10"]));
     }
 }
 
@@ -152,7 +152,7 @@ fn let_udev_finish(probe: &Probe) {
 pub fn take(probe: &Probe, drive: &TakenDrive) -> Result<PathBuf> {
     // What takes long comes before the last look.
     if !probe.at("/sys/bus/pci/drivers").join(DRIVER).exists() {
-        run(Command::new("modprobe").arg(DRIVER)).context(NothingMade)?;
+        run(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
     }
     let hold = drive.claim(probe).context(NothingMade)?;
     drive.hand_over(probe, hold)?;

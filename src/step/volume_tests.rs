@@ -1,7 +1,7 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's own.
 
 use super::op::{
-    AwaitSync, Bounds, CreateArray, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
+    AwaitSync, Bounds, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
 };
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, RealSystem};
@@ -68,6 +68,7 @@ fn a_partition_is_made_found_and_taken_away() {
             name: "iotax-r-part0".into(),
             start: 31 * 1024 + 512,
             bytes: 8 * MIB,
+            drives: Drives::default(),
         };
         let op = Op::MakePartition(made.clone());
         assert_eq!(find(&op), None, "{table}");
@@ -142,6 +143,7 @@ fn array(level: u8, members: &[Loop]) -> CreateArray {
         assume_clean: false,
         sync_speed: Bounds::default(),
         bytes: (members.len() as u64 - 1) * 32 * MIB,
+        drives: Drives::default(),
     }
 }
 

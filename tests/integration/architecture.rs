@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
-    ("lab", &["exit", "layer::guest"]),
+    ("lab", &["exit", "host::mounts", "layer::guest"]),
     ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
 ];
 

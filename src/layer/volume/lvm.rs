@@ -8,7 +8,7 @@ use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
-use crate::step::op::{EXTENT, LvmVolume, MakeLvm, Op, Stripes};
+use crate::step::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use crate::units::{GIB, KIB, MIB, show_bytes};
 use anyhow::{Context, Result, bail, ensure};
 
@@ -155,7 +155,13 @@ impl Layer for Lvm {
         };
         let instance = context.instance("lvm");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
-        let make = MakeLvm { name, members: below.paths.clone(), member_bytes: below.bytes, volume };
+        let make = MakeLvm {
+            name,
+            members: below.paths.clone(),
+            member_bytes: below.bytes,
+            volume,
+            drives: Drives::default(),
+        };
         let step = context.add("make the volume group and its volume", Op::MakeLvm(make));
         Ok(Exposed {
             paths: vec![PathRef::Yield(step)],

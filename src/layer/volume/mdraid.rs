@@ -7,7 +7,7 @@ use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word}
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::md::UNEVEN_HINT;
-use crate::step::op::{AwaitSync, Bounds, CreateArray, FailMember, Op, Rebuild};
+use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
 use crate::units::{KIB, MIB, parse_bytes, show_bytes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -178,6 +178,7 @@ impl Layer for MdRaid {
             assume_clean: sync == "skip" && level > 0,
             sync_speed: bounds(spec, level)?,
             bytes,
+            drives: Drives::default(),
         };
         let step = context.add(format!("make the RAID {level} array"), Op::CreateArray(array));
         if level > 0 && sync == "wait" {

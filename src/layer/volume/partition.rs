@@ -4,7 +4,7 @@ use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
-use crate::step::op::{MakePartition, Op};
+use crate::step::op::{Drives, MakePartition, Op};
 use crate::step::tool::guid;
 use crate::units::{KIB, MIB, parse_bytes, show_bytes};
 use anyhow::{Result, ensure};
@@ -101,7 +101,15 @@ impl Layer for Partition {
         let instance = context.instance("part");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
         let device = below.path(spec)?.clone();
-        let make = MakePartition { device, table: table.into(), id: id_of(table, &name), name, start, bytes };
+        let make = MakePartition {
+            device,
+            table: table.into(),
+            id: id_of(table, &name),
+            name,
+            start,
+            bytes,
+            drives: Drives::default(),
+        };
         let step = context.add("make the partition", Op::MakePartition(make));
         Ok(Exposed {
             paths: vec![PathRef::Yield(step)],

@@ -12,7 +12,7 @@ use crate::layer::{
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{
-    AwaitResilver, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use crate::units::{GIB, KIB, MIB, show_bytes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -234,6 +234,7 @@ impl Layer for Zfs {
             properties: properties(spec)?,
             dedup_bytes: (word(spec, "dedup")? == "on").then_some(wish.bytes),
             content: wish.content(),
+            drives: Drives::default(),
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
         let array = (self.redundancy(spec, below.paths.len()) > 0).then(|| Array {

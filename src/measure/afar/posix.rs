@@ -7,6 +7,7 @@ use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Uncheck
 use crate::guard::marker;
 use crate::host::block::{Identity, Part};
 use crate::measure::engine::fio::{self, Ioengines};
+use crate::step::tool::shell_word;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -257,7 +258,7 @@ fn ask(line: &str, data: &[u8]) -> Ask {
 
 /// A word for sh.
 pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+    shell_word(&path.to_string_lossy())
 }
 
 /// Sections in their order; what stands outside of them is a profile's.

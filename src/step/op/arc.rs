@@ -36,7 +36,7 @@ impl Operation for LimitArc {
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.restore_arc(self.was)
+        system.restore_arc(self.bytes, self.was)
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {

@@ -1,5 +1,6 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
+use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::md;
 use crate::step::state::ArrayState;
@@ -45,6 +46,9 @@ pub struct CreateArray {
     pub sync_speed: Bounds,
     /// Bytes that the plan counts on.
     pub bytes: u64,
+    /// Who the members are, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
 }
 
 impl CreateArray {
@@ -80,6 +84,15 @@ impl Bounds {
     }
 }
 
+impl CreateArray {
+    /// With members where they are by now, and what of them is another drive.
+    fn today(&self) -> (CreateArray, Vec<String>) {
+        let mut today = self.clone();
+        let others = self.drives.settle(today.inputs());
+        (today, others)
+    }
+}
+
 impl Thing for CreateArray {
     fn key(&self, _: &RunTag) -> String {
         format!("md {}", self.name)
@@ -99,11 +112,13 @@ impl Thing for CreateArray {
     }
 
     fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        md::find(self)
+        md::find(&self.today().0)
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
-        md::unmake(self)
+        let (today, others) = self.today();
+        md::unmake(&today)?;
+        left_on(&others)
     }
 
     fn state(&self, made: &Yield) -> Result<Option<ArrayState>> {
@@ -125,6 +140,10 @@ impl Operation for CreateArray {
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         self.members.iter_mut().collect()
+    }
+
+    fn observe(&mut self, system: &dyn System) {
+        self.drives = Drives::of(system, &self.inputs());
     }
 
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {

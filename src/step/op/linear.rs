@@ -50,7 +50,7 @@ impl Thing for MakeLinear {
     }
 
     fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        Ok(dm::find(&self.name))
+        dm::find(&self.name)
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {

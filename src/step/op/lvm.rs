@@ -1,5 +1,6 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
+use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::lvm::{Group, VOLUME};
 use crate::step::thing::Thing;
@@ -22,6 +23,9 @@ pub struct MakeLvm {
     pub member_bytes: u64,
     /// What is in it.
     pub volume: LvmVolume,
+    /// Who the members are, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
 }
 
 /// The volume. Lengths are in extents of 4 MiB.
@@ -82,6 +86,13 @@ impl MakeLvm {
     fn group<'a>(&'a self, tag: &'a RunTag) -> Result<Group<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         Ok(Group { run_id: &tag.run_id, name: &self.name, members })
+    }
+
+    /// With members where they are by now, and what of them is another drive.
+    fn today(&self) -> (MakeLvm, Vec<String>) {
+        let mut today = self.clone();
+        let others = self.drives.settle(today.inputs());
+        (today, others)
     }
 
     /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
@@ -178,6 +189,10 @@ impl Operation for MakeLvm {
         self.members.iter_mut().collect()
     }
 
+    fn observe(&mut self, system: &dyn System) {
+        self.drives = Drives::of(system, &self.inputs());
+    }
+
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
         system.make_thing(self, tag)
     }
@@ -227,11 +242,14 @@ impl Thing for MakeLvm {
     }
 
     fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
-        Ok(self.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
+        let (today, _) = self.today();
+        Ok(today.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
     }
 
     fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
-        self.group(tag)?.unmake()
+        let (today, others) = self.today();
+        today.group(tag)?.unmake()?;
+        left_on(&others)
     }
 }
 
@@ -241,7 +259,13 @@ mod tests {
 
     fn shown(volume: LvmVolume) -> String {
         let members = ["/dev/a", "/dev/b", "/dev/c"].map(|path| PathRef::Path(path.into())).to_vec();
-        let make = MakeLvm { name: "iotax-r-lvm0".into(), members, member_bytes: 1 << 27, volume };
+        let make = MakeLvm {
+            name: "iotax-r-lvm0".into(),
+            members,
+            member_bytes: 1 << 27,
+            volume,
+            drives: Drives::default(),
+        };
         make.describe().replace("; ", "\n")
     }
 

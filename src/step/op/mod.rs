@@ -7,6 +7,7 @@ mod arc;
 mod array;
 mod await_sync;
 mod directory;
+mod drives;
 mod fabric;
 mod fail_member;
 mod file;
@@ -34,6 +35,7 @@ pub use arc::LimitArc;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
 pub use directory::MakeDirectory;
+pub use drives::Drives;
 pub use fabric::{
     ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
     StartIscsid,

@@ -1,6 +1,7 @@
 //! A partition table with one partition on a block device, by sfdisk. The table's id is worked out from the run's, so that ours
 //! is told from every other.
 
+use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::partition;
 use crate::step::thing::Thing;
@@ -23,6 +24,18 @@ pub struct MakePartition {
     pub start: u64,
     /// Bytes of it.
     pub bytes: u64,
+    /// Who the device is, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl MakePartition {
+    /// With members where they are by now, and what of them is another drive.
+    fn today(&self) -> (MakePartition, Vec<String>) {
+        let mut today = self.clone();
+        let others = self.drives.settle(today.inputs());
+        (today, others)
+    }
 }
 
 impl Thing for MakePartition {
@@ -43,11 +56,13 @@ impl Thing for MakePartition {
     }
 
     fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        partition::find(self)
+        partition::find(&self.today().0)
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
-        partition::remove(self)
+        let (today, others) = self.today();
+        partition::remove(&today)?;
+        left_on(&others)
     }
 }
 
@@ -65,6 +80,10 @@ impl Operation for MakePartition {
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
+    }
+
+    fn observe(&mut self, system: &dyn System) {
+        self.drives = Drives::of(system, &self.inputs());
     }
 
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {

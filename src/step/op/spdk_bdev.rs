@@ -88,6 +88,11 @@ impl JoinSpdk {
         format!("{}{STORE}", self.name)
     }
 
+    /// The volume's name in its store.
+    pub fn volume(&self) -> &'static str {
+        VOLUME.trim_start_matches('/')
+    }
+
     /// The bdev that a layer above is given.
     pub fn bdev(&self) -> String {
         match &self.lvol {

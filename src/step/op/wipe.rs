@@ -75,7 +75,7 @@ fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
     let probe = Probe::of_files(Path::new("/"));
     let disk = block::node(&probe, meta.rdev());
     let parts = disk.iter().flat_map(|disk| block::partitions(&probe, disk));
-    Ok(parts.map(|part| Path::new("/dev").join(part.name)).collect())
+    Ok(parts.map(|part| block::node_path(&part)).collect())
 }
 
 /// wipefs leaves a few, which it takes for too little to be a pool; zpool import does not.

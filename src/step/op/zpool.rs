@@ -1,5 +1,6 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
+use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -31,6 +32,9 @@ pub struct MakeZpool {
     /// Bytes that its table of blocks must be known for; `None`: duplicates are not looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_bytes: Option<u64>,
+    /// Who the members are, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
 }
 
 /// ZFS's kinds of virtual devices.
@@ -73,6 +77,13 @@ impl MakeZpool {
         Ok(Pool { run_id: &tag.run_id, name: &self.name, members })
     }
 
+    /// With members where they are by now, and what of them is another drive.
+    fn today(&self) -> (MakeZpool, Vec<String>) {
+        let mut today = self.clone();
+        let others = self.drives.settle(today.inputs());
+        (today, others)
+    }
+
     fn volume(&self) -> Option<&'static str> {
         matches!(self.content, ZfsContent::Zvol { .. }).then_some(VOLUME)
     }
@@ -86,7 +97,8 @@ impl MakeZpool {
         // The guard has judged what the members carry.
         let mut pool = words(&["zpool", "create", "-f", "-o"]);
         pool.extend([format!("ashift={}", self.ashift)]);
-        pool.extend(words(&["-o", "cachefile=none", "-O", "mountpoint=none"]));
+        // A pool whose members fail would wait for ever, and who destroys it with it; nothing of a healthy one changes.
+        pool.extend(words(&["-o", "cachefile=none", "-o", "failmode=continue", "-O", "mountpoint=none"]));
         let tag = format!("{PROPERTY}={run_id}");
         pool.extend(
             self.properties.iter().chain([&tag]).flat_map(|property| ["-O", property].map(str::to_owned)),
@@ -154,6 +166,10 @@ impl Operation for MakeZpool {
         self.members.iter_mut().collect()
     }
 
+    fn observe(&mut self, system: &dyn System) {
+        self.drives = Drives::of(system, &self.inputs());
+    }
+
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
         system.make_thing(self, tag)
     }
@@ -213,7 +229,7 @@ impl Thing for MakeZpool {
     }
 
     fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
-        let found = self.pool(tag)?.find(self.volume())?;
+        let found = self.today().0.pool(tag)?.find(self.volume())?;
         let path = |device: Option<PathBuf>| match self.volume() {
             Some(_) => device,
             None => Some(self.dataset()),
@@ -222,7 +238,9 @@ impl Thing for MakeZpool {
     }
 
     fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
-        self.pool(tag)?.unmake()
+        let (today, others) = self.today();
+        today.pool(tag)?.unmake()?;
+        left_on(&others)
     }
 
     fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
@@ -239,7 +257,16 @@ mod tests {
             ["/dev/a", "/dev/b", "/dev/c", "/dev/d"].map(|path| PathRef::Path(path.into())).to_vec();
         let properties = words(&["compression=lz4", "atime=off", "dedup=on"]);
         let name = "iotax-r-zfs0".to_owned();
-        let make = MakeZpool { name, members, vdev, ashift: 12, properties, content, dedup_bytes: Some(1) };
+        let make = MakeZpool {
+            name,
+            members,
+            vdev,
+            ashift: 12,
+            properties,
+            content,
+            dedup_bytes: Some(1),
+            drives: Drives::default(),
+        };
         make.describe().replace("; ", "\n")
     }
 

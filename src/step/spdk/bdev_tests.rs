@@ -199,11 +199,20 @@ fn what_is_somebody_elses_by_now_is_left_alone() {
     assert!(changed(&array).contains("array iotax-r-spdk0-raid has theirs in it: left alone"));
 }
 
-/// The start of a file that carries a store of that name.
+/// The start of a file that carries a store of that name: the superblock, and the attribute of a blob as SPDK writes it.
 fn store_of(name: &str) -> Vec<u8> {
-    let mut bytes = vec![0; 2 << 20];
+    let mut bytes = named(name);
     bytes[..8].copy_from_slice(b"SPDKBLOB");
-    bytes[70_000..70_000 + name.len()].copy_from_slice(name.as_bytes());
+    bytes
+}
+
+/// A stretch of a store without its superblock.
+fn named(name: &str) -> Vec<u8> {
+    let value = name.len() as u16 + 1;
+    let mut attribute = [&[2, value as u8 + 8, 0, 0, 0, 4, 0][..], &value.to_le_bytes(), b"name"].concat();
+    attribute.extend(name.as_bytes());
+    let mut bytes = vec![0; 2 << 20];
+    bytes[70_000..70_000 + attribute.len()].copy_from_slice(&attribute);
     bytes
 }
 
@@ -224,6 +233,59 @@ fn superblocks_of_a_target_that_was_killed_are_taken_off_the_members() {
     std::fs::write(paths[0], &theirs).unwrap();
     join::unmake(&gone).unwrap();
     assert_eq!(std::fs::read(paths[0]).unwrap(), theirs);
+}
+
+/// What is on the two members after a killed target's store is taken off them, and what that said.
+fn unmade(level: &str, first: &[u8], second: &[u8]) -> (anyhow::Result<()>, Vec<Vec<u8>>) {
+    let rig = rig();
+    let raid = Some(SpdkRaid { level: level.into(), strip_kib: Some(64) });
+    let gone = JoinSpdk { rpc: rig.folder.path().join("gone"), raid, ..rig.asked.clone() };
+    let paths = gone.paths().unwrap();
+    std::fs::write(paths[0], first).unwrap();
+    std::fs::write(paths[1], second).unwrap();
+    let said = join::unmake(&gone);
+    (said, paths.iter().map(|path| std::fs::read(path).unwrap()).collect())
+}
+
+#[test]
+fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
+    let (ours, theirs) = (store_of("iotax-r-spdk0-lvs"), store_of("theirs"));
+    // One half of a mirror was exchanged for a drive of somebody's.
+    let (said, after) = unmade("raid1", &ours, &theirs);
+    said.unwrap();
+    assert_eq!((&after[0][..8], &after[1]), (&[0; 8][..], &theirs));
+    for level in ["raid0", "concat"] {
+        for (first, second) in [(&theirs, &named("iotax-r-spdk0-lvs")), (&ours, &theirs)] {
+            let (said, after) = unmade(level, first, second);
+            let error = said.unwrap_err();
+            assert!(
+                error.is::<NotOurs>() && error.to_string().contains("lvstore (theirs)"),
+                "{level} {error}"
+            );
+            assert_eq!((&after[0], &after[1]), (first, second), "{level}");
+        }
+        // The name may stand on another member than the superblock.
+        let mut nameless = vec![0; 2 << 20];
+        nameless[..8].copy_from_slice(b"SPDKBLOB");
+        let (said, after) = unmade(level, &nameless, &named("iotax-r-spdk0-lvs"));
+        said.unwrap();
+        assert_eq!(after[0][..8], [0; 8], "{level}");
+    }
+}
+
+#[test]
+fn a_member_that_somebody_uses_by_now_is_not_written() {
+    let Some(device) = crate::guard::rig::Loop::of(2 << 20) else { return };
+    let rig = rig();
+    let mut gone = JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
+    gone.members = vec![PathRef::Path(device.path.clone())];
+    std::fs::write(&device.path, store_of("iotax-r-spdk0-lvs")).unwrap();
+    let held = crate::guard::admit::claim(&device.path).unwrap();
+    assert!(join::unmake(&gone).unwrap_err().is::<NotOurs>());
+    drop(held);
+    assert!(join::is_there(&gone).unwrap());
+    join::unmake(&gone).unwrap();
+    assert!(!join::is_there(&gone).unwrap());
 }
 
 #[test]

@@ -6,13 +6,14 @@ use super::file;
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
 use super::target::Target;
+use crate::guard::admit::claim;
 use crate::step::RunTag;
 use crate::step::op::{JoinSpdk, SplitSpdk};
 use crate::step::system::{NotOurs, NothingMade};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
 /// What a blobstore, which a store of logical volumes is, begins with.
@@ -118,7 +119,7 @@ fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     });
     rpc.call("bdev_lvol_create_lvstore", store)?;
     let volume = json!({
-        "lvs_name": asked.store(), "lvol_name": "lvol", "size_in_mib": lvol.mib, "thin_provision": lvol.thin,
+        "lvs_name": asked.store(), "lvol_name": asked.volume(), "size_in_mib": lvol.mib, "thin_provision": lvol.thin,
         "clear_method": "none",
     });
     rpc.call("bdev_lvol_create", volume).map(drop)?;
@@ -218,21 +219,50 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     Ok(())
 }
 
+/// What the start of a member says of a store.
+struct Start<'a> {
+    path: &'a Path,
+    /// It begins as a blobstore does.
+    begins: bool,
+    /// It has the name of our store.
+    ours: bool,
+    /// The name of another store.
+    other: Option<String>,
+}
+
+/// Of the members that are there: one that is gone carries nothing.
+fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, Start<'_>)>> {
+    let mut starts = Vec::new();
+    for (at, path) in asked.paths()?.into_iter().enumerate() {
+        let Ok(file) = File::open(path) else { continue };
+        let start = start_of(&file).with_context(|| format!("cannot read {}", path.display()))?;
+        let known = [asked.store(), asked.volume().to_owned()];
+        let start = Start {
+            path,
+            begins: start.starts_with(MAGIC),
+            ours: contains(&start, asked.store().as_bytes()),
+            other: names_in(&start).into_iter().find(|name| !known.contains(name)),
+        };
+        starts.push((at, start));
+    }
+    Ok(starts)
+}
+
+/// Whether each member has all of the store, and not its strip or stretch of it.
+fn is_whole_on_each(asked: &JoinSpdk) -> bool {
+    asked.raid.as_ref().is_none_or(|raid| raid.level == "raid1")
+}
+
 /// Whether the members carry a store of ours, as they do when its target was killed.
 fn has_store(asked: &JoinSpdk) -> Result<bool> {
     if asked.lvol.is_none() {
         return Ok(false);
     }
-    let mut named = false;
-    let mut begins = false;
-    for path in asked.paths()? {
-        // A member that is gone carries nothing.
-        let Ok(file) = File::open(path) else { continue };
-        let start = start_of(&file).with_context(|| format!("cannot read {}", path.display()))?;
-        begins |= start.starts_with(MAGIC);
-        named |= contains(&start, asked.store().as_bytes());
-    }
-    Ok(begins && named)
+    let starts = starts(asked)?;
+    Ok(match is_whole_on_each(asked) {
+        true => starts.iter().any(|(_, start)| start.begins && start.ours),
+        false => starts.iter().any(|(_, start)| start.begins) && starts.iter().any(|(_, start)| start.ours),
+    })
 }
 
 /// Takes the superblocks of a store of ours off the members; deleting the store in the target has done so already.
@@ -240,20 +270,59 @@ fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     if !has_store(asked)? {
         return Ok(());
     }
-    asked.paths()?.into_iter().try_for_each(|path| {
+    let starts = starts(asked)?;
+    let carriers: Vec<&Path> = match is_whole_on_each(asked) {
+        // Drives may have been exchanged since: each is ours only by what it carries itself.
+        true => starts.iter().filter(|(_, start)| start.begins && start.ours).map(|(_, s)| s.path).collect(),
+        false => {
+            if let Some((_, start)) = starts.iter().find(|(at, start)| is_anothers(*at, start)) {
+                let path = start.path.display();
+                let of = start.other.as_deref().unwrap_or("without a name");
+                let why =
+                    format!("{path} carries another lvstore ({of}): nothing of {} is wiped", asked.store());
+                return Err(NotOurs(why).into());
+            }
+            starts.iter().filter(|(_, start)| start.begins).map(|(_, start)| start.path).collect()
+        }
+    };
+    carriers.into_iter().try_for_each(|path| {
         wipe(path).with_context(|| {
             format!("cannot take the superblock of {} off {}", asked.store(), path.display())
         })
     })
 }
 
+/// Of members that have a strip or a stretch each the first one has the superblock.
+fn is_anothers(at: usize, start: &Start) -> bool {
+    start.other.is_some() || (start.begins && at > 0)
+}
+
 fn wipe(path: &Path) -> Result<()> {
+    let is_device = std::fs::metadata(path)?.file_type().is_block_device();
+    // Who has it exclusively by now uses what is on it.
+    let _hold = is_device
+        .then(|| claim(path).map_err(|error| NotOurs(format!("{error:#}: left alone"))))
+        .transpose()?;
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     if start_of(&file)?.starts_with(MAGIC) {
         file.write_all_at(&[0; SUPERBLOCK], 0)?;
         file.sync_all()?;
     }
     Ok(())
+}
+
+/// Names of stores and volumes: the values of attributes called `name`, whose descriptor has two lengths of two bytes before both.
+fn names_in(start: &[u8]) -> Vec<String> {
+    const KEY: &[u8] = b"name";
+    let value = |at: usize| {
+        let lengths = start.get(at.checked_sub(4)?..at)?;
+        let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
+        let value = start.get(at + KEY.len()..)?.get(..length(2))?;
+        let text = std::str::from_utf8(value.strip_suffix(&[0]).unwrap_or(value)).ok()?;
+        (length(0) == KEY.len() && !text.is_empty()).then(|| text.to_owned())
+    };
+    let keys = start.windows(KEY.len()).enumerate().filter(|(_, window)| *window == KEY);
+    keys.filter_map(|(at, _)| value(at)).collect()
 }
 
 fn start_of(file: &File) -> std::io::Result<Vec<u8>> {

@@ -50,17 +50,46 @@ impl ArcLimit {
         Ok(())
     }
 
-    /// Puts it back. A parameter of 0 is taken without a change of what holds, so that comes first.
+    /// Puts it back where it is what was `written`; else tells that it was left. A parameter of 0 is taken without a change of
+    /// what holds, so that comes first.
     ///
     /// # Errors
     /// The kernel does not take it.
-    pub fn restore(self) -> Result<()> {
+    pub fn restore(self, written: u64) -> Result<Option<String>> {
         if !Path::new(PARAMETER).exists() {
-            return Ok(());
+            return Ok(None);
         }
         let limit = if self.limit == 0 { usual_limit() } else { self.limit };
-        tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
-        tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())
+        match whose(ArcLimit::here().parameter, [written, limit], self.parameter) {
+            Whose::Ours => {
+                tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
+                tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())?;
+                Ok(None)
+            }
+            Whose::Restored => Ok(None),
+            Whose::Anothers(now) => Ok(Some(format!(
+                "zfs_arc_max is {now} and not the {written} that this run wrote: somebody has set it since, so it was left"
+            ))),
+        }
+    }
+}
+
+/// Whose a parameter is by now.
+#[derive(Debug, PartialEq, Eq)]
+enum Whose {
+    /// What was written, whole or on the way back.
+    Ours,
+    /// What it was before.
+    Restored,
+    /// What somebody else has set.
+    Anothers(u64),
+}
+
+fn whose(now: u64, ours: [u64; 2], was: u64) -> Whose {
+    match now {
+        now if ours.contains(&now) => Whose::Ours,
+        now if now == was => Whose::Restored,
+        now => Whose::Anothers(now),
     }
 }
 
@@ -117,6 +146,15 @@ mod tests {
                      c_max                           4    1030117376\n";
         assert_eq!(c_max(stats), Some(1_030_117_376));
         assert_eq!(c_max(""), None);
+    }
+
+    #[test]
+    fn a_limit_that_somebody_has_set_meanwhile_stays() {
+        assert_eq!(whose(GIB, [GIB, 8 * GIB], 0), Whose::Ours);
+        // A kill between both writes of putting it back.
+        assert_eq!(whose(8 * GIB, [GIB, 8 * GIB], 0), Whose::Ours);
+        assert_eq!(whose(0, [GIB, 8 * GIB], 0), Whose::Restored);
+        assert_eq!(whose(2 * GIB, [GIB, 8 * GIB], 0), Whose::Anothers(2 * GIB));
     }
 
     #[test]

@@ -9,10 +9,11 @@ pub mod state;
 pub use arc::{ArcLimit, check_ddt};
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{await_orphans, load_modules, settle, tool};
-use anyhow::{Context, Result, anyhow};
+use super::tool::{all_of, await_orphans, load_modules, output, said, settle, tool};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::Duration;
 
 /// The pool's property with the run's id.
@@ -48,7 +49,7 @@ impl Pool<'_> {
     /// # Errors
     /// What zpool or zfs says. A name that is taken is somebody else's: then nothing was made.
     pub fn make(&self, commands: &[Vec<String>], volume: Option<&str>) -> Result<Option<PathBuf>> {
-        load()?;
+        load().context(NothingMade)?;
         if self.is_imported()? {
             return Err(anyhow!("there is a pool {} already", self.name).context(NothingMade));
         }
@@ -79,7 +80,7 @@ impl Pool<'_> {
     /// When zpool cannot be asked.
     pub fn find(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
         await_orphans(&["zpool", "zfs"], &[self.name])?;
-        let there = self.is_imported()? || self.traces().iter().any(|trace| trace.is_ours());
+        let there = self.is_imported()? || any_is_ours(self.traces())?;
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
     }
 
@@ -100,11 +101,12 @@ impl Pool<'_> {
             destroyed
                 .map_err(|_| last.unwrap_or_else(|| anyhow!("cannot destroy the pool {}", self.name)))?;
         }
-        let traces: Vec<Trace> = self.traces().into_iter().filter(Trace::is_ours).collect();
-        if traces.iter().any(|trace| !trace.labelled.is_empty()) {
-            load()?;
-        }
-        traces.iter().try_for_each(Trace::wipe)
+        // One member that cannot be read keeps nobody from cleaning the others.
+        let wiped = self.traces().into_iter().map(|trace| match trace? {
+            trace if trace.is_ours() => trace.wipe(),
+            _ => Ok(()),
+        });
+        all_of(wiped.collect::<Vec<_>>())
     }
 
     /// A pool that a name finds may have been made by somebody who took it.
@@ -132,7 +134,7 @@ impl Pool<'_> {
     }
 
     /// Of members that are there: after a reboot a loop device is not, and takes all of ours along.
-    fn traces(&self) -> Vec<Trace> {
+    fn traces(&self) -> Vec<Result<Trace>> {
         self.members
             .iter()
             .filter_map(|member| member.canonicalize().ok())
@@ -140,16 +142,16 @@ impl Pool<'_> {
             .collect()
     }
 
-    fn trace(&self, device: PathBuf) -> Trace {
-        let first = first_partition(&device).filter(|part| is_zpools(&said_by_blkid(part)));
+    fn trace(&self, device: PathBuf) -> Result<Trace> {
+        let first = partition_of_zpools(&device)?;
         let at = first.clone().unwrap_or_else(|| device.clone());
-        let label = label_of(&at);
-        let ours = label.as_deref() == Some(self.name);
-        Trace {
+        let label = label_of(&at)?;
+        let ours = label == Label::Of(self.name.to_owned());
+        Ok(Trace {
             labelled: ours.then_some(at).into_iter().collect(),
-            partitioned: first.is_some() && (ours || label.is_none()),
+            partitioned: first.is_some() && (ours || label == Label::None),
             device,
-        }
+        })
     }
 }
 
@@ -159,6 +161,9 @@ impl Trace {
     }
 
     fn wipe(&self) -> Result<()> {
+        if !self.labelled.is_empty() {
+            load()?;
+        }
         for device in &self.labelled {
             run(tool("zpool", ["labelclear", "-f"]).arg(device))?;
         }
@@ -186,9 +191,20 @@ fn first_partition(device: &Path) -> Option<PathBuf> {
     first.next().map(|part| Path::new("/dev").join(part.file_name()))
 }
 
-fn said_by_blkid(part: &Path) -> String {
+/// The partition that zpool makes of a whole disk, where there is one.
+fn partition_of_zpools(device: &Path) -> Result<Option<PathBuf>> {
+    let Some(part) = first_partition(device) else { return Ok(None) };
+    Ok(is_zpools(&said_by_blkid(&part)?).then_some(part))
+}
+
+fn said_by_blkid(part: &Path) -> Result<String> {
+    let mut command = tool("blkid", ["-p", "-o", "export"]);
+    let told = output(command.arg(part))?;
     // What it does not know it has no words for, and ends with 2.
-    run(tool("blkid", ["-p", "-o", "export"]).arg(part)).unwrap_or_default()
+    match told.status.code() {
+        Some(2) => Ok(String::new()),
+        _ => said(&format!("{command:?}"), told),
+    }
 }
 
 /// Whether a partition is one that zpool makes of a whole disk.
@@ -197,10 +213,51 @@ fn is_zpools(blkid: &str) -> bool {
     has("part_entry_name=zfs-") && has(&format!("part_entry_type={PARTITION_TYPE}"))
 }
 
-/// The pool whose label is there. `zdb` reads it past the kernel, and ends with 2 where there is none.
-fn label_of(device: &Path) -> Option<String> {
-    let told = run(tool("zdb", ["-l"]).arg(device)).ok()?;
-    pool_of_label(&told)
+/// What `zdb`, which reads past the kernel, found of a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Label {
+    /// There is none.
+    None,
+    /// The pool's.
+    Of(String),
+    /// One that names no pool: of a spare or a cache device.
+    Nameless,
+}
+
+fn label_of(device: &Path) -> Result<Label> {
+    let mut command = tool("zdb", ["-l"]);
+    let told = output(command.arg(device))?;
+    label_told(&told).with_context(|| format!("{command:?}"))
+}
+
+/// It ends with 2 both where none of the four labels is one and where none could be read: only its words tell which.
+fn label_told(told: &Output) -> Result<Label> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&told.stdout), text(&told.stderr));
+    if let Some(pool) = pool_of_label(&out) {
+        return Ok(Label::Of(pool));
+    }
+    let words = format!("{out}\n{error}");
+    let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    ensure!(lines.peek().is_some(), "it failed ({}) and says nothing", told.status);
+    match told.status.code() {
+        Some(0) => Ok(Label::Nameless),
+        Some(2) if lines.all(|line| line.starts_with("failed to unpack label")) => Ok(Label::None),
+        _ => bail!("it failed ({}): {}", told.status, words.trim()),
+    }
+}
+
+fn any_is_ours(traces: Vec<Result<Trace>>) -> Result<bool> {
+    let mut failed = Vec::new();
+    for trace in traces {
+        match trace {
+            // Undoing it will meet the others.
+            Ok(trace) if trace.is_ours() => return Ok(true),
+            Ok(_) => {}
+            Err(error) => failed.push(Err(error)),
+        }
+    }
+    all_of(failed).map(|()| false)
 }
 
 /// `    name: 'tank'`
@@ -233,6 +290,34 @@ mod tests {
                      name: 'iotax-r-zfs0'\n    state: 2\n    txg: 50\n    hostname: '(none)'\n";
         assert_eq!(pool_of_label(label).as_deref(), Some("iotax-r-zfs0"));
         assert_eq!(pool_of_label("failed to unpack label 0\n"), None);
+    }
+
+    /// As zdb 2.1.11 told of files: of zeros, of 4 KiB, and of none.
+    #[test]
+    fn what_zdb_could_not_read_is_no_member_without_a_label() {
+        use std::os::unix::process::ExitStatusExt;
+        let told = |code: i32, out: &str, error: &str| {
+            let status = std::process::ExitStatus::from_raw(code << 8);
+            label_told(&Output { status, stdout: out.into(), stderr: error.into() })
+        };
+        let four = |what: &str| (0..4).map(|at| format!("failed to {what} label {at}\n")).collect::<String>();
+        assert_eq!(told(2, "", &four("unpack")).unwrap(), Label::None);
+        assert_eq!(told(2, &four("unpack"), "").unwrap(), Label::None);
+        assert!(told(2, "", &four("read")).unwrap_err().to_string().contains("failed to read label 0"));
+        assert!(told(2, "", &(four("unpack") + "failed to read label 3\n")).is_err());
+        assert!(told(1, "", "cannot open '/dev/x': No such file or directory\n").is_err());
+        assert!(told(2, "", "").is_err());
+        assert_eq!(told(0, "    name: 'tank'\n", "").unwrap(), Label::Of("tank".into()));
+        // A drive of another pool's cache is no member without a label either.
+        assert_eq!(told(0, "    version: 5000\n    state: 4\n", "").unwrap(), Label::Nameless);
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_looked_at_does_not_hide_what_is_ours() {
+        let trace = |partitioned| Ok(Trace { device: "/dev/a".into(), labelled: Vec::new(), partitioned });
+        assert!(any_is_ours(vec![Err(anyhow!("unreadable")), trace(true)]).unwrap());
+        assert!(any_is_ours(vec![trace(false), Err(anyhow!("unreadable"))]).is_err());
+        assert!(!any_is_ours(vec![trace(false)]).unwrap());
     }
 
     #[test]

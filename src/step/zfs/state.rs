@@ -1,7 +1,7 @@
 //! What becomes of the members of a pool: one is taken offline, as a drive that died would be; one comes back as a new drive, all
 //! of which is resilvered; and in which state the pool is, as `zpool status` tells.
 
-use super::{first_partition, is_zpools, label_of, said_by_blkid};
+use super::{Label, label_of, partition_of_zpools};
 use crate::step::state::ArrayState;
 use crate::step::system::run;
 use crate::step::thing::Told;
@@ -51,12 +51,13 @@ pub fn offline(made: &Path, member: &Path) -> Result<()> {
 /// When it carries the label of another pool, or zpool refuses it.
 pub fn replace(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
-    let part = first_partition(&member).filter(|part| is_zpools(&said_by_blkid(part)));
-    let labelled = part.unwrap_or_else(|| member.clone());
-    if let Some(of) = label_of(&labelled) {
-        ensure!(of == pool, "{} carries the label of the pool {of}", labelled.display());
+    let labelled = partition_of_zpools(&member)?.unwrap_or_else(|| member.clone());
+    match label_of(&labelled)? {
+        Label::None => {}
         // With it ZFS would know what the drive has, and write only the rest. It is offline, so nobody has it open.
-        run(tool("zpool", ["labelclear", "-f"]).arg(&labelled))?;
+        Label::Of(of) if of == pool => run(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?,
+        Label::Of(of) => bail!("{} carries the label of the pool {of}", labelled.display()),
+        Label::Nameless => bail!("{} carries the label of a spare or cache of a pool", labelled.display()),
     }
     run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }

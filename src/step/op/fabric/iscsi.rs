@@ -203,7 +203,7 @@ impl Thing for ConnectIscsi {
     fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
-        Ok(iscsi::is_known(&self.login()).then(made))
+        Ok(iscsi::is_known(&self.login())?.then(made))
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {

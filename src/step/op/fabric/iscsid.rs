@@ -62,7 +62,7 @@ impl Operation for StartIscsid {
             return Ok(());
         }
         if let Some(process) = &made.process {
-            system.end_process(process)?;
+            system.end_iscsid(process)?;
         }
         system.remove_plain(&self.names())?;
         system.remove_plain(&self.log())?;

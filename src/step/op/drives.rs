@@ -1,0 +1,205 @@
+//! Who the members of an array, a group, a pool or a partition table are. The journal has them by the names that somebody typed, and
+//! the kernel deals its names out anew at each boot: before one is looked at to undo what was made, it must be the same drive.
+
+use super::{PathRef, System};
+use crate::guard::inspect::identity_of;
+use crate::host::block::{self, Identity, Part};
+use crate::host::probe::Probe;
+use crate::step::system::NotOurs;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The members in their order; `None` of one that has no name of its own (a loop device, a volume).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drives(Vec<Option<Drive>>);
+
+/// What no boot changes about a drive, or about a partition of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drive {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    serial: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wwn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
+}
+
+impl Drive {
+    /// A serial that other disks tell too names none.
+    fn of(identity: Identity) -> Option<Drive> {
+        let serial = identity.serial.filter(|_| identity.serial_shared_with.is_empty());
+        let names_one = serial.is_some() || identity.wwn.is_some();
+        names_one.then_some(Drive { serial, wwn: identity.wwn, part: identity.part })
+    }
+
+    /// By the WWN where both have one. A drive whose serial another tells by now is known by it no more.
+    fn is(&self, other: &Drive) -> bool {
+        let same = match (&self.wwn, &other.wwn) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.serial.is_some() && self.serial == other.serial,
+        };
+        same && self.part == other.part
+    }
+
+    fn shown(&self) -> String {
+        match (&self.serial, &self.wwn) {
+            (Some(serial), _) => format!("serial {serial}"),
+            (None, Some(wwn)) => format!("WWN {wwn}"),
+            (None, None) => "no name".to_owned(),
+        }
+    }
+}
+
+/// Where a member is by now.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Where it was, or nobody knows better.
+    There,
+    /// At another name.
+    Moved(PathBuf),
+    /// Another drive has its name, and it is nowhere.
+    Anothers(String),
+}
+
+/// Nothing can ever be there: a member that is gone.
+const NOWHERE: &str = "/dev/null/gone";
+
+impl Drives {
+    /// Of members that are about to be written.
+    pub fn of(system: &dyn System, members: &[&mut PathRef]) -> Drives {
+        let drive = |member: &&mut PathRef| system.identity(member.path().ok()?).and_then(Drive::of);
+        Drives(members.iter().map(drive).collect())
+    }
+
+    /// Whether nothing is known of any.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// Turns members to where they are on this machine by now, and tells whose name another drive has: that is looked at no more.
+    pub fn settle(&self, members: Vec<&mut PathRef>) -> Vec<String> {
+        let mut others = Vec::new();
+        for (member, known) in members.into_iter().zip(&self.0) {
+            let (Ok(path), Some(known)) = (member.path(), known) else { continue };
+            match place(path, known, drive_at(path), everywhere) {
+                Place::There => {}
+                Place::Moved(path) => *member = PathRef::Path(path),
+                Place::Anothers(why) => {
+                    others.push(why);
+                    *member = PathRef::Path(NOWHERE.into());
+                }
+            }
+        }
+        others
+    }
+}
+
+/// What is left where another drive has a member's name.
+///
+/// # Errors
+/// [`NotOurs`] where one has.
+pub fn left_on(others: &[String]) -> Result<()> {
+    match others {
+        [] => Ok(()),
+        others => Err(NotOurs(others.join("; ")).into()),
+    }
+}
+
+fn place(
+    path: &Path,
+    known: &Drive,
+    now: Option<Option<Drive>>,
+    everywhere: impl FnOnce() -> Vec<(PathBuf, Drive)>,
+) -> Place {
+    if now.as_ref().is_some_and(|now| now.as_ref().is_some_and(|now| known.is(now))) {
+        return Place::There;
+    }
+    let mut found = everywhere().into_iter().filter(|(_, drive)| known.is(drive));
+    match (found.next(), found.next(), now) {
+        (Some((path, _)), None, _) => Place::Moved(path),
+        // It is gone, with all that was on it.
+        (_, _, None) => Place::There,
+        (_, _, Some(now)) => Place::Anothers(format!(
+            "{} is another drive now ({}, and not {}), and that one is not here: left alone",
+            path.display(),
+            now.as_ref().map_or_else(|| "no serial".to_owned(), Drive::shown),
+            known.shown()
+        )),
+    }
+}
+
+/// The drive at a path; the outer `None`: nothing is there.
+fn drive_at(path: &Path) -> Option<Option<Drive>> {
+    identity_of(path).ok().map(Drive::of)
+}
+
+/// All block devices that have a name of their own.
+fn everywhere() -> Vec<(PathBuf, Drive)> {
+    let names = Probe::of_files(Path::new("/")).names("/sys/class/block");
+    let paths = names.iter().map(|name| block::device_path(name));
+    paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(serial: &str) -> Drive {
+        Drive { serial: Some(serial.into()), wwn: None, part: None }
+    }
+
+    #[test]
+    fn a_member_is_followed_to_its_new_name_and_anothers_is_left() {
+        let path = Path::new("/dev/nvme0n1");
+        let at = |now: Option<Option<Drive>>, all: &[(&str, &str)]| {
+            let all = all.iter().map(|(path, serial)| (PathBuf::from(path), drive(serial))).collect();
+            place(path, &drive("A"), now, || all)
+        };
+        assert_eq!(at(Some(Some(drive("A"))), &[]), Place::There);
+        let swapped = [("/dev/nvme0n1", "B"), ("/dev/nvme1n1", "A")];
+        assert_eq!(at(Some(Some(drive("B"))), &swapped), Place::Moved("/dev/nvme1n1".into()));
+        assert_eq!(at(None, &swapped), Place::Moved("/dev/nvme1n1".into()));
+        assert_eq!(at(None, &[]), Place::There, "gone");
+        let Place::Anothers(why) = at(Some(Some(drive("B"))), &swapped[..1]) else { panic!("B is not A") };
+        assert_eq!(
+            why,
+            "/dev/nvme0n1 is another drive now (serial B, and not serial A), and that one is not here: left alone"
+        );
+        assert!(matches!(at(Some(None), &[]), Place::Anothers(_)), "a loop device, or a volume");
+        let two = [("/dev/nvme1n1", "A"), ("/dev/nvme2n1", "A")];
+        assert!(matches!(at(Some(Some(drive("B"))), &two), Place::Anothers(_)), "which of them is not known");
+    }
+
+    #[test]
+    fn what_names_no_single_drive_is_not_remembered() {
+        let identity = |serial: &str, shared: &[&str]| Identity {
+            serial: Some(serial.into()),
+            serial_shared_with: shared.iter().map(|name| (*name).to_owned()).collect(),
+            ..Identity::default()
+        };
+        assert_eq!(Drive::of(identity("A", &[])), Some(drive("A")));
+        assert_eq!(Drive::of(identity("A", &["sdb"])), None);
+        assert_eq!(
+            Drive::of(Identity { transient: Some("boot-1-diskseq-2".into()), ..Identity::default() }),
+            None
+        );
+        let part = Part { number: 1, start: 1 << 20, bytes: 1 << 30 };
+        assert!(!drive("A").is(&Drive { part: Some(part), ..drive("A") }), "its partition is another place");
+        let of = |wwn: &str| Drive { wwn: Some(wwn.into()), ..drive("A") };
+        assert!(of("w").is(&of("w")) && !of("w").is(&of("v")) && drive("A").is(&of("w")));
+    }
+
+    #[test]
+    fn undoing_does_not_look_at_a_path_that_is_another_drive_now() {
+        let known = Drives(vec![Some(drive("A")), None]);
+        let mut members = ["/dev/null", "/dev/zero"].map(|path| PathRef::Path(path.into()));
+        let others = known.settle(members.iter_mut().collect());
+        assert_eq!(members[0].path().unwrap(), Path::new(NOWHERE));
+        assert_eq!(members[1].path().unwrap(), Path::new("/dev/zero"), "nothing is known of it");
+        assert!(left_on(&others).unwrap_err().is::<NotOurs>());
+        assert!(others[0].starts_with("/dev/null is another drive now (no serial"), "{others:?}");
+        // Journals of before know nobody.
+        assert!(Drives::default().settle(members.iter_mut().collect()).is_empty());
+    }
+}
