@@ -110,7 +110,7 @@ fn the_matrix_of_backends_and_fabrics_is_printed_as_it_was_published() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/e4-backends-fabrics.toml");
     // Small drives and one visit: this is about the way through all of it.
     let text = std::fs::read_to_string(path).unwrap();
-    let small_drives = text.replace("drive_size = \"256MiB\"", "drive_size = \"64MiB\"");
+    let small_drives = text.replace("drive_size = \"256MiB\"", "drive_size = \"128MiB\"");
     assert_ne!(text, small_drives);
     let scenario = rig.path("e4.toml");
     std::fs::write(&scenario, small_drives).unwrap();

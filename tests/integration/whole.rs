@@ -72,7 +72,7 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("iotax resume"), "{}", words(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains(" resume "), "{}", words(&output));
     assert!(!rig.path("x.img").exists());
     assert!(rig.expect(0, &["list"]).contains("interrupted"));
     for format in ["terminal", "markdown", "html", "json", "csv"] {
