@@ -180,9 +180,10 @@ fn labs(view: &View, scenario: &Scenario) -> String {
     let line = |(place, lab): (&String, &LabSpec)| {
         let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
         let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
+        let each = if lab.drives == Some(1) { "" } else { " each" };
         let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
         let text = format!(
-            "{drives} of {size} each, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
+            "{drives} of {size}{each}, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
         );
         view.paragraph(&format!("lab {place}: "), &format!("a guest with {text}"))
     };
