@@ -452,6 +452,20 @@ mod tests {
     }
 
     #[test]
+    fn one_drive_of_a_lab_is_not_told_as_several() {
+        let of = |medium: &str| {
+            let scenario = from_stacks(&[medium.to_owned()], &Request::default()).unwrap();
+            labs(&View { width: 200, colour: false, commands: false }, &scenario)
+        };
+        assert!(of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"), "{}", of("nvme0 @lab"));
+        assert!(
+            of("nvme1 @lab").contains("with 2 NVMe drives of 1 GiB each, 2 vCPUs"),
+            "{}",
+            of("nvme1 @lab")
+        );
+    }
+
+    #[test]
     fn a_plan_says_what_was_published() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scenario-format.md");
         let page = std::fs::read_to_string(file).unwrap();

@@ -266,6 +266,15 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_of_a_lab_has_room_for_a_file_system_on_a_volume() {
+        let drive = over(1, crate::scenario::LabSpec::default().drive_size);
+        for (layer, options) in [(&super::super::Lvm as &dyn Layer, ""), (&super::super::Zfs, "")] {
+            let (volume, _) = planned(layer, &drive, options).unwrap();
+            planned(&FileSystem, &volume, "xfs").unwrap();
+        }
+    }
+
+    #[test]
     fn what_does_not_go_together_is_refused_before_anything_is_made() {
         let of = |members, options| refused(&FileSystem, &over(members, GIB), options);
         let all = [
