@@ -1,7 +1,7 @@
 //! `iotax list`: the stored runs, newest last: when each began, how it ended, what it is of.
 
 use super::run::WAITS;
-use super::{columns, say};
+use super::{columns, say, typed};
 use crate::exit::DONE;
 use crate::measure::sets::not_resumable;
 use crate::report::wrapped;
@@ -144,12 +144,13 @@ fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
         (None, _) if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
             let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
-            let resume = format!("nothing is left of it; to go on: iotax resume {}", run.id);
+            let resume = format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));
             ("killed", Some(if resumable { resume } else { "nothing is left of it".to_owned() }))
         }
-        (None, _) => {
-            ("killed", Some(format!("what it made is still there; to remove it: iotax clean {}", run.id)))
-        }
+        (None, _) => (
+            "killed",
+            Some(format!("what it made is still there; to remove it: {}", typed("clean", &run.folder))),
+        ),
     }
 }
 

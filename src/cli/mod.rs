@@ -23,7 +23,7 @@ use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -104,6 +104,16 @@ fn plain(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// A command on a run as a person types it, with the folder of runs where that is not the usual one.
+pub(crate) fn typed(verb: &str, run: &Path) -> String {
+    let usual = crate::store::default_runs_dir().ok();
+    let id = crate::store::run_id_of(run);
+    match run.parent().filter(|runs| usual.as_deref() != Some(*runs)) {
+        Some(runs) => format!("iotax --runs {} {verb} {id}", runs.display()),
+        None => format!("iotax {verb} {id}"),
+    }
+}
+
 /// Which layer has that option.
 fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
@@ -115,8 +125,13 @@ fn tip_of_layer(written: &str) -> Option<String> {
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
-    let runs =
-        || cli.runs.clone().map_or_else(|| crate::store::default_runs_dir().map_err(exit::Failed::from), Ok);
+    // Guests, agents and a resumed run elsewhere in the tree know nothing of the folder that this was called in.
+    let runs = || -> Result<PathBuf> {
+        match &cli.runs {
+            Some(runs) => Ok(std::path::absolute(runs)?),
+            None => Ok(crate::store::default_runs_dir().map_err(exit::Failed::from)?),
+        }
+    };
     match cli.command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),
@@ -194,5 +209,14 @@ mod tests {
         assert!(cache.contains("option of the layer vm") && cache.contains("vm(cache=...)"), "{cache}");
         assert!(!cache.contains("attaches"), "{cache}");
         assert!(complaint("--budgett=1s").contains("--budget"), "what is alike is still told");
+    }
+
+    #[test]
+    fn a_command_on_a_run_says_where_the_run_is_unless_that_is_usual() {
+        let id = "20260101-000000-abcd";
+        let elsewhere = Path::new("/srv/runs").join(id);
+        assert_eq!(typed("resume", &elsewhere), format!("iotax --runs /srv/runs resume {id}"));
+        let Ok(usual) = crate::store::default_runs_dir() else { return };
+        assert_eq!(typed("clean", &usual.join(id)), format!("iotax clean {id}"));
     }
 }

@@ -361,13 +361,15 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
     let measure = &scenario.measure;
     let (least, most) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     let workloads = scenario.workloads.len();
-    let how = match (layout.sets.len(), layout.siblings()) {
+    let visits = counted(u64::from(measure.visits), "visit", "visits");
+    let how = match (layout.chains().len(), layout.siblings()) {
         _ if measure.attaches > 1 && layout.sets.len() == 1 => {
             format!("rounds of all stacks, set up {} times", measure.attaches)
         }
+        (1, 1) if layout.sets.len() > 1 => format!("{visits}, one state after the other in each"),
         (1, 1) => "rounds of all stacks, until the answer is sure".to_owned(),
         (1, siblings) => format!("rounds of all stacks on {siblings} equal files, swapped at half time"),
-        (sets, _) => format!("{sets} sets in {} visits each, in random order", measure.visits),
+        (sets, _) => format!("{sets} sets in {visits} each, in random order"),
     };
     let written = match scenario.max_written {
         Some(bytes) => format!("no drive is written more than {}\n", show_bytes(bytes)),

@@ -30,7 +30,11 @@ pub struct Args {
 /// # Errors
 /// As `run`; and when the run is still going or was complete.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let dir = store::find(runs, &args.run).map_err(Failed::from)?;
+    let dir = match args.run.as_str() {
+        // Also one that came to nothing yet, which `last` of a report passes over.
+        "last" => store::newest(runs).map_err(Failed::from)?,
+        run => store::find(runs, run).map_err(Failed::from)?,
+    };
     let id = store::run_id_of(&dir);
     let Some(_lock) = RunLock::take(&dir)? else {
         return Err(Failed::input(format!("run {id} is still running")).into());

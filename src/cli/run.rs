@@ -83,7 +83,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
 fn to_go_on(dir: &Path) -> String {
     let why = store::load(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
     match why {
-        None => format!("to go on: iotax resume {}", store::run_id_of(dir)),
+        None => format!("to go on: {}", super::typed("resume", dir)),
         Some(why) => format!("run it again ({why})"),
     }
 }

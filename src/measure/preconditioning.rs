@@ -177,14 +177,14 @@ impl Session<'_> {
         };
         let member = Member { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
         let drives: Vec<PassedDrive> = batch.paths.iter().map(drive).collect();
-        let before = drives.first().and_then(|drive| self.past.passed(&batch.place, drive));
+        let before = drives.first().and_then(|drive| self.past.passed(&batch.place, drive)).cloned();
         let mut passes = Passes {
             place: batch.place.clone(),
             drives,
             bytes: batch.bytes,
             passes: self.scenario.measure.precondition.passes,
             written: batch.done,
-            ..before.cloned().unwrap_or_default()
+            ..before.clone().unwrap_or_default()
         };
         if passes.is_done() {
             let text = format!("{} was preconditioned by an earlier part of this run", batch.names());
@@ -199,7 +199,7 @@ impl Session<'_> {
         }
         self.record_passes(&mut passes)?;
         if result.is_ok() {
-            let text = format!("preconditioned {}: {}", batch.names(), clock.said(&passes, batch));
+            let text = format!("preconditioned {}: {}", batch.names(), said(&passes, before.as_ref()));
             self.observer.tell(Event::Preconditioned { text });
         }
         result.map_err(|error| stopped::blame(places, &[&batch.place], error))
@@ -273,16 +273,20 @@ impl Clock {
         bytes as f64 / self.since.elapsed().as_secs_f64().max(1e-9)
     }
 
-    fn said(&self, passes: &Passes, batch: &Batch) -> String {
-        let bytes = (passes.written - self.from) * batch.paths.len() as u64;
-        let seconds = self.since.elapsed().as_secs_f64();
-        format!("{} written in {seconds:.1} s, {:.1} MB/s", show_bytes(bytes), self.rate(passes, batch) / 1e6)
-    }
-
     fn left(&self, passes: &Passes, batch: &Batch) -> String {
         let drives = batch.paths.len() as u64;
         progress(passes, drives, self.rate(passes, batch))
     }
+}
+
+/// `400 GiB written in 210.0 s, 2045.2 MB/s`: what this part of the run wrote, in the time that the report counts.
+fn said(passes: &Passes, before: Option<&Passes>) -> String {
+    let of = |passes: &Passes| (passes.written, passes.took_ns + passes.flush_ns);
+    let ((now, until), (from, since)) = (of(passes), before.map(of).unwrap_or_default());
+    let bytes = (now - from) * passes.drives.len() as u64;
+    let seconds = (until - since) as f64 / 1e9;
+    let rate = bytes as f64 / 1e6 / seconds.max(1e-9);
+    format!("{} written in {seconds:.1} s, {rate:.1} MB/s", show_bytes(bytes))
 }
 
 /// `pass 1 of 2, 12 GiB of 200 GiB, 1200.0 MB/s, about 157 s left`

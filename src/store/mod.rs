@@ -18,7 +18,7 @@ mod docs;
 pub use data::{first_line, load, run_id_of};
 pub use folder::{Store, default_runs_dir, is_id, new_id};
 pub use lock::RunLock;
-pub use reader::{Run, RunSummary, Tally, find, list, stream};
+pub use reader::{Run, RunSummary, Tally, find, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use writer::Writer;
 

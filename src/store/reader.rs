@@ -271,6 +271,17 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     }
 }
 
+/// The run that began last, whatever came of it.
+///
+/// # Errors
+/// [`StoreError::NoRun`].
+pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
+    match list(runs_dir)?.pop() {
+        Some(run) => Ok(run.folder),
+        None => find(runs_dir, "last"),
+    }
+}
+
 /// The newest that measured anything; a run that was refused at its start hides no result.
 fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
     let at = runs.iter().rposition(|run| measured_load(run) || tried(run)).or(runs.len().checked_sub(1))?;
@@ -498,6 +509,19 @@ mod tests {
         for name in ["nothing", "-x", "../x", ""] {
             assert!(find(dir.path(), name).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn the_newest_run_may_have_measured_nothing_yet_and_is_not_the_last_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = stored(dir.path());
+        first.append(&Record::Slice(slice(1, [1, 1]))).unwrap();
+        std::fs::write(first.folder().join(SEGMENT), "latencies").unwrap();
+        let later = "29991231-235959-ffff";
+        Store::create(dir.path(), later).unwrap().append(&Record::Run(start())).unwrap();
+        assert_eq!(newest(dir.path()).unwrap(), dir.path().join(later));
+        assert_eq!(find(dir.path(), "last").unwrap(), dir.path().join(ID));
+        assert!(newest(&dir.path().join("none")).is_err());
     }
 
     #[test]
