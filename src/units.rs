@@ -47,9 +47,21 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     }
     let factor =
         SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(|| {
-            format!("size \"{text}\" has unknown unit \"{unit}\"; known are {}", names(SIZE_UNITS))
+            let meant = binary_unit(unit).map(|known| format!("did you mean \"{number}{known}\"? "));
+            let meant = meant.unwrap_or_default();
+            format!("size \"{text}\" has unknown unit \"{unit}\"; {meant}known are {}", names(SIZE_UNITS))
         })?;
     whole_bytes(number * factor as f64, text)
+}
+
+/// The unit that one letter is short for, as in fio's and QEMU's `64k`, however it is spelt.
+fn binary_unit(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let short = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.ends_with("ib") && [&name[..1], &name[..2], &name[..]].contains(&word.as_str())
+    };
+    SIZE_UNITS.iter().map(|(name, _)| *name).find(|name| short(name))
 }
 
 fn whole_bytes(bytes: f64, text: &str) -> Result<u64, String> {
@@ -282,7 +294,15 @@ mod tests {
         assert_eq!(parse_bytes("1.5 GiB"), Ok(3 << 29));
         assert_eq!(parse_bytes("100MB"), Ok(100_000_000));
         assert!(parse_bytes("4").unwrap_err().contains("no unit"));
-        assert!(parse_bytes("4X").unwrap_err().contains("unknown unit"));
+        assert!(
+            parse_bytes("4X")
+                .unwrap_err()
+                .ends_with("unknown unit \"X\"; known are KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB, B")
+        );
+        for (text, meant) in [("64k", "64KiB"), ("1.5 G", "1.5GiB"), ("64kib", "64KiB"), ("4Mi", "4MiB")] {
+            let why = parse_bytes(text).unwrap_err();
+            assert!(why.contains(&format!("; did you mean \"{meant}\"? known are")), "{why}");
+        }
         assert!(parse_bytes("KiB").unwrap_err().contains("number"));
         assert!(parse_bytes("0.3B").unwrap_err().contains("whole"));
     }

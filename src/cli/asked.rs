@@ -28,7 +28,7 @@ pub struct Asked {
     /// States to measure arrays in, one after the other: healthy,failed(1),rebuilding,healthy
     #[arg(long, value_name = "STATE,...")]
     pub states: Option<String>,
-    /// The guest behind @lab: drives=6,drive_size=512MiB,vcpus=2,memory=2GiB [default: as many drives as are named]
+    /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
     /// Loads that others published, NAME or NAME/LOAD

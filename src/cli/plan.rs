@@ -180,9 +180,10 @@ fn labs(view: &View, scenario: &Scenario) -> String {
     let line = |(place, lab): (&String, &LabSpec)| {
         let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
         let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
+        let each = if lab.drives == Some(1) { "" } else { " each" };
         let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
         let text = format!(
-            "{drives} of {size} each, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
+            "{drives} of {size}{each}, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
         );
         view.paragraph(&format!("lab {place}: "), &format!("a guest with {text}"))
     };
@@ -450,6 +451,20 @@ mod tests {
         );
         let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
         assert_eq!(sweeps(&plain), "");
+    }
+
+    #[test]
+    fn one_drive_of_a_lab_is_not_told_as_several() {
+        let of = |medium: &str| {
+            let scenario = from_stacks(&[medium.to_owned()], &Request::default()).unwrap();
+            labs(&View { width: 200, colour: false, commands: false }, &scenario)
+        };
+        assert!(of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"), "{}", of("nvme0 @lab"));
+        assert!(
+            of("nvme1 @lab").contains("with 2 NVMe drives of 1 GiB each, 2 vCPUs"),
+            "{}",
+            of("nvme1 @lab")
+        );
     }
 
     #[test]

@@ -492,9 +492,12 @@ impl OptionDef {
 
 fn check_size(value: &str) -> Result<String, Fault> {
     match units::parse_bytes(value) {
-        Ok(0) => Err(Fault::new(format!("size \"{value}\" is nothing"))),
-        Ok(_) => Ok(value.to_owned()),
-        Err(clause) => Err(Fault::from_clause(&clause)),
+        Ok(bytes) if bytes > 0 => Ok(value.to_owned()),
+        Err(clause) if value.parse() != Ok(0.0) => Err(Fault::from_clause(&clause)),
+        _ => Err(Fault::hint(
+            format!("size \"{value}\" is nothing"),
+            "write a size such as 64KiB, or leave the option out",
+        )),
     }
 }
 
@@ -583,8 +586,17 @@ fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
     if words.contains(&value) {
         return Ok(value.to_owned());
     }
-    let hint = nearest(value, words).map(|near| format!("did you mean \"{near}\"?"));
+    let hint = meant(value, words).map(|near| format!("did you mean \"{near}\"?"));
     Err(Fault { why: format!("\"{value}\" is not one of {}", words.join(", ")), hint })
+}
+
+/// Of numbers, near ones are others: only letters before one are a slip, as of `raid5`.
+fn meant<'a>(value: &str, words: &[&'a str]) -> Option<&'a str> {
+    if !words.iter().all(|word| word.parse::<f64>().is_ok()) {
+        return nearest(value, words);
+    }
+    let number = value.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
+    words.iter().find(|word| **word == number).copied()
 }
 
 fn plain_number(value: &str, unit: &str) -> String {
@@ -689,6 +701,15 @@ mod tests {
         }
         assert_eq!(check_port("4420"), Ok("4420".into()));
         assert!(["0", "65536", "-1", "x"].into_iter().all(|bad| check_port(bad).is_err()));
+    }
+
+    #[test]
+    fn a_word_that_is_a_number_has_no_near_one() {
+        let levels = &["0", "1", "5", "6", "10"];
+        assert_eq!(check_word("7", levels).unwrap_err().hint, None);
+        assert_eq!(check_word("raid10", levels).unwrap_err().hint.as_deref(), Some("did you mean \"10\"?"));
+        let why = check_word("raid4", levels).unwrap_err();
+        assert_eq!((why.hint, why.why.as_str()), (None, "\"raid4\" is not one of 0, 1, 5, 6, 10"));
     }
 
     #[test]

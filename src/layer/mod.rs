@@ -1,6 +1,7 @@
 //! The family of layers: one file and one entry in [`ALL`] each. A layer does no I/O: it says
 //! what it needs, how it uses what is below, and which steps would make it.
 
+pub mod alias;
 pub mod catalog;
 pub mod fabric;
 pub mod guest;

@@ -167,8 +167,9 @@ mod tests {
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
         let lab = "[nvme0,nvme1] @lab";
+        let drive = crate::scenario::LabSpec::default().drive_size;
         assert_eq!(of("", lab), []);
-        assert_eq!(of(",cache-mode=writeback", lab), [(512 << 20, 0)], "all of the last member");
+        assert_eq!(of(",cache-mode=writeback", lab), [(drive, 0)], "all of the last member");
         assert_eq!(of(",cache-mode=writeback,cache-size=64MiB", lab), [(64 << 20, 0)]);
         let here = of(",cache-mode=writeback", "[/dev/sda,/dev/sdb]");
         assert!(here.len() == 1 && here[0].0 > 512 << 20, "{here:?}");

@@ -106,10 +106,10 @@ impl Fault {
         Fault { why: why.into(), hint: Some(hint.into()) }
     }
 
-    /// From a clause of [`crate::units`], whose part after the semicolon is a hint.
+    /// From a clause of [`crate::units`], whose part after the semicolon is a hint, with or without that word.
     pub fn from_clause(clause: &str) -> Self {
         match clause.split_once("; ") {
-            Some((why, hint)) => Fault::hint(why, hint),
+            Some((why, hint)) => Fault::hint(why, hint.strip_prefix("hint: ").unwrap_or(hint)),
             None => Fault::new(clause),
         }
     }

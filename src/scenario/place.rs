@@ -4,7 +4,7 @@
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::{LayerSpec, Medium, Stack};
-use crate::layer::guest::qemu::SMALLEST_MEMORY;
+use crate::layer::guest::qemu::{MOST_DISKS, SMALLEST_MEMORY};
 use crate::step::{HOST, is_ssh_place, ssh_place};
 use crate::units::{self, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 pub const LAB: &str = "lab";
 /// What a drive of a lab is called, before its number.
 const DRIVE: &str = "nvme";
-/// QEMU's PCI root has room for so many beside what a lab needs itself.
-const MOST_DRIVES: u32 = 20;
+/// A lab is a guest.
+const MOST_DRIVES: u32 = MOST_DISKS as u32;
 
 /// A guest with emulated NVMe drives, up for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +32,9 @@ pub struct LabSpec {
 }
 
 impl Default for LabSpec {
+    /// Drives have room for a file system on a volume of LVM's or ZFS's on one.
     fn default() -> Self {
-        LabSpec { drives: None, drive_size: 512 * MIB, vcpus: 2, memory: 2 * GIB }
+        LabSpec { drives: None, drive_size: GIB, vcpus: 2, memory: 2 * GIB }
     }
 }
 
@@ -47,7 +48,7 @@ impl LabSpec {
     /// Why the value does not fit, or which key is meant.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         match key.replace('-', "_").as_str() {
-            "drives" => self.drives = Some(count(value, MOST_DRIVES)?),
+            "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
             "vcpus" => self.vcpus = count(value, 256)?,
             "drive_size" => self.drive_size = size(value, 64 * MIB, "a drive of a lab")?,
             "memory" => self.memory = size(value, SMALLEST_MEMORY, "memory of a lab")?,
@@ -60,12 +61,16 @@ impl LabSpec {
     fn check(&self, place: &str, name: &str) -> Result<(), Fault> {
         let most = self.drives.unwrap_or(MOST_DRIVES);
         let there = || (0..most).map(drive_name).any(|known| known == name);
-        let all = || match self.drives {
+        let listed = || match self.drives {
             Some(1) => format!("it has {}", drive_name(0)),
             Some(drives) => format!("it has {} to {}", drive_name(0), drive_name(drives - 1)),
             None => format!("write {} to {}", drive_name(0), drive_name(MOST_DRIVES - 1)),
         };
-        if there() { Ok(()) } else { Err(Fault::hint(format!("the lab @{place} has no \"{name}\""), all())) }
+        let hint = || match range_meant(name) {
+            Some(range) => format!("write {range} @{place}"),
+            None => listed(),
+        };
+        if there() { Ok(()) } else { Err(Fault::hint(format!("the lab @{place} has no \"{name}\""), hint())) }
     }
 }
 
@@ -79,6 +84,11 @@ fn count(value: &str, most: u32) -> Result<u32, Fault> {
         Ok(number) if (1..=most).contains(&number) => Ok(number),
         _ => Err(Fault::new(format!("\"{value}\" is no whole number from 1 to {most}"))),
     }
+}
+
+/// Whoever asks for many disks should know what bounds them.
+fn too_many(fault: Fault) -> Fault {
+    Fault::hint(fault.why, format!("a lab is a guest, which has room for {MOST_DRIVES} disks"))
 }
 
 fn size(value: &str, least: u64, what: &str) -> Result<u64, Fault> {
@@ -143,6 +153,14 @@ impl Names {
         Fault::hint(format!("unknown place \"{word}\""), hint)
     }
 
+    /// What a word that is no medium would be with a place: `nvme0@lab`, `nvme0`, `nvme0-3`.
+    pub(super) fn drive_meant(&self, body: &str) -> Option<String> {
+        let (name, place) = body.split_once('@').unwrap_or((body, LAB));
+        let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);
+        let named = range_meant(name).or_else(|| is_drive().then(|| name.to_owned()))?;
+        matches!(self.places.get(place), Some(PlaceSpec::Lab(_))).then(|| format!("{named} @{place}"))
+    }
+
     /// A drive of a lab, `nvme0 @lab`.
     ///
     /// # Errors
@@ -193,21 +211,38 @@ pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<String, LabSp
 pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFault> {
     let mut all: Vec<MediumExpr> = Vec::new();
     for (at, member) in members.iter().enumerate() {
-        if member.body != "..." {
+        if member.scheme.is_some() || !matches!(member.body.as_str(), "..." | "..") {
             all.push(member.clone());
             continue;
         }
-        let range = members.get(at.wrapping_sub(1)).zip(members.get(at + 1)).and_then(between);
+        let ends = members.get(at.wrapping_sub(1)).zip(members.get(at + 1));
+        let range = ends.and_then(between);
+        if let (Some(_), Some((first, last)), "..") = (&range, ends, member.body.as_str()) {
+            let hint = format!("a range has three dots: write [{},...,{}]", first.body, last.body);
+            return Err(TextFault::new(member.span.clone(), Fault::hint("\"..\" is no medium", hint)));
+        }
         let Some(range) = range else {
             let hint = "write for example [nvme0,...,nvme5]: names that differ in the number at their end, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
-                Fault::hint("\"...\" stands between no two numbered names", hint),
+                Fault::hint(format!("\"{}\" stands between no two numbered names", member.body), hint),
             ));
         };
         all.extend(range);
     }
     Ok(all)
+}
+
+/// A range as others write it, `nvme0-3` or `nvme0...nvme3`, as it is written here.
+fn range_meant(body: &str) -> Option<String> {
+    let (stem, rest) = body.split_at(body.find(|c: char| c.is_ascii_digit())?);
+    let (from, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
+    let to = ["...", "..", "-"].iter().find_map(|dots| rest.strip_prefix(dots))?;
+    let to = to.strip_prefix(stem).unwrap_or(to);
+    let number =
+        |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok())?;
+    let fits = !stem.is_empty() && number(from)? < number(to)?;
+    fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
 /// What lies between two numbered names, without them.
@@ -245,7 +280,23 @@ mod tests {
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
             ("each([...,nvme0]) @lab", "stands between no two"),
             ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
-            ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme19"),
+            ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
+            ("nvme12 @lab", "has no \"nvme12\"; hint: write nvme0 to nvme11"),
+            ("sda @lab", "has no \"sda\"; hint: write nvme0 to nvme11"),
+            ("[nvme0-3] @lab", "has no \"nvme0-3\"; hint: write [nvme0,...,nvme3] @lab\n"),
+            ("[nvme0...nvme3] @lab | linear", "hint: write [nvme0,...,nvme3] @lab\n"),
+            (
+                "each([nvme0,..,nvme3]) @lab",
+                "\"..\" is no medium; hint: a range has three dots: write [nvme0,...,nvme3]",
+            ),
+            ("each([..,nvme3]) @lab", "\"..\" stands between no two"),
+            ("nvme0-3", "did you mean \"[nvme0,...,nvme3] @lab\"?"),
+            ("nvme0", "\"nvme0\" is no medium; hint: did you mean \"nvme0 @lab\"?"),
+            ("nvme0@lab", "did you mean \"nvme0 @lab\", with a blank before \"@\"? "),
+            (
+                "nvme0@lap",
+                "write /dev/NAME, file:/PATH,size=SIZE, nvme0 @lab (a drive of a lab) or ssh:HOST:/PATH",
+            ),
             ("nvme0 @lap", "did you mean \"lab\"?"),
             ("nvme0,size=1GiB @lab", "--lab drive_size="),
         ] {
@@ -271,6 +322,10 @@ mod tests {
         }
         assert_eq!(lab, LabSpec { drives: Some(6), drive_size: GIB, vcpus: 4, memory: 4 * GIB });
         assert!(lab.set("drives", "0").unwrap_err().why.contains("from 1 to"));
+        let many = lab.set("drives", "13").unwrap_err();
+        assert_eq!(many.why, "\"13\" is no whole number from 1 to 12");
+        assert!(many.hint.unwrap().contains("room for 12 disks"));
+        lab.set("drives", "12").unwrap();
         assert!(lab.set("drive_size", "1MiB").unwrap_err().why.contains("at least 64 MiB"));
         assert!(lab.set("cores", "1").unwrap_err().why.contains("cores"));
     }

@@ -8,6 +8,7 @@ use super::grammar::quote;
 use super::jobfile::usual_endings;
 use super::place::{self, Names};
 use super::{Agent, LayerSpec, Medium, Stack, remote};
+use crate::layer::alias;
 use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
 use crate::step::{HOST, ssh_host};
 use crate::units;
@@ -36,6 +37,9 @@ pub(super) type Checked<T> = Result<T, TextFault>;
 pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
     let medium = base_medium(&expr.base, names, expr.layers.first())?;
     let mut cells = vec![Cell { medium, layers: Vec::new() }];
+    if let BaseExpr::Each(members) = &expr.base {
+        only_generators_on_each(members, &expr.layers)?;
+    }
     for layer in &expr.layers {
         cells = stacked(&cells, layer, names, origin)?;
     }
@@ -101,6 +105,19 @@ fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Che
             Ok(<[Medium; 1]>::try_from(media)
                 .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
         }
+    }
+}
+
+/// `each` says that nothing joins the members, so a layer that does contradicts it.
+fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Checked<()> {
+    let joins = |layer: &&LayerExpr| catalog::find(&layer.name).is_some_and(|help| help.joins);
+    match layers.iter().find(joins) {
+        Some(layer) if members.len() > 1 => {
+            let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
+            let hint = format!("leave each out: [..] | {layer}");
+            Err(TextFault::new(layer.span.clone(), Fault::hint(why, hint)))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -235,12 +252,16 @@ fn named_medium(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     let Some(medium) = names.devices.get(&expr.body) else {
         let near = nearest(&expr.body, &known).map(|near| format!("did you mean \"{near}\"? "));
         let near = near.or_else(|| {
+            let blank = if expr.body.contains('@') { ", with a blank before \"@\"" } else { "" };
+            names.drive_meant(&expr.body).map(|drive| format!("did you mean \"{drive}\"{blank}? "))
+        });
+        let near = near.or_else(|| {
             Path::new(&expr.body)
                 .is_file()
                 .then(|| format!("a job file's name ends in {}, a scenario's in .toml; ", usual_endings()))
         });
         let hint = format!(
-            "{}write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",
+            "{}write /dev/NAME, file:/PATH,size=SIZE, nvme0 @lab (a drive of a lab) or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",
             near.unwrap_or_default()
         );
         let fault = Fault::hint(format!("\"{}\" is no medium", expr.body), hint);
@@ -317,7 +338,7 @@ pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
 /// A size without a unit, or of nothing.
 pub fn size_of(word: &str) -> Result<u64, Fault> {
     match units::parse_bytes(word) {
-        Ok(0) => Err(Fault::new(format!("size \"{word}\" is nothing"))),
+        Ok(0) => Err(Fault::hint(format!("size \"{word}\" is nothing"), "write a size such as 4GiB")),
         Ok(bytes) => Ok(bytes),
         Err(clause) => Err(Fault::from_clause(&clause)),
     }
@@ -337,7 +358,15 @@ fn flag(option: &OptionExpr) -> Checked<bool> {
 fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
     catalog::find(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
-        TextFault::new(layer.span.start..end, Fault::unknown("layer", &layer.name, &catalog::names()))
+        let known = catalog::names();
+        let fault = match alias::layer(&layer.name) {
+            Some(write) => Fault::hint(
+                format!("unknown layer \"{}\"", layer.name),
+                format!("did you mean {write}? known are {}", known.join(", ")),
+            ),
+            None => Fault::unknown("layer", &layer.name, &known),
+        };
+        TextFault::new(layer.span.start..end, fault)
     })
 }
 
@@ -512,9 +541,10 @@ fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<
     let def = help.option(&key).ok_or_else(|| at(unknown_option(help, &key, &known)))?;
     let mut checked: Vec<String> = Vec::new();
     for value in &values {
-        let value = def
-            .check(value)
-            .map_err(|fault| at(Fault { why: format!("option \"{key}\": {}", fault.why), ..fault }))?;
+        let value = def.check(value).map_err(|fault| {
+            let meant = alias::value(help.name, value).map(|write| format!("did you mean {write}?"));
+            at(Fault { why: format!("option \"{key}\": {}", fault.why), hint: meant.or(fault.hint) })
+        })?;
         if checked.contains(&value) {
             return Err(at(Fault::new(format!("option \"{key}\": \"{value}\" stands twice in the grid"))));
         }
@@ -544,7 +574,9 @@ fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>),
         (None, Some(positional)) => Ok((positional.to_owned(), vec![word])),
         (None, None) => {
             let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
-            Err(unknown_option(help, &word, &known))
+            let fault = unknown_option(help, &word, &known);
+            let meant = alias::lone_word(help, &word).map(|write| format!("did you mean {write}?"));
+            Err(Fault { hint: meant.or(fault.hint), ..fault })
         }
     }
 }

@@ -146,7 +146,9 @@ mod tests {
         assert!(ok("failed(1)").unwrap_err().contains("set up healthy"));
         assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
         assert!(ok("healthy,failed(2),failed(1)").is_err());
-        assert!(parse("healthy,broken").unwrap_err().why.contains("no state"));
+        let degraded = parse("healthy,degraded").unwrap_err();
+        assert_eq!(degraded.why, "\"degraded\" is no state");
+        assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), rebuilding"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Digits;
 use super::carry::CarryOver;
 use super::length::{LengthCheck, TIMES};
 use super::level::{Regime, Split};
-use crate::units::show_bytes;
+use crate::units::{counted, show_bytes};
 use serde::Serialize;
 use std::fmt;
 
@@ -102,7 +102,7 @@ impl fmt::Display for Refusal {
                 write!(out, "{have} whole rounds, an interval needs 16")
             }
             Refusal::TooFewVisits { have } => {
-                write!(out, "{have} paired visits, an interval needs 4")
+                write!(out, "{}, an interval needs 4", counted(*have as u64, "paired visit", "paired visits"))
             }
             Refusal::IdleBaseline => write!(out, "the baseline completed nothing"),
             Refusal::IdleStack => write!(out, "the stack completed nothing"),

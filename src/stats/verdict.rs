@@ -151,6 +151,7 @@ mod tests {
     fn sentences_name_their_subject() {
         let few = Verdict::of_rounds(&Err(Refusal::TooFewRounds { have: 3 }), 0.02);
         let visits = Verdict::of_visits(&Err(Refusal::TooFewVisits { have: 2 }), 0.02);
+        let visit = Verdict::of_visits(&Err(Refusal::TooFewVisits { have: 1 }), 0.02);
         let wide = ": the interval includes zero and reaches beyond 2 %";
         let lines = [
             (said(0.939, 0.931, 0.947), format!("costs 6.10 % +- 0.80 % of {SUBJECT}")),
@@ -161,6 +162,10 @@ mod tests {
             (
                 visits.sentence(SUBJECT),
                 format!("unresolved in {SUBJECT}: 2 paired visits, an interval needs 4"),
+            ),
+            (
+                visit.sentence(SUBJECT),
+                format!("unresolved in {SUBJECT}: 1 paired visit, an interval needs 4"),
             ),
         ];
         lines.iter().for_each(|(said, expected)| assert_eq!(said, expected));

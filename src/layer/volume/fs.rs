@@ -7,6 +7,7 @@ use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{MakeFilesystem, Mount, Op};
+use crate::step::{HOST, is_ssh_place};
 use crate::units::{KIB, MIB, show_bytes};
 use anyhow::{Result, ensure};
 
@@ -112,10 +113,11 @@ impl Layer for FileSystem {
         let all = below.bytes.saturating_mul(members);
         ensure!(
             all >= LEAST_BYTES,
-            "{}: fs({kind}) needs at least {} below it, there are {}",
+            "{}: fs({kind}) needs at least {} below it, there are {}; hint: {}",
             spec.origin,
             show_bytes(LEAST_BYTES),
-            show_bytes(all)
+            show_bytes(all),
+            larger(&below.place)
         );
         let options = mkfs_options(spec, members)?;
         let bytes = file_bytes(all, spec);
@@ -145,6 +147,16 @@ impl Layer for FileSystem {
 /// The need of the program that makes it. A type without one is refused: another's need would be met in vain.
 fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
+}
+
+/// What to do about too few bytes in a place. In a lab, drives are as large as they are told to be.
+fn larger(place: &str) -> &'static str {
+    match place == HOST || is_ssh_place(place) {
+        true => "a larger drive or file at the bottom",
+        false => {
+            "larger drives at the bottom; those of a lab by --lab drive_size=1GiB, or drive_size in [place.NAME]"
+        }
+    }
 }
 
 /// Words of mkfs beyond those that every file system gets.
@@ -254,6 +266,15 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_of_a_lab_has_room_for_a_file_system_on_a_volume() {
+        let drive = over(1, crate::scenario::LabSpec::default().drive_size);
+        for (layer, options) in [(&super::super::Lvm as &dyn Layer, ""), (&super::super::Zfs, "")] {
+            let (volume, _) = planned(layer, &drive, options).unwrap();
+            planned(&FileSystem, &volume, "xfs").unwrap();
+        }
+    }
+
+    #[test]
     fn what_does_not_go_together_is_refused_before_anything_is_made() {
         let of = |members, options| refused(&FileSystem, &over(members, GIB), options);
         let all = [
@@ -265,6 +286,7 @@ mod tests {
             of(3, "btrfs,data=raid10"),
             of(1, "btrfs,metadata=raid1"),
             refused(&FileSystem, &over(3, 128 * MIB), "btrfs"),
+            refused(&FileSystem, &Exposed { place: "lab".into(), ..over(1, 508 * MIB) }, "xfs"),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }

@@ -45,7 +45,7 @@ const OPTIONS: &[OptionDef] = &[
     },
     OptionDef {
         name: "chunk",
-        aliases: &[],
+        aliases: &["chunksize", "chunk-size", "chunk_size"],
         kind: OptionKind::Size,
         default: None,
         help: "bytes on one member before the next has its turn, a power of two; not written: 512KiB. RAID 1 has none",

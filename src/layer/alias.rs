@@ -1,0 +1,112 @@
+//! What people call layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the kernel, and what is written here
+//! for them. They are only offered in errors: a stack is written in one way.
+
+use super::catalog::{LayerHelp, OptionKind};
+
+/// In place of the name of a layer: the word in small letters, and what would do.
+const LAYERS: &[(&str, &str)] = &[
+    ("md", "mdraid(level=5)"),
+    ("mdadm", "mdraid(level=5)"),
+    ("raid", "mdraid(level=5)"),
+    ("raid0", "mdraid(level=0)"),
+    ("raid1", "mdraid(level=1)"),
+    ("raid5", "mdraid(level=5)"),
+    ("raid6", "mdraid(level=6)"),
+    ("raid10", "mdraid(level=10)"),
+    ("xfs", "fs(xfs)"),
+    ("ext4", "fs(ext4)"),
+    ("btrfs", "fs(btrfs)"),
+    ("iser", "iscsi(iser)"),
+    ("lio", "iscsi(tcp)"),
+    ("nvme-of", "nvmf(tcp)"),
+    ("nvmeof", "nvmf(tcp)"),
+    ("nvmet", "nvmf(tcp)"),
+    ("nvme-tcp", "nvmf(tcp)"),
+    ("nvme-rdma", "nvmf(rdma)"),
+    ("zpool", "zfs"),
+    ("zvol", "zfs"),
+    ("raidz", "zfs(raidz)"),
+    ("lvcreate", "lvm(thin)"),
+    ("vg", "lvm(thin)"),
+    ("thin", "lvm(thin)"),
+    ("dm-thin", "lvm(thin)"),
+    ("dm-linear", "linear"),
+    ("losetup", "loop"),
+    ("qemu", "vm"),
+    ("kvm", "vm"),
+];
+
+/// In place of a value: the layer, the word in small letters, and what would do.
+const VALUES: &[(&str, &str, &str)] =
+    &[("iscsi", "rdma", "iscsi(iser)"), ("nvmf", "iser", "iscsi(iser)"), ("fs", "zfs", "zfs")];
+
+/// What to write for a word that is no layer.
+pub fn layer(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    LAYERS.iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
+}
+
+/// What to write for a value that this layer's option does not take.
+pub fn value(layer: &str, word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    VALUES.iter().find(|(of, known, _)| *of == layer && *known == word).map(|(.., write)| *write)
+}
+
+/// What to write for a lone word that is no option of the layer: the one that takes it as its value, `mdraid(5)` and
+/// `mdraid(raid5)`.
+pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
+    let takes = |word: &str| {
+        let of_words = help.options.iter().filter(|option| matches!(option.kind, OptionKind::Word(_)));
+        let mut fit = of_words.filter(|option| option.check(word).is_ok());
+        let only = fit.next().filter(|_| fit.next().is_none())?;
+        Some(format!("{}({}={word})", help.name, only.name))
+    };
+    takes(word).or_else(|| takes(word.strip_prefix("raid")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::catalog;
+    use crate::scenario::grammar::parse_layer;
+
+    /// A layer with fit options.
+    fn is_taken(write: &str) {
+        let layer = parse_layer(write).unwrap_or_else(|fault| panic!("{}", fault.show(write)));
+        let help = catalog::find(&layer.name).unwrap_or_else(|| panic!("{write} is no layer"));
+        for option in &layer.options {
+            let name = option.key.as_deref().or(help.positional).expect(write);
+            let option_def = help.option(name).unwrap_or_else(|| panic!("{write}: {name}"));
+            assert_eq!(
+                option_def.check(&option.values[0]).as_deref(),
+                Ok(option.values[0].as_str()),
+                "{write}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_alias_is_no_word_of_ours_and_leads_to_a_layer() {
+        for (at, (word, write)) in LAYERS.iter().enumerate() {
+            assert!(catalog::find(word).is_none(), "{word} is a layer");
+            assert!(LAYERS[..at].iter().all(|(other, _)| other != word), "{word} stands twice");
+            is_taken(write);
+        }
+        for (layer, word, write) in VALUES {
+            let help = catalog::find(layer).expect(layer);
+            let positional = help.positional.and_then(|name| help.option(name)).expect(layer);
+            assert!(positional.check(word).is_err(), "{layer} takes {word}");
+            is_taken(write);
+        }
+    }
+
+    #[test]
+    fn a_lone_word_is_the_value_of_the_one_option_that_takes_it() {
+        let of = |name, word| lone_word(catalog::find(name).unwrap(), word);
+        assert_eq!(of("mdraid", "5").as_deref(), Some("mdraid(level=5)"));
+        assert_eq!(of("mdraid", "raid10").as_deref(), Some("mdraid(level=10)"));
+        assert_eq!(of("vm", "writeback").as_deref(), Some("vm(cache=writeback)"));
+        assert_eq!(of("vm", "off"), None, "several take it");
+        assert_eq!(of("mdraid", "7"), None);
+    }
+}
