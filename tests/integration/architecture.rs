@@ -13,7 +13,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("exit", &[]),
     (
         "scenario",
-        &["exit", "layer::by_name", "layer::catalog", "layer::guest::qemu", "layer::state", "step", "units"],
+        &[
+            "exit",
+            "layer::by_name",
+            "layer::alias",
+            "layer::catalog",
+            "layer::guest::qemu",
+            "layer::state",
+            "step",
+            "units",
+        ],
     ),
     ("host", &["exit", "store::record", "units"]),
     ("guard", &["exit", "host", "scenario", "units"]),
