@@ -1,7 +1,7 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::md;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -146,17 +146,7 @@ impl Operation for CreateArray {
         self.drives = Drives::of(system, &self.inputs());
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("stopped", format!("array {}, its superblocks zeroed", self.name)))
@@ -165,13 +155,5 @@ impl Operation for CreateArray {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
         Some(format!("mdadm --stop /dev/md/{}; mdadm --zero-superblock {}", self.name, members.join(" ")))
-    }
-
-    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
-        system.state_of_thing(self, made)
-    }
-
-    fn survives_reboot(&self) -> bool {
-        true
     }
 }

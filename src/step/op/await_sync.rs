@@ -1,7 +1,7 @@
 //! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed are raised meanwhile, in
 //! that array alone. Nothing is left to undo: the array takes its bounds along.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::step::md;
 use crate::step::thing::{Change, Told};
 use anyhow::Result;
@@ -37,12 +37,5 @@ impl Operation for AwaitSync {
         vec![&mut self.array]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }

@@ -1,6 +1,6 @@
 //! A member of an array is declared failed and taken out: what a dead drive does to it. The array's end undoes it.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::step::md;
 use crate::step::thing::{Change, Told};
 use anyhow::Result;
@@ -35,12 +35,5 @@ impl Operation for FailMember {
         vec![&mut self.array, &mut self.member]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }

@@ -1,7 +1,7 @@
 //! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
 //! several devices put together.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::dm;
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -70,17 +70,7 @@ impl Operation for MakeLinear {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("device mapper's {}", self.name)))
@@ -88,9 +78,5 @@ impl Operation for MakeLinear {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("dmsetup remove {}", self.name))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
     }
 }

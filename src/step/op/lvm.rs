@@ -1,7 +1,7 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::lvm::{Group, VOLUME};
 use crate::step::thing::Thing;
 use crate::units::KIB;
@@ -193,17 +193,7 @@ impl Operation for MakeLvm {
         self.drives = Drives::of(system, &self.inputs());
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the volume group {}", self.name)))
@@ -212,10 +202,6 @@ impl Operation for MakeLvm {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
         Some(format!("vgremove -ff {}; pvremove {}", self.name, names.join(" ")))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 

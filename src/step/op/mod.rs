@@ -259,6 +259,47 @@ impl Op {
     }
 }
 
+/// The methods of an operation whose result is a [`Thing`](crate::step::thing::Thing): within its `impl Operation`.
+macro_rules! by_thing {
+    () => {
+        fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
+            system.make_thing(self, tag)
+        }
+
+        fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+            system.find_thing(self, tag)
+        }
+
+        fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
+            system.unmake_thing(self, tag, made)
+        }
+
+        fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<crate::step::state::ArrayState>> {
+            system.state_of_thing(self, made)
+        }
+
+        fn survives_reboot(&self) -> bool {
+            crate::step::thing::Thing::survives(self)
+        }
+    };
+}
+use by_thing;
+
+/// Those of one that is a [`Change`](crate::step::thing::Change) of a thing that stands: it goes with the thing.
+macro_rules! by_change {
+    () => {
+        fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+            system.change_thing(self)?;
+            Ok(Yield::default())
+        }
+
+        fn survives_reboot(&self) -> bool {
+            false
+        }
+    };
+}
+use by_change;
+
 /// Whatever the operation is, as what it can do.
 macro_rules! as_operation {
     ($op:expr) => {

@@ -2,7 +2,7 @@
 //! is told from every other.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::partition;
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -86,17 +86,7 @@ impl Operation for MakePartition {
         self.drives = Drives::of(system, &self.inputs());
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the partition table on {}", self.device)))
@@ -104,9 +94,5 @@ impl Operation for MakePartition {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("wipefs --all --types gpt,dos,PMBR {}", self.device))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        true
     }
 }

@@ -1,7 +1,7 @@
 //! A member that was taken out of an array comes back as if it were a new drive: all of it is rebuilt, whatever a bitmap knows.
 //! The rebuild goes on by itself. The array's end undoes it.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::step::md;
 use crate::step::thing::{Change, Told};
 use anyhow::Result;
@@ -39,12 +39,5 @@ impl Operation for Rebuild {
         vec![&mut self.array, &mut self.member]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }

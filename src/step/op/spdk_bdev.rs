@@ -2,7 +2,7 @@
 //! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::spdk;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -195,17 +195,7 @@ impl Operation for JoinSpdk {
         self.members.iter_mut().collect()
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new(
@@ -231,14 +221,6 @@ impl Operation for JoinSpdk {
             call(self.kind().delete, &self.member(at));
         }
         Some(calls.join("; "))
-    }
-
-    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
-        system.state_of_thing(self, made)
-    }
-
-    fn survives_reboot(&self) -> bool {
-        Thing::survives(self)
     }
 }
 
@@ -316,17 +298,7 @@ impl Operation for SplitSpdk {
         format!("bdev_split_create {} in {} parts of {} MiB", self.name(), self.parts, self.mib)
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the parts of {}", self.name())))
@@ -335,10 +307,6 @@ impl Operation for SplitSpdk {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let (rpc, base) = self.base().ok()?;
         Some(rpc_py(rpc, "bdev_split_delete", base))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
     }
 }
 

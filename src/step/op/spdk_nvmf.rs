@@ -2,7 +2,7 @@
 //! in.
 
 use super::spdk::rpc_py;
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::spdk;
 use crate::step::thing::Thing;
 use anyhow::{Result, bail};
@@ -82,17 +82,7 @@ impl Operation for ExportSpdkNvmf {
         self.has_transport = spdk::nvmf::has_transport(self).ok();
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         let left = match self.has_transport {
@@ -105,10 +95,6 @@ impl Operation for ExportSpdkNvmf {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let (rpc, _) = self.bdev().ok()?;
         Some(rpc_py(rpc, "nvmf_delete_subsystem", &self.nqn))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
     }
 }
 

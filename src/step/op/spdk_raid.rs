@@ -1,7 +1,7 @@
 //! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is rebuilt, or the rebuild is
 //! waited for. It makes nothing of its own: the array is taken away whole, in whatever state it is.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::step::spdk;
 use crate::step::thing::{Change, Told};
 use anyhow::{Result, bail};
@@ -68,12 +68,5 @@ impl Operation for ChangeSpdkArray {
         }
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }

@@ -1,7 +1,7 @@
 //! Signatures that the user has given up by name are taken off a member before a layer is set up on it: the tools of arrays, volume
 //! groups and pools refuse who carries one, and a half of an old array beside a new one is put together at the next boot.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::guard::admit::claim;
 use crate::guard::signature::{self, uberblocks};
 use crate::host::block;
@@ -102,14 +102,7 @@ impl Operation for WipeSignatures {
         vec![&mut self.device]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }
 
 #[cfg(test)]

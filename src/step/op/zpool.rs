@@ -1,7 +1,7 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
 use crate::step::zfs::{self, PROPERTY, Pool};
@@ -170,21 +170,7 @@ impl Operation for MakeZpool {
         self.drives = Drives::of(system, &self.inputs());
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
-
-    fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<ArrayState>> {
-        system.state_of_thing(self, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("destroyed", format!("the pool {}", self.name)))
@@ -196,10 +182,6 @@ impl Operation for MakeZpool {
             self.name,
             self.names().join(" ")
         ))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 

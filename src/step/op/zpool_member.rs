@@ -1,7 +1,7 @@
 //! What is done to the members of a pool that stands: one is taken offline, one comes back as a new drive, a resilver is
 //! waited for. The pool's end undoes all of it.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RunTag, System, Yield, by_change};
 use crate::step::thing::{Change, Told};
 use crate::step::zfs::state;
 use anyhow::Result;
@@ -75,14 +75,7 @@ impl Operation for ZpoolOffline {
         vec![&mut self.content, &mut self.member]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }
 
 impl Operation for ZpoolReplace {
@@ -95,14 +88,7 @@ impl Operation for ZpoolReplace {
         vec![&mut self.content, &mut self.member]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }
 
 impl Operation for AwaitResilver {
@@ -114,12 +100,5 @@ impl Operation for AwaitResilver {
         vec![&mut self.content]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.change_thing(self)?;
-        Ok(Yield::default())
-    }
-
-    fn survives_reboot(&self) -> bool {
-        false
-    }
+    by_change!();
 }

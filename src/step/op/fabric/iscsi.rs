@@ -5,6 +5,7 @@ use crate::host::probe::Probe;
 use crate::step::iscsi::{self, Login};
 use crate::step::lio::Store;
 use crate::step::lio::iscsi::{self as target, Target};
+use crate::step::op::by_thing;
 use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -69,17 +70,7 @@ impl Operation for ExportIscsi {
         vec![&mut self.backing]
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from iscsi {}", self.backing, self.iqn)))
@@ -87,10 +78,6 @@ impl Operation for ExportIscsi {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(target::unexport_by_hand(&self.target(Path::new(""))))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 
@@ -157,17 +144,7 @@ impl Operation for ConnectIscsi {
         )
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("logged out of", &self.iqn))
@@ -175,10 +152,6 @@ impl Operation for ConnectIscsi {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(iscsi::logout_by_hand(&self.login()))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::host::probe::Probe;
 use crate::step::export;
 use crate::step::nbd::{self, Server};
 use crate::step::op::Spawn;
+use crate::step::op::by_thing;
 use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -137,17 +138,7 @@ impl Operation for ConnectNbd {
         format!("nbd-client: connect to {name} at {server} ({connections} x)")
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.name))
@@ -155,10 +146,6 @@ impl Operation for ConnectNbd {
 
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.path.as_ref().map(|device| format!("nbd-client -d {}", device.display()))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 

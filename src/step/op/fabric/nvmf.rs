@@ -5,6 +5,7 @@ use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::step::nvmet::{self, Subsystem};
 use crate::step::nvmf::{self, Connection};
+use crate::step::op::by_thing;
 use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -66,17 +67,7 @@ impl Operation for ExportNvmf {
         vec![&mut self.device]
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from nvmet", self.device)))
@@ -84,10 +75,6 @@ impl Operation for ExportNvmf {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(nvmet::unexport_by_hand(&self.named()))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 
@@ -143,17 +130,7 @@ impl Operation for ConnectNvmf {
         format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", at(self.at))
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.nqn))
@@ -161,10 +138,6 @@ impl Operation for ConnectNvmf {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("nvme disconnect -n {}", self.nqn))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 

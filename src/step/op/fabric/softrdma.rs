@@ -2,6 +2,7 @@
 
 use super::{Operation, RunTag, System, Undoing, Yield};
 use crate::host::probe::Probe;
+use crate::step::op::by_thing;
 use crate::step::softrdma::{self, Names};
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -56,17 +57,7 @@ impl Operation for SoftRdma {
         }
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_thing(self, tag)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        system.unmake_thing(self, tag, made)
-    }
+    by_thing!();
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         let Names { rdma, .. } = self.names();
@@ -76,10 +67,6 @@ impl Operation for SoftRdma {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(softrdma::unmake_by_hand(&self.names()))
-    }
-
-    fn survives_reboot(&self) -> bool {
-        self.survives()
     }
 }
 
