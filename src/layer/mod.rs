@@ -19,7 +19,7 @@ use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::{DataKind, Hold};
-use state::State;
+use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -238,23 +238,12 @@ pub trait Layer: Sync {
         ""
     }
 
-    /// Steps, each with what it is for, that bring what it `made` of its `members` from one state to the next. They go with it.
+    /// What makes one move of what it `made` of its `members` on the way to another state. It goes with it.
     ///
     /// # Errors
-    /// When there is no such way: which, why, and what would do.
-    fn transition(
-        &self,
-        spec: &LayerSpec,
-        _made: &PathRef,
-        _members: &[PathRef],
-        _from: &State,
-        to: &State,
-    ) -> Result<Vec<(String, Op)>> {
-        bail!(
-            "{}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid, and of zfs but for a stripe",
-            spec.origin,
-            spec.name
-        )
+    /// When it has no members that could fail, or not as it was asked for: why, and what would do.
+    fn moved(&self, spec: &LayerSpec, _made: &PathRef, _members: &[PathRef], _step: Move) -> Result<Op> {
+        bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
     }
 
     /// Adds its steps and says what it shows.

@@ -1,7 +1,12 @@
 //! States that an array is put into on purpose, one after the other, and the words for them: `["healthy", "failed(1)",
 //! "rebuilding", "healthy"]`. What state it is in while it is measured, the kernel tells ([`ArrayState`]).
 
+use crate::layer::Layer;
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::Op;
 use crate::step::state::ArrayState;
+use anyhow::{Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -45,7 +50,7 @@ pub enum Move {
 ///
 /// # Errors
 /// When there is none, in words.
-pub fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Move>, String> {
+fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Move>, String> {
     let back = |failed: u32| (0..failed as usize).map(Move::Return);
     match (from, to) {
         (_, State::Failed(failed)) if failed > least => {
@@ -62,6 +67,41 @@ pub fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Move>, 
             "an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy"
         )),
     }
+}
+
+impl Move {
+    /// What it is for, among so many members.
+    fn told(self, count: usize) -> String {
+        match self {
+            Move::Fail(member) => format!("fail member {} of {count}", member + 1),
+            Move::Return(member) => format!("rebuild member {} of {count}", member + 1),
+            Move::Await => "wait for the rebuild".to_owned(),
+        }
+    }
+}
+
+/// What brings an array that a layer `made` of its `members` from one state to the next: each with what it is for.
+///
+/// # Errors
+/// When there is no such way: which, why, and what would do.
+pub fn transition(
+    layer: &dyn Layer,
+    spec: &LayerSpec,
+    (made, members): (&PathRef, &[PathRef]),
+    from: State,
+    to: State,
+) -> Result<Vec<(String, Op)>> {
+    let (origin, count) = (&spec.origin, members.len());
+    ensure!(
+        !layer.state_told_by().is_empty(),
+        "{origin}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid, of spdk's raid, \
+         and of zfs but for a stripe",
+        spec.name
+    );
+    let what = format!("{} of {count} members", spec.text());
+    let way =
+        way(from, to, layer.redundancy(spec, count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
+    way.into_iter().map(|step| Ok((step.told(count), layer.moved(spec, made, members, step)?))).collect()
 }
 
 impl fmt::Display for State {

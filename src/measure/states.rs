@@ -7,7 +7,7 @@ use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
 use crate::exit::Failed;
-use crate::layer::state::State;
+use crate::layer::state::{self, State};
 use crate::layer::{Array, by_name};
 use crate::scenario::Scenario;
 use crate::step::executor::Executor;
@@ -153,8 +153,7 @@ pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result
 
 fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
     let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
-    let changes: Vec<(String, Op)> =
-        layer.transition(&array.spec, &array.made, &array.members, &from, &to)?;
+    let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
     // Numbers of a plan end before these.
     let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
     let step = |(at, (why, op)): (usize, (String, Op))| Step {

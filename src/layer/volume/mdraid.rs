@@ -2,14 +2,14 @@
 //! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
 
 use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
-use crate::layer::state::{self, Move, State};
+use crate::layer::state::Move;
 use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::md::UNEVEN_HINT;
 use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
 use crate::units::{KIB, MIB, parse_bytes, show_bytes};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
@@ -224,41 +224,21 @@ impl Layer for MdRaid {
         "sysfs"
     }
 
-    fn transition(
-        &self,
-        spec: &LayerSpec,
-        made: &PathRef,
-        members: &[PathRef],
-        from: &State,
-        to: &State,
-    ) -> Result<Vec<(String, Op)>> {
-        if sync(spec, level(spec)?)? != "wait" {
-            bail!(
-                "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
-                spec.origin,
-                spec.text(),
-                word(spec, "sync")?
-            );
-        }
-        let least = self.redundancy(spec, members.len());
-        let array = || made.clone();
-        let fail = |member: usize| {
-            let op = FailMember { array: array(), member: members[member].clone() };
-            (format!("fail member {} of {}", member + 1, members.len()), Op::FailMember(op))
-        };
-        let back = |member: usize| {
-            let op = Rebuild { array: array(), member: members[member].clone(), bytes: 0 };
-            (format!("rebuild member {} of {}", member + 1, members.len()), Op::Rebuild(op))
-        };
-        let whole = || ("wait for the rebuild".to_owned(), Op::AwaitSync(AwaitSync { array: array() }));
-        let what = format!("{} of {} members", spec.text(), members.len());
-        let way = state::way(*from, *to, least, &what).map_err(|why| anyhow!("{}: {why}", spec.origin))?;
-        let step = |step: Move| match step {
-            Move::Fail(member) => fail(member),
-            Move::Return(member) => back(member),
-            Move::Await => whole(),
-        };
-        Ok(way.into_iter().map(step).collect())
+    fn moved(&self, spec: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+        ensure!(
+            sync(spec, level(spec)?)? == "wait",
+            "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
+            spec.origin,
+            spec.text(),
+            word(spec, "sync")?
+        );
+        let array = made.clone();
+        let member = |at: usize| members[at].clone();
+        Ok(match step {
+            Move::Fail(at) => Op::FailMember(FailMember { array, member: member(at) }),
+            Move::Return(at) => Op::Rebuild(Rebuild { array, member: member(at), bytes: 0 }),
+            Move::Await => Op::AwaitSync(AwaitSync { array }),
+        })
     }
 }
 

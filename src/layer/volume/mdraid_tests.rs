@@ -1,6 +1,7 @@
 //! What is planned for arrays, and what is refused.
 
 use super::*;
+use crate::layer::state::{State, transition};
 use crate::step::RunTag;
 use iotax_load::Hold;
 
@@ -138,7 +139,7 @@ fn steps(options: &[(&str, &str)], from: &str, to: &str) -> Result<Vec<String>> 
     let members: Vec<PathRef> = drives(4, GIB).paths;
     let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
     let made = PathRef::Yield(0);
-    let steps = MdRaid.transition(&mdraid(options), &made, &members, &from, &to)?;
+    let steps = transition(&MdRaid, &mdraid(options), (&made, &members), from, to)?;
     Ok(steps.into_iter().map(|(why, op)| format!("{why}: {}", op.operation().describe())).collect())
 }
 
@@ -176,7 +177,7 @@ fn a_layer_without_members_has_no_states() {
     let (made, healthy) = (PathRef::Yield(0), State::Healthy);
     let layer = crate::layer::volume::Loop;
     assert_eq!(layer.redundancy(&spec, 4), 0);
-    let error = layer.transition(&spec, &made, &[], &healthy, &State::Failed(1)).unwrap_err().to_string();
+    let error = transition(&layer, &spec, (&made, &[]), healthy, State::Failed(1)).unwrap_err().to_string();
     assert!(
         error.contains("\"loop\" has no members that could fail, so it is never failed(1); hint: "),
         "{error}"

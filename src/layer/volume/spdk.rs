@@ -4,7 +4,7 @@
 
 use crate::host::{Missing, needs};
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
-use crate::layer::state::{self, Move, State};
+use crate::layer::state::Move;
 use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
@@ -129,28 +129,13 @@ impl Layer for SpdkBdev {
         "bdev_raid_get_bdevs"
     }
 
-    fn transition(
-        &self,
-        spec: &LayerSpec,
-        made: &PathRef,
-        members: &[PathRef],
-        from: &State,
-        to: &State,
-    ) -> Result<Vec<(String, Op)>> {
-        let (least, count) = (self.redundancy(spec, members.len()), members.len());
-        let what = format!("{} of {count} members", spec.text());
-        let way = state::way(*from, *to, least, &what).map_err(|why| anyhow!("{}: {why}", spec.origin))?;
-        let step = |step: Move| {
-            let (why, change) = match step {
-                Move::Fail(at) => (format!("fail member {} of {count}", at + 1), SpdkChange::Leaves(at)),
-                Move::Return(at) => {
-                    (format!("rebuild member {} of {count}", at + 1), SpdkChange::Returns(at))
-                }
-                Move::Await => ("wait for the rebuild".to_owned(), SpdkChange::AwaitWhole),
-            };
-            (why, Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change, bytes: 0 }))
+    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: Move) -> Result<Op> {
+        let change = match step {
+            Move::Fail(at) => SpdkChange::Leaves(at),
+            Move::Return(at) => SpdkChange::Returns(at),
+            Move::Await => SpdkChange::AwaitWhole,
         };
-        Ok(way.into_iter().map(step).collect())
+        Ok(Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change, bytes: 0 }))
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {

@@ -5,7 +5,7 @@ use super::{file_on, options_of};
 use crate::host::caches;
 use crate::host::probe::Probe;
 use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
-use crate::layer::state::{self, Move, State};
+use crate::layer::state::Move;
 use crate::layer::{
     Array, Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word,
 };
@@ -15,7 +15,7 @@ use crate::step::op::{
     AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use crate::units::{GIB, KIB, MIB, show_bytes};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// What the catalog says of it.
 pub const HELP: LayerHelp = LayerHelp {
@@ -185,34 +185,14 @@ impl Layer for Zfs {
         "zpool status"
     }
 
-    fn transition(
-        &self,
-        spec: &LayerSpec,
-        made: &PathRef,
-        members: &[PathRef],
-        from: &State,
-        to: &State,
-    ) -> Result<Vec<(String, Op)>> {
-        let content = || made.clone();
-        let fail = |member: usize| {
-            let op = ZpoolOffline { content: content(), member: members[member].clone() };
-            (format!("take member {} of {} offline", member + 1, members.len()), Op::ZpoolOffline(op))
-        };
-        let back = |member: usize| {
-            let op = ZpoolReplace { content: content(), member: members[member].clone(), bytes: 0 };
-            (format!("resilver member {} of {}", member + 1, members.len()), Op::ZpoolReplace(op))
-        };
-        let whole =
-            || ("wait for the resilver".to_owned(), Op::AwaitResilver(AwaitResilver { content: content() }));
-        let what = format!("{} of {} members", spec.text(), members.len());
-        let way = state::way(*from, *to, self.redundancy(spec, members.len()), &what)
-            .map_err(|why| anyhow!("{}: {why}", spec.origin))?;
-        let step = |step: Move| match step {
-            Move::Fail(member) => fail(member),
-            Move::Return(member) => back(member),
-            Move::Await => whole(),
-        };
-        Ok(way.into_iter().map(step).collect())
+    fn moved(&self, _: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+        let content = made.clone();
+        let member = |at: usize| members[at].clone();
+        Ok(match step {
+            Move::Fail(at) => Op::ZpoolOffline(ZpoolOffline { content, member: member(at) }),
+            Move::Return(at) => Op::ZpoolReplace(ZpoolReplace { content, member: member(at), bytes: 0 }),
+            Move::Await => Op::AwaitResilver(AwaitResilver { content }),
+        })
     }
 
     fn write_cache(&self, spec: &LayerSpec, _: Option<u64>, machine: Option<&Probe>) -> Option<OwnCache> {
@@ -433,6 +413,7 @@ mod tests {
     use super::*;
     use crate::host::made_up::server;
     use crate::layer::by_name;
+    use crate::layer::state::{State, transition};
     use crate::step::{RunTag, Step};
 
     fn commands(steps: &[Step]) -> Vec<String> {
@@ -489,7 +470,7 @@ mod tests {
         let array = exposed.array.unwrap();
         let way = |from, to| {
             let made = PathRef::Yield(array.step);
-            let steps = Zfs.transition(&array.spec, &made, &array.members, &from, &to);
+            let steps = transition(&Zfs, &array.spec, (&made, &array.members), from, to);
             steps.map(|steps| {
                 steps
                     .iter()
