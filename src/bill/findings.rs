@@ -265,6 +265,9 @@ pub struct WorkloadFindings {
     /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
     /// Arrays that were measured in states.
+    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_reached_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayStates>,
     /// Latencies where all stacks get the same load.

@@ -675,3 +675,8 @@ fn the_bytes_that_the_load_reached_are_those_of_all_members_and_guests_of_a_stac
 fn jobs(run: &mut RunData) -> impl Iterator<Item = &mut Job> {
     run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs)
 }
+    // Each stack is loaded on its own: sizes are no sum over stacks, and where they differ both ends are said.
+    let mut run = twin::a_against_a();
+    run.workers.iter_mut().skip(1).for_each(|worker| worker.others = vec!["/dev/b".into()]);
+    let found = &findings(&run).workloads[0];
+    assert_eq!((found.reached_bytes, found.most_reached_bytes), (Some(4 << 30), Some(8 << 30)));

@@ -299,7 +299,11 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = workload.ended.as_deref().unwrap_or("not ended in order");
-    let on = workload.reached_bytes.map_or_else(String::new, |bytes| format!(" on {}", show_bytes(bytes)));
+    let on = match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes)) {
+        (Some(least), Some(most)) => format!(" on {least} to {most}, stack by stack"),
+        (Some(bytes), None) => format!(" on {bytes}"),
+        (None, _) => String::new(),
+    };
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
