@@ -144,6 +144,12 @@ impl<'a> Reading<'a> {
         guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
+    /// Schedules of an open loop on a stack: each of its jobs keeps one on each member.
+    pub fn schedules(&self, at: usize) -> f64 {
+        let jobs = self.workload.jobs.iter().map(|job| f64::from(job.numjobs)).sum::<f64>();
+        jobs * self.members(at) as f64
+    }
+
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.
     pub fn threads(&self, at: usize) -> f64 {
         let one_each = self.worker(at).is_some_and(|worker| worker.engine == "sync");
