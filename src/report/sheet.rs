@@ -6,6 +6,7 @@ use super::verdicts;
 use crate::bill::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
+use crate::bill::precondition;
 use crate::stats::{Verdict, alike};
 use crate::units::show_bytes;
 use std::collections::BTreeMap;
@@ -312,7 +313,7 @@ pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
 /// A line a stack.
 pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
-    findings.preconditioned.iter().map(|report| report.sentence.clone())
+    precondition::sentences(&findings.preconditioned).into_iter()
 }
 
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.
