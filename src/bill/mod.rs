@@ -46,6 +46,7 @@ pub use subject::shell_line;
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;
 use crate::units::show_names;
+use crate::store::state::RunState;
 use compare::Estimated;
 use findings::{Charges, Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
@@ -118,7 +119,8 @@ fn identity(run: &RunData) -> RunIdentity {
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
         zone: start.scenario.measure.equivalence,
-        state: run.outcome.clone().unwrap_or_else(|| "unfinished".to_owned()),
+        state: run.state().word(),
+        failure: run.outcome.clone().filter(|_| run.state() == RunState::Failed),
         torn: run.torn,
     }
 }

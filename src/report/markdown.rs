@@ -52,7 +52,7 @@ fn render_one(findings: &Findings) -> String {
     out += &list(
         "",
         vec![
-            format!("started {}, {}", show_time(&run.at), run.state),
+            format!("started {}, {}", show_time(&run.at), run.state_said()),
             format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
         ],
     );

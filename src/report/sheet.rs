@@ -311,7 +311,7 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
 /// Title of what was done to drives before they were measured.
 pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
-/// A line a stack.
+/// A line a stack; passes over drives that several stacks share are told once.
 pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
     precondition::sentences(&findings.preconditioned).into_iter()
 }

@@ -133,10 +133,10 @@ fn head(findings: &Findings) -> Markup {
     let run = &findings.run;
     html! {
         header {
-            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state) }
+            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state_said()) }
             @for line in &findings.emulated { p class="alarm" { "Emulated: " (line) "." } }
             @if !run.is_complete() {
-                p class="alarm" { "This run is " (run.state) ": the figures are of what it recorded." }
+                p class="alarm" { "State of this run: " (run.state) ". The figures are of what it recorded." }
             }
             @match (&findings.headline, &findings.no_headline) {
                 (Some(headline), _) => h1 { (signed(headline)) },
