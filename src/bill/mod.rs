@@ -24,6 +24,7 @@ pub mod precondition;
 pub mod published;
 pub mod ratios;
 mod reading;
+pub mod rebuild;
 mod rows;
 pub mod run;
 pub mod states;
