@@ -265,6 +265,9 @@ pub struct WorkloadFindings {
     pub design: Option<DesignReport>,
     /// Bytes of every stack that the load reached; `None`: nothing was loaded.
     pub reached_bytes: Option<u64>,
+    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_reached_bytes: Option<u64>,
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.
@@ -274,9 +277,6 @@ pub struct WorkloadFindings {
     /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
     /// Arrays that were measured in states.
-    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub most_reached_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayStates>,
     /// Latencies where all stacks get the same load.

@@ -46,8 +46,8 @@ pub use subject::shell_line;
 
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;
-use crate::units::show_names;
 use crate::store::state::RunState;
+use crate::units::show_names;
 use compare::Estimated;
 use findings::{Charges, Comparison, PlaceReport, RunIdentity, WorkloadFindings};
 use reading::Reading;
