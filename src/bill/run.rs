@@ -4,7 +4,7 @@
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
-    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, RunStart, Slice, VolumeUp, Warning, WorkerUp,
+    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
 use crate::store::state::RunState;
 use iotax_load::Histogram;
@@ -29,7 +29,7 @@ pub struct RunData {
     /// Facts of each place.
     pub places: Vec<PlaceFacts>,
     /// Arrays and volumes, as they were read back.
-    pub volumes: Vec<VolumeUp>,
+    pub layers: Vec<LayerUp>,
     /// Workers that came up.
     pub workers: Vec<WorkerUp>,
     /// Lengths and orders of slices, a workload each.

@@ -116,7 +116,7 @@ impl Twin {
                 disks: Vec::new(),
                 spdk: Vec::new(),
             }],
-            volumes: Vec::new(),
+            layers: Vec::new(),
             workers: Vec::new(),
             designs: Vec::new(),
             matched: Vec::new(),

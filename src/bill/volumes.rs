@@ -1,21 +1,28 @@
-//! Arrays and volumes as the kernel of their place told them: level, chunk and the like, in words.
+//! What layers made, as the tools and the kernel of its place told it: level and chunk of an array, properties of a pool, what
+//! both ends of a connection agreed to, in words.
 
 use super::run::RunData;
 use crate::host::facts::Device;
+use crate::store::record::LayerUp;
 use crate::units::show_bytes;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
-/// What joins drives, as it really is.
+/// What a layer made, as it really is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VolumeReport {
     /// Stacks that have it below them.
     pub stacks: Vec<String>,
     /// The layer.
     pub layer: String,
+    /// Which part of it, where it has several: `target`, `host`.
+    pub part: String,
     /// Where it lives.
     pub place: String,
-    /// As recorded.
-    pub device: Device,
+    /// As recorded; `None`: it is no device.
+    pub device: Option<Device>,
+    /// As its own tools tell it.
+    pub settings: BTreeMap<String, String>,
     /// In words.
     pub sentence: String,
 }
@@ -23,22 +30,19 @@ pub struct VolumeReport {
 /// All that were recorded; a run that was resumed has told some again.
 pub fn volumes(run: &RunData) -> Vec<VolumeReport> {
     let mut all: Vec<VolumeReport> = Vec::new();
-    for one in &run.volumes {
+    for one in &run.layers {
         let known = |known: &&mut VolumeReport| {
-            (&known.stacks, &known.layer, &known.place) == (&one.stacks, &one.layer, &one.place)
+            (&known.stacks, &known.layer, &known.part, &known.place)
+                == (&one.stacks, &one.layer, &one.part, &one.place)
         };
         let report = VolumeReport {
             stacks: one.stacks.clone(),
             layer: one.layer.clone(),
+            part: one.part.clone(),
             place: one.place.clone(),
             device: one.device.clone(),
-            sentence: format!(
-                "{}: {} of {}: {}",
-                one.stacks.join(", "),
-                one.device.name,
-                one.place,
-                said(&one.device)
-            ),
+            settings: one.settings.clone(),
+            sentence: sentence(one),
         };
         match all.iter_mut().find(known) {
             Some(known) => *known = report,
@@ -48,11 +52,23 @@ pub fn volumes(run: &RunData) -> Vec<VolumeReport> {
     all
 }
 
+/// `STACKS: nvmf host nvme1n1 of lab: ...`
+fn sentence(one: &LayerUp) -> String {
+    let name = one.device.as_ref().map_or("", |device| &device.name);
+    let layer = if one.device.is_some() && one.part.is_empty() { "" } else { &one.layer };
+    let what: Vec<&str> = [layer, &one.part, name].into_iter().filter(|word| !word.is_empty()).collect();
+    let device = one.device.as_ref().and_then(said);
+    let settings = one.settings.iter().map(|(key, word)| format!("{key} {}", with_unit(key, word)));
+    let words: Vec<String> = device.into_iter().chain(settings).collect();
+    let words = if words.is_empty() { "nothing there tells more of it".to_owned() } else { words.join(", ") };
+    format!("{}: {} of {}: {words}", one.stacks.join(", "), what.join(" "), one.place)
+}
+
 /// What the sentence says by itself; the rest follows by the kernel's names.
 const SAID: &[&str] = &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
 
 /// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array its blocks.
-fn said(device: &Device) -> String {
+fn said(device: &Device) -> Option<String> {
     let md = |key: &str| device.md.get(key).map(String::as_str);
     let Some(level) = md("level") else { return blocks(device) };
     let size = |word: &str| word.parse().map_or_else(|_| word.to_owned(), show_bytes);
@@ -71,13 +87,29 @@ fn said(device: &Device) -> String {
     words.extend(md("bitmap/location").map(bitmap));
     let others = device.md.iter().filter(|(key, _)| !SAID.contains(&key.as_str()));
     words.extend(others.map(|(key, word)| format!("{key} {}", with_unit(key, word))));
-    words.join(", ")
+    Some(words.join(", "))
 }
 
-/// Speeds come as `4096 (local)`, in KiB a second.
+/// Settings of any layer that are bytes; of volumes beside the main one the name comes before.
+const BYTES: &[&str] = &[
+    "stripe_size",
+    "chunk_size",
+    "volblocksize",
+    "recordsize",
+    "param_inline_data_size",
+    "first_burst_len",
+    "max_burst_len",
+    "max_recv_dlength",
+    "max_xmit_dlength",
+    "block_size",
+];
+
+/// Sizes are plain bytes; md's speeds come as `4096 (local)`, in KiB a second.
 fn with_unit(key: &str, word: &str) -> String {
-    match word.split_once(' ') {
-        Some((number, whose)) if key.starts_with("sync_speed") => format!("{number} KiB/s {whose}"),
+    let last = key.rsplit(' ').next().unwrap_or_default();
+    match (word.split_once(' '), word.parse()) {
+        (Some((number, whose)), _) if key.starts_with("sync_speed") => format!("{number} KiB/s {whose}"),
+        (_, Ok(bytes)) if BYTES.contains(&last) => show_bytes(bytes),
         _ => word.to_owned(),
     }
 }
@@ -103,14 +135,14 @@ fn layout(level: &str, number: u64) -> Option<String> {
 }
 
 /// Of a volume the kernel tells the stripe unit as the smallest I/O, and the whole stripe as the best one; of ZFS's its block.
-fn blocks(device: &Device) -> String {
+fn blocks(device: &Device) -> Option<String> {
     let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
     let told = |key: &str| {
         let bytes: u64 = device.queue.get(key)?.parse().ok()?;
         (bytes > 0).then(|| format!("{key} {}", show_bytes(bytes)))
     };
     let words: Vec<String> = keys.into_iter().filter_map(told).collect();
-    if words.is_empty() { "its kernel tells nothing of it".to_owned() } else { words.join(", ") }
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 #[cfg(test)]
@@ -136,14 +168,44 @@ mod tests {
     #[test]
     fn a_volume_is_told_by_its_blocks_and_the_last_time_counts() {
         let mut run = twin::states();
-        let mut again = run.volumes[0].clone();
-        again.device.md.clear();
-        again.device.queue.extend([("minimum_io_size".to_owned(), "65536".to_owned())]);
-        run.volumes.push(again.clone());
+        let mut again = run.layers[0].clone();
+        let device = again.device.as_mut().unwrap();
+        device.md.clear();
+        device.queue.extend([("minimum_io_size".to_owned(), "65536".to_owned())]);
+        run.layers.push(again.clone());
         let found = volumes(&run);
         assert_eq!(found.len(), 1);
         assert!(found[0].sentence.ends_with("of lab: minimum_io_size 64 KiB"), "{}", found[0].sentence);
-        again.device.queue.clear();
-        assert_eq!(said(&again.device), "its kernel tells nothing of it");
+        again.device.as_mut().unwrap().queue.clear();
+        assert_eq!(sentence(&again), "mdraid(level=5): md127 of lab: nothing there tells more of it");
+    }
+
+    #[test]
+    fn both_ends_of_an_export_are_told_and_a_pool_by_its_properties() {
+        let mut run = twin::states();
+        let layer = |layer: &str, part: &str, device: Option<&str>, settings: &[(&str, &str)]| LayerUp {
+            stacks: vec!["S".into()],
+            layer: layer.into(),
+            part: part.into(),
+            place: "lab".into(),
+            device: device.map(|name| Device { name: name.into(), ..Device::default() }),
+            settings: settings.iter().map(|(key, word)| ((*key).into(), (*word).into())).collect(),
+        };
+        run.layers = vec![
+            layer("nvmf", "target", None, &[("addr_trtype", "tcp"), ("param_inline_data_size", "16384")]),
+            layer("nvmf", "host", Some("nvme1n1"), &[("queue_count", "3"), ("sqsize", "127")]),
+            layer("zfs", "", Some("zd0"), &[("compression", "lz4"), ("volblocksize", "16384")]),
+            layer("lvm", "", Some("dm-3"), &[("pool chunk_size", "65536"), ("segtype", "thin")]),
+        ];
+        let sentences: Vec<String> = volumes(&run).into_iter().map(|one| one.sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "S: nvmf target of lab: addr_trtype tcp, param_inline_data_size 16 KiB",
+                "S: nvmf host nvme1n1 of lab: queue_count 3, sqsize 127",
+                "S: zd0 of lab: compression lz4, volblocksize 16 KiB",
+                "S: dm-3 of lab: pool chunk_size 64 KiB, segtype thin",
+            ]
+        );
     }
 }

@@ -94,8 +94,8 @@ pub struct Exposed {
     pub write_unit: Option<u64>,
     /// The step that made what has states (an array, a pool), with what is below it.
     pub array: Option<Array>,
-    /// Steps that made the arrays, pools and volumes that it stands on, from the bottom.
-    pub volumes: Vec<StepId>,
+    /// Steps whose layers it stands on and that are read back once they are up, from the bottom. The planner keeps them.
+    pub told: Vec<StepId>,
 }
 
 /// What can lose members.
@@ -138,11 +138,6 @@ impl FirstWrites {
 }
 
 impl Exposed {
-    /// The same volumes and one more, which that step makes.
-    pub fn volumes_and(&self, step: StepId) -> Vec<StepId> {
-        self.volumes.iter().copied().chain([step]).collect()
-    }
-
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
         let beside = if self.split { self.paths.len() } else { 1 };

@@ -8,6 +8,7 @@ use crate::host::{Missing, needs};
 use crate::layer::guest::{self, DiskKey};
 use crate::step::hand::{Hand, SharedWatcher, tell};
 use crate::step::op::Op;
+use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade, System, wait_until};
 use crate::step::{RunTag, Yield};
@@ -66,6 +67,13 @@ pub enum Asked {
         /// What it made.
         made: Yield,
     },
+    /// How what it made really is.
+    Settings {
+        /// It.
+        op: Op,
+        /// What it made.
+        made: Yield,
+    },
     /// What undoing found that is worth a word.
     Notes,
     /// Which of these needs are unmet.
@@ -117,6 +125,11 @@ pub enum Told {
     State {
         /// `None`: it has none beside being there.
         now: Option<ArrayState>,
+    },
+    /// How what was made is.
+    Settings {
+        /// As its tools tell it.
+        settings: ThingSettings,
     },
     /// Notes since the last time.
     Notes {
@@ -171,6 +184,7 @@ fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
             Told::Made { made: None }
         }
         Asked::State { op, made } => Told::State { now: op.operation().state(system, &made)? },
+        Asked::Settings { op, made } => Told::Settings { settings: op.operation().settings(system, &made)? },
         Asked::Notes => Told::Notes { notes: system.notes() },
         Asked::Missing { ids } => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -270,6 +284,13 @@ impl Hand for RemoteHand {
     fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
         match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
             Told::State { now } => Ok(now),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
+        match self.ask(&Asked::Settings { op: op.clone(), made: made.clone() })? {
+            Told::Settings { settings } => Ok(settings),
             other => Err(self.strange(&other)),
         }
     }

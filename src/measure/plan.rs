@@ -51,9 +51,9 @@ pub struct SetPlan {
 }
 
 impl SetPlan {
-    /// Indices of the stacks that stand on the array, pool or volume that a step makes.
+    /// Indices of the stacks that stand on what a step makes, of one that is read back.
     pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
-        let on_it = move |(_, exposed): &&(usize, Exposed)| exposed.volumes.contains(&step);
+        let on_it = move |(_, exposed): &&(usize, Exposed)| exposed.told.contains(&step);
         self.targets.iter().filter(on_it).map(|(index, _)| *index)
     }
 }
@@ -412,9 +412,13 @@ impl Ground<'_> {
                 .any(|spec| !catalog::find(&spec.name).is_some_and(|help| help.anywhere))
         });
         context.writable = self.must_write_any(index, depth + 1);
-        write_unit::check_above(spec, layer.writes_below(spec), below)
+        let before = context.steps.len();
+        let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
-            .map_err(|error| Failed::input(format!("{error:#}")).into())
+            .map_err(|error| Failed::input(format!("{error:#}")))?;
+        let its_own = context.steps[before..].iter().filter(|step| step.op.told_as().is_some());
+        let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
+        Ok(Exposed { told, ..shown })
     }
 
     /// Whether writes must pass the first `depth` layers of a stack, for it or for any stack that

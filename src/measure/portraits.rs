@@ -13,7 +13,7 @@ use crate::layer::guest::GuestPlan;
 use crate::scenario::Stack;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
-use crate::store::record::{GuestDisk, PlaceFacts, Record, SpdkTarget, VolumeUp};
+use crate::store::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -56,20 +56,26 @@ impl Session<'_> {
         }
     }
 
-    /// What joins the drives of a set, as the kernel there tells it. A place without an agent is not asked.
-    pub(super) fn record_volumes(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
-        let joined = up.steps.iter().filter_map(|step| Some((step, step.op.joins_for()?)));
-        let joined: Vec<(&Step, &str)> = joined.collect();
-        if joined.is_empty() || !self.told.is_new_set(set) {
+    /// What layers of a set made of their drives and between places, as the tools and the kernel there tell it.
+    pub(super) fn record_layers(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
+        let told = up.steps.iter().filter_map(|step| Some((step, step.op.told_as()?)));
+        let told: Vec<(&Step, (&str, &str))> = told.collect();
+        if told.is_empty() || !self.told.is_new_set(set) {
             return Ok(());
         }
-        for (step, layer) in joined {
-            let path = self.executor.path_of(&PathRef::Yield(step.id))?;
-            let Some(device) = device_in(places, &step.place, &path)? else { continue };
+        for (step, (layer, part)) in told {
+            // What is no device yields a folder, a name of its own, or nothing.
+            let path = self.executor.path_of(&PathRef::Yield(step.id)).ok();
+            let path = path.filter(|path| path.starts_with("/dev"));
+            let device = path.map(|path| device_in(places, &step.place, &path)).transpose()?.flatten();
+            let settings = self.executor.settings_of(step.id)?;
+            if device.is_none() && settings.is_empty() {
+                continue;
+            }
             let stacks =
                 up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
-            let (layer, place) = (layer.to_owned(), step.place.clone());
-            self.store.append(&Record::Volume(VolumeUp { stacks, layer, place, device }))?;
+            let (layer, part, place) = (layer.to_owned(), part.to_owned(), step.place.clone());
+            self.store.append(&Record::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
         }
         Ok(())
     }

@@ -289,7 +289,7 @@ impl Session<'_> {
         self.record_drives(places, &up)?;
         let ready = self.ready(places, &up, region)?;
         self.record_guests(places, &up, &ready)?;
-        self.record_volumes(places, planned.set, &up)?;
+        self.record_layers(places, planned.set, &up)?;
         self.write_first(places, planned, &up, &ready, region)?;
         let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
         for planned in further {

@@ -41,13 +41,13 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     Some(table)
 }
 
-/// Arrays and volumes as they were read back, a line each.
+/// What layers made, as it was read back, a line each.
 pub(super) fn volumes(findings: &Findings) -> Vec<String> {
     findings.volumes.iter().map(|one| one.sentence.clone()).collect()
 }
 
 /// Above these.
-pub(super) const VOLUMES: &str = "Arrays and volumes, as read back before measuring";
+pub(super) const VOLUMES: &str = "Layers, as read back before measuring";
 
 /// `qcow2, 2 below`: of a chain also how many images lie under the top one.
 fn format(disk: &&GuestDisk) -> String {

@@ -6,6 +6,7 @@ use super::hand::{Hand, Hands};
 use super::journal::{Journal, Open};
 use super::op::Undoing;
 use super::outlived;
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
 use super::tool::shell_word;
@@ -58,10 +59,24 @@ impl Executor {
     /// # Errors
     /// When it is not up, or its place does not answer.
     pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
-        let is_it = |open: &&Open| open.step.id == step && open.made.is_some();
-        let open = self.up.iter().rfind(is_it).with_context(|| format!("step {step} is not up"))?;
-        let made = open.made.clone().unwrap_or_default();
-        self.hands.of(&open.step.place)?.state(&open.step.op, &made)
+        let (at, made) = self.made_by(step)?;
+        self.hands.of(&at.place)?.state(&at.op, &made)
+    }
+
+    /// How what a step made that is up really is, as its own tools tell it.
+    ///
+    /// # Errors
+    /// When it is not up, or its place does not answer.
+    pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
+        let (at, made) = self.made_by(step)?;
+        self.hands.of(&at.place)?.settings(&at.op, &made)
+    }
+
+    /// A step that is up, as it was performed.
+    fn made_by(&self, step: StepId) -> Result<(Step, Yield)> {
+        let up = |open: &Open| (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)));
+        let found = self.up.iter().rev().find_map(|open| up(open).flatten());
+        found.with_context(|| format!("step {step} is not up"))
     }
 
     /// The hand in a place, to ask it what is no step.

@@ -2,6 +2,7 @@
 //! in it along when it ends; a host over SSH keeps it, and is reached again to be cleaned.
 
 use super::op::Op;
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{Progress, RealSystem, System, Watcher};
 use super::{HOST, RunTag, Yield, is_ssh_place};
@@ -30,6 +31,8 @@ pub trait Hand: Send {
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
     /// In which state what it made is, where that is more than being there.
     fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
+    /// How what it made really is.
+    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
@@ -72,6 +75,10 @@ impl Hand for Here {
 
     fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
         op.operation().state(self.0.as_ref(), made)
+    }
+
+    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
+        op.operation().settings(self.0.as_ref(), made)
     }
 
     fn notes(&mut self) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the system's, a node record, and the
 //! session. Records and sessions of others are never touched; the session is known by the target's name.
 
+use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
 use super::tool::{await_orphans, load_modules, output, said, settle, tool};
 use crate::host::probe::Probe;
@@ -122,6 +123,37 @@ fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
 }
 
+/// How the session with a target and its first connection are, by the kernel's names: what both ends agreed to.
+pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
+    let session =
+        ["initial_r2t", "immediate_data", "first_burst_len", "max_burst_len", "max_outstanding_r2t", "erl"];
+    let connection =
+        ["header_digest", "data_digest", "max_recv_dlength", "max_xmit_dlength", "address", "port"];
+    let host = ["can_queue", "cmd_per_lun", "sg_tablesize", "nr_hw_queues"];
+    let Some(folder) = sessions(probe, iqn).into_iter().next() else { return ThingSettings::new() };
+    let mut all = settings::files(probe, &folder, &session);
+    let number =
+        folder.file_name().and_then(|name| name.to_str()?.strip_prefix("session").map(str::to_owned));
+    let named = number.map(|number| format!("/sys/class/iscsi_connection/connection{number}:0"));
+    all.extend(named.map(|named| settings::files(probe, Path::new(&named), &connection)).unwrap_or_default());
+    if let Some(disk) = disk(probe, iqn).and_then(|disk| Some(disk.file_name()?.to_owned())) {
+        let device = Path::new("/sys/class/block").join(disk).join("device");
+        all.extend(settings::files(probe, &device, &["queue_depth"]));
+    }
+    // The host of the session is above it: /sys/.../hostN/sessionM.
+    if let Some(name) = session_host(probe, &folder) {
+        all.extend(settings::files(probe, &Path::new("/sys/class/scsi_host").join(name), &host));
+    }
+    all
+}
+
+/// `host6`, of the target's name that the session shows: `target6:0:0`.
+fn session_host(probe: &Probe, session: &Path) -> Option<String> {
+    let names = probe.names(session.join("device"));
+    let number = |name: &String| Some(format!("host{}", name.strip_prefix("target")?.split_once(':')?.0));
+    names.iter().find_map(number)
+}
+
 /// Targets that anybody here has a session with.
 pub fn targets(probe: &Probe) -> Vec<String> {
     let class = Path::new("/sys/class/iscsi_session");
@@ -233,6 +265,15 @@ mod tests {
         );
         machine.put(&[(&format!("{session}/device/target6:0:0/6:0:0:0/block/sda/size"), "8\n")]);
         assert_eq!(disk(&machine.probe, "iqn.x:run"), Some("/dev/sda".into()));
+        machine.put(&[
+            (&format!("{session}/first_burst_len"), "262144\n"),
+            ("/sys/class/iscsi_connection/connection1:0/header_digest", "None\n"),
+            ("/sys/class/block/sda/device/queue_depth", "32\n"),
+            ("/sys/class/scsi_host/host6/can_queue", "128\n"),
+        ]);
+        let told: Vec<(String, String)> = settings_of(&machine.probe, "iqn.x:run").into_iter().collect();
+        let told: Vec<String> = told.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(told, ["can_queue 128", "first_burst_len 262144", "header_digest None", "queue_depth 32"]);
         assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
     }
 

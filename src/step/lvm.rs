@@ -2,6 +2,7 @@
 //! devices than the members, nothing is written to LVM's devices file, its backups or its archive, no daemon watches it, and
 //! no other boot activates it. What is ours is known by the UUIDs of the physical volumes, which are made of the run's id.
 
+use super::settings::{self, ThingSettings};
 use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{await_orphans, output, tool};
 use anyhow::{Context, Result, anyhow};
@@ -121,9 +122,8 @@ impl Group<'_> {
         Path::new("/dev").join(self.name).join(VOLUME)
     }
 
-    /// Members that are there, by the kernel's names. After a reboot a loop device is not, and takes all of ours along.
     fn present(&self) -> Vec<PathBuf> {
-        self.members.iter().filter_map(|member| member.canonicalize().ok()).collect()
+        present(&self.members)
     }
 
     fn ours(&self) -> Result<Vec<Physical>> {
@@ -148,6 +148,21 @@ impl Group<'_> {
     fn run(&self, devices: &[PathBuf], words: &[String]) -> Result<()> {
         run(&mut command(devices, words)).map(drop)
     }
+}
+
+/// Members that are there, by the kernel's names. After a reboot a loop device is not, and takes all of ours along.
+fn present(members: &[&Path]) -> Vec<PathBuf> {
+    members.iter().filter_map(|member| member.canonicalize().ok()).collect()
+}
+
+/// How the volumes of a group over these members really are, by LVM's names of a report's fields.
+///
+/// # Errors
+/// When LVM cannot be asked.
+pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
+    let fields = "lv_name,segtype,stripes,stripe_size,chunk_size,zero,discards,cache_mode,cache_policy";
+    let words = ["lvs", "--all", "--reportformat", "json", "--units", "b", "--nosuffix", "-o", fields, group];
+    settings::volumes(&run(&mut command(&present(members), &words.map(str::to_owned)))?, VOLUME)
 }
 
 /// `pvcreate`, which asks before it wipes what the guard has let it.

@@ -21,6 +21,7 @@ mod outlived;
 pub mod partition;
 pub mod process;
 pub mod queue;
+pub mod settings;
 pub mod simulated;
 pub mod softrdma;
 pub mod spdk;

@@ -2,7 +2,9 @@
 //! named address. Any other host is refused, and none sees it in the discovery.
 
 use super::export::{self, CONFIGFS};
+use super::settings::{self, ThingSettings};
 use super::system::{NothingMade, tell_kernel};
+use crate::host::probe::Probe;
 use anyhow::{Context, Result, anyhow};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,17 @@ fn listen(subsystem: &Subsystem, port: &Path) -> Result<()> {
 /// Whether a part of it is there. The port goes before the subsystem that it is known by.
 pub fn is_exported(subsystem: &Subsystem) -> bool {
     folder(subsystem.nqn).exists() || host(subsystem.host_nqn).exists()
+}
+
+/// How it is shown, by configfs's names. Kernels differ in which of them they have.
+pub fn settings_of(probe: &Probe, subsystem: &Subsystem) -> ThingSettings {
+    let port =
+        ["addr_trtype", "addr_traddr", "addr_trsvcid", "param_inline_data_size", "param_max_queue_size"];
+    let (folder, port_folder) = (folder(subsystem.nqn), self::port(subsystem.port));
+    let mut all = settings::files(probe, &port_folder, &port);
+    all.extend(settings::files(probe, &folder, &["attr_qid_max", "attr_version"]));
+    all.extend(settings::files(probe, &folder.join("namespaces/1"), &["buffered_io"]));
+    all
 }
 
 /// Takes all parts of it away, in whatever state they are.

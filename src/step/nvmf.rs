@@ -1,6 +1,7 @@
 //! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
 //! NQN. Controllers of any other NQN are never touched.
 
+use super::settings::{self, ThingSettings};
 use super::system::{tell_kernel, wait_until};
 use super::tool::{load_modules, settle};
 use crate::host::probe::Probe;
@@ -100,6 +101,32 @@ pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
     of_nqn(probe, "/sys/class/nvme", nqn).collect()
 }
 
+/// How the connection to a subsystem is, by the kernel's names: what both ends agreed to may be less than was asked for.
+pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
+    let names = ["transport", "address", "queue_count", "sqsize", "kato", "reconnect_delay"];
+    let told = controllers(probe, nqn).into_iter().next();
+    told.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
+}
+
+/// What was asked of the kernel and the target did not give, in words.
+pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> {
+    let told = settings_of(probe, nqn);
+    // One queue is for administration, and a queue's size is counted from 0.
+    let given = |name: &str| -> Option<u64> {
+        match name {
+            "nr_io_queues" => told.get("queue_count")?.parse::<u64>().ok()?.checked_sub(1),
+            "queue_size" => Some(told.get("sqsize")?.parse::<u64>().ok()? + 1),
+            _ => None,
+        }
+    };
+    let asked = options.iter().filter_map(|option| option.split_once('='));
+    let short = asked.filter_map(|(name, asked)| Some((name, asked.parse::<u64>().ok()?, given(name)?)));
+    short
+        .filter(|(_, asked, given)| given < asked)
+        .map(|(name, asked, given)| format!("{nqn}: {name} {asked} was asked for, and it is {given}"))
+        .collect()
+}
+
 fn of_nqn<'a>(probe: &'a Probe, class: &'static str, nqn: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
     let folders = probe.names(class).into_iter().map(move |name| Path::new(class).join(name));
     folders.filter(move |folder| probe.read(folder.join("subsysnqn")).as_deref() == Some(nqn))
@@ -142,6 +169,26 @@ mod tests {
         assert_eq!(words(&connection), expected);
         let inside = Connection { transport: "loop", at: None, options: &[], ..connection };
         assert_eq!(words(&inside), "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2");
+    }
+
+    #[test]
+    fn fewer_queues_than_were_asked_for_are_told() {
+        let machine = server();
+        let controller = "/sys/class/nvme/nvme3";
+        for (name, value) in
+            [("subsysnqn", "nqn.x:run"), ("transport", "tcp"), ("queue_count", "3"), ("sqsize", "127")]
+        {
+            machine.put(&[(&format!("{controller}/{name}"), &format!("{value}\n"))]);
+        }
+        let short = |options: &[&str]| {
+            let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+            falls_short(&machine.probe, "nqn.x:run", &options)
+        };
+        assert_eq!(short(&["nr_io_queues=4"]), ["nqn.x:run: nr_io_queues 4 was asked for, and it is 2"]);
+        assert_eq!(short(&["queue_size=1024"]), ["nqn.x:run: queue_size 1024 was asked for, and it is 128"]);
+        assert!(short(&["nr_io_queues=2", "queue_size=128", "hdr_digest"]).is_empty());
+        assert_eq!(settings_of(&machine.probe, "nqn.x:run")["transport"], "tcp");
+        assert!(settings_of(&machine.probe, "nqn.x:other").is_empty());
     }
 
     /// As a kernel 6.1 showed it.

@@ -5,6 +5,7 @@
 use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{LoopRequest, NothingMade, System};
 use super::thing::{Change, Thing};
@@ -376,6 +377,12 @@ impl System for SimulatedSystem {
     fn state_of_thing(&self, _: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
         let there = made.path.as_deref().is_some_and(|path| self.stands(path));
         Ok(there.then_some(ArrayState::Healthy))
+    }
+
+    /// Of a thing that no tool made nothing is to be told but what it stands on.
+    fn settings_of_thing(&self, thing: &dyn Thing, _: &Yield) -> Result<ThingSettings> {
+        let below = thing.below().iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+        Ok(if below.is_empty() { ThingSettings::new() } else { [("below".to_owned(), below)].into() })
     }
 
     fn change_thing(&mut self, change: &dyn Change) -> Result<()> {

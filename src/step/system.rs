@@ -7,6 +7,7 @@ use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::process::{process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
 use super::tool::{output, said, tool};
@@ -150,6 +151,8 @@ pub trait System {
     fn unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
     /// In which state it is.
     fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>>;
+    /// How it really is.
+    fn settings_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<ThingSettings>;
     /// Changes one that stands.
     fn change_thing(&mut self, change: &dyn Change) -> Result<()>;
 }
@@ -491,6 +494,10 @@ impl System for RealSystem {
 
     fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
         thing.state(made)
+    }
+
+    fn settings_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<ThingSettings> {
+        thing.settings(made)
     }
 
     fn change_thing(&mut self, change: &dyn Change) -> Result<()> {

@@ -15,6 +15,7 @@ use super::op::{
     SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::queue::Settings;
+use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
 use super::system::{LoopRequest, RealSystem, System};
@@ -78,6 +79,9 @@ impl System for Shared {
     }
     fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
         self.0.lock().unwrap().state_of_thing(thing, made)
+    }
+    fn settings_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<ThingSettings> {
+        self.0.lock().unwrap().settings_of_thing(thing, made)
     }
     fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
         self.0.lock().unwrap().find_spdk(disk)
@@ -230,7 +234,7 @@ fn plan() -> Vec<Step> {
             address: "0000:01:00.0".into(),
             driver: "nvme".into(),
             disk: "/dev/nvme1n1".into(),
-            queue: Settings::new(),
+            queue: ThingSettings::new(),
         }),
         Op::ExportVhostScsi(ExportVhostScsi {
             backing: PathRef::Yield(2),

@@ -2,6 +2,7 @@
 //! export, a connection to one. Each is made, found again and taken away by its own room, on this machine; the simulated twin
 //! knows only which of them are there.
 
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::{RunTag, Yield};
 use anyhow::Result;
@@ -37,6 +38,11 @@ pub trait Thing {
     /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
     fn state(&self, _made: &Yield) -> Result<Option<ArrayState>> {
         Ok(None)
+    }
+
+    /// How it really is, where what was asked for does not say all of it; asked once it is up, before anything is measured.
+    fn settings(&self, _made: &Yield) -> Result<ThingSettings> {
+        Ok(ThingSettings::new())
     }
 }
 

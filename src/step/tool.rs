@@ -319,7 +319,7 @@ mod tests {
         wait_until(Duration::from_secs(5), there).unwrap();
         assert!(of("lvm").is_empty(), "another program");
         let reaped = std::thread::spawn(move || orphan.wait().unwrap());
-        await_orphans(&["sh"], &["x", &tag]).unwrap();
+        await_orphans(&["sh"], &[&format!("not-{tag}"), &tag]).unwrap();
         assert!(!there());
         reaped.join().unwrap();
     }

@@ -14,7 +14,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     Ok(RunData {
         start: run.start,
         places: run.places,
-        volumes: run.volumes,
+        layers: run.layers,
         workers: run.workers,
         designs: run.designs,
         matched: run.matched,

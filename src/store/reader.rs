@@ -8,7 +8,7 @@ use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::{
-    Clocks, DesignUp, LaidOut, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, VolumeUp, Warning,
+    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
     WorkerUp,
 };
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Run {
     /// Places, in the order reached.
     pub places: Vec<PlaceFacts>,
     /// Arrays and volumes, as they were read back.
-    pub volumes: Vec<VolumeUp>,
+    pub layers: Vec<LayerUp>,
     /// Workers, in the order prepared.
     pub workers: Vec<WorkerUp>,
     /// How each workload was measured, the latest last.
@@ -109,7 +109,7 @@ impl Run {
             folder: folder.to_owned(),
             start,
             places: run.places,
-            volumes: run.volumes,
+            layers: run.layers,
             workers: run.workers,
             designs: run.designs,
             matched: run.matched,
@@ -136,7 +136,7 @@ impl Run {
 #[derive(Default)]
 struct Gathered {
     places: Vec<PlaceFacts>,
-    volumes: Vec<VolumeUp>,
+    layers: Vec<LayerUp>,
     workers: Vec<WorkerUp>,
     designs: Vec<DesignUp>,
     matched: Vec<Matched>,
@@ -160,7 +160,7 @@ impl Gathered {
         match record {
             Record::Run(_) => {}
             Record::Place(place) => self.places.push(place),
-            Record::Volume(volume) => self.volumes.push(volume),
+            Record::Layer(layer) => self.layers.push(layer),
             Record::Worker(worker) => self.workers.push(worker),
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),

@@ -23,7 +23,8 @@ pub enum Record {
     /// Facts of a place, when it is first reached.
     Place(PlaceFacts),
     /// What joins drives is up, in the first visit of its set.
-    Volume(VolumeUp),
+    #[serde(rename = "volume")]
+    Layer(LayerUp),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
     /// How a workload is measured: length and order of its slices.
@@ -128,17 +129,24 @@ pub struct PlaceFacts {
     pub spdk: Vec<SpdkTarget>,
 }
 
-/// What a layer made of several devices (an array, a volume), as the kernel of its place tells it.
+/// What a layer made (an array, a volume, an export, a connection), as its place tells it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct VolumeUp {
+pub struct LayerUp {
     /// Stacks that have it below them.
     pub stacks: Vec<String>,
     /// The layer: `mdraid`.
     pub layer: String,
+    /// Which part of it, where it has several: `target`, `host`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
     /// Where it lives.
     pub place: String,
-    /// Its device.
-    pub device: Device,
+    /// Its device, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// As its own tools tell it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// An SPDK target, which ran before the run and goes on after it.

@@ -4,7 +4,7 @@ use super::*;
 use crate::host::facts::{Device, Target};
 use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
-use crate::store::record::VolumeUp;
+use crate::store::record::LayerUp;
 use crate::store::record::trial::{Example, Found, Trial};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -176,15 +176,17 @@ pub(crate) fn states() -> RunData {
         ("stripe_cache_size", "256"),
         ("sync_speed_max", "4096 (local)"),
     ];
-    run.volumes.push(VolumeUp {
+    run.layers.push(LayerUp {
         stacks: vec!["mdraid(level=5)".into()],
         layer: "mdraid".into(),
         place: "lab".into(),
-        device: Device {
+        part: String::new(),
+        device: Some(Device {
             name: "md127".into(),
             md: md.map(|(key, word)| (key.to_owned(), word.to_owned())).into(),
             ..Device::default()
-        },
+        }),
+        settings: Default::default(),
     });
     run.slices.extend(left.map(|slice| Slice {
         purpose: Purpose::OutOfState,

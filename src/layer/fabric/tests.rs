@@ -30,7 +30,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         uneven: false,
         array: None,
         write_unit: None,
-        volumes: Vec::new(),
+        told: Vec::new(),
     };
     for spec in &stack.layers {
         context.place = exposed.place.clone();

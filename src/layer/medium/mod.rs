@@ -120,7 +120,7 @@ fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed
         engine: None,
         array: None,
         write_unit: None,
-        volumes: Vec::new(),
+        told: Vec::new(),
     }
 }
 

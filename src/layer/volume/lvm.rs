@@ -170,7 +170,6 @@ impl Layer for Lvm {
             writable: context.writable,
             unwritten,
             uneven: false,
-            volumes: below.volumes_and(step),
             ..below.clone()
         })
     }

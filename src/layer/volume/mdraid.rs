@@ -192,7 +192,6 @@ impl Layer for MdRaid {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             uneven: false,
-            volumes: below.volumes_and(step),
             array: match level {
                 // What is below it may lose members all the same.
                 0 => below.array.clone(),

@@ -33,7 +33,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         engine: None,
         array: None,
         write_unit: None,
-        volumes: Vec::new(),
+        told: Vec::new(),
     }
 }
 

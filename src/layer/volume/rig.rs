@@ -23,7 +23,7 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         engine: None,
         array: None,
         write_unit: None,
-        volumes: Vec::new(),
+        told: Vec::new(),
         split: false,
         uneven: false,
     }

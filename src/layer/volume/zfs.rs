@@ -227,8 +227,7 @@ impl Layer for Zfs {
         });
         let (bytes, writable) = (wish.bytes, context.writable);
         let array = array.or_else(|| below.array.clone());
-        let volumes = below.volumes_and(pool);
-        let shown = Exposed { bytes, writable, uneven: false, array, volumes, ..below.clone() };
+        let shown = Exposed { bytes, writable, uneven: false, array, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
             return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });

@@ -1,8 +1,10 @@
 //! LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one initiator that may have it. Nobody else sees
 //! it: no ACL is generated, and there is no demo mode.
 
-use super::{LINK, Store, TARGET, has_store, make_store, ready, remove_store};
+use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
+use crate::host::probe::Probe;
 use crate::step::export;
+use crate::step::settings::{self, ThingSettings};
 use crate::step::system::{NothingMade, tell_kernel};
 use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
@@ -104,6 +106,16 @@ fn listen(group: &Path, target: &Target) -> Result<()> {
 /// Whether a part of it is there.
 pub fn is_exported(name: &str, iqn: &str) -> bool {
     folder(iqn).exists() || has_store(name)
+}
+
+/// How it is shown, by LIO's names.
+pub fn settings_of(probe: &Probe, target: &Target) -> ThingSettings {
+    let store = ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
+    let group = ["default_cmdsn_depth", "fabric_prot_type"];
+    let attributes = backstore(target.store.block, target.store.name).join("attrib");
+    let mut all = settings::files(probe, &attributes, &store);
+    all.extend(settings::files(probe, &folder(target.iqn).join("tpgt_1/attrib"), &group));
+    all
 }
 
 /// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.

@@ -2,7 +2,8 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
-use crate::step::lvm::{Group, VOLUME};
+use crate::step::lvm::{self, Group, VOLUME};
+use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
 use crate::units::KIB;
 use anyhow::Result;
@@ -230,6 +231,11 @@ impl Thing for MakeLvm {
     fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
         let (today, _) = self.today();
         Ok(today.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
+    }
+
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
+        lvm::settings_of(&self.name, &members)
     }
 
     fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {

@@ -61,6 +61,7 @@ pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
+use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::System;
 use super::{PathRef, RunTag, StepId, Yield};
@@ -225,6 +226,14 @@ pub trait Operation {
         Ok(None)
     }
 
+    /// How what it made really is.
+    ///
+    /// # Errors
+    /// When the machine cannot be asked.
+    fn settings(&self, _system: &dyn System, _made: &Yield) -> Result<ThingSettings> {
+        Ok(ThingSettings::new())
+    }
+
     /// Undoes it; done already is fine.
     ///
     /// # Errors
@@ -248,12 +257,18 @@ pub trait Operation {
 }
 
 impl Op {
-    /// The layer that joins several devices by it; `None`: it joins none.
-    pub fn joins_for(&self) -> Option<&'static str> {
+    /// Of what is read back once it is up: the layer that makes it so, and which part of it, where it has several.
+    pub fn told_as(&self) -> Option<(&'static str, &'static str)> {
         match self {
-            Op::CreateArray(_) => Some("mdraid"),
-            Op::MakeLvm(_) => Some("lvm"),
-            Op::MakeZpool(_) => Some("zfs"),
+            Op::CreateArray(_) => Some(("mdraid", "")),
+            Op::MakeLvm(_) => Some(("lvm", "")),
+            Op::MakeZpool(_) => Some(("zfs", "")),
+            Op::JoinSpdk(_) => Some(("spdk", "")),
+            Op::ExportNvmf(_) => Some(("nvmf", "target")),
+            Op::ConnectNvmf(_) => Some(("nvmf", "host")),
+            Op::ExportIscsi(_) => Some(("iscsi", "target")),
+            Op::ConnectIscsi(_) => Some(("iscsi", "initiator")),
+            Op::ConnectNbd(_) => Some(("nbd", "client")),
             _ => None,
         }
     }
@@ -276,6 +291,14 @@ macro_rules! by_thing {
 
         fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<crate::step::state::ArrayState>> {
             system.state_of_thing(self, made)
+        }
+
+        fn settings(
+            &self,
+            system: &dyn System,
+            made: &Yield,
+        ) -> Result<crate::step::settings::ThingSettings> {
+            system.settings_of_thing(self, made)
         }
 
         fn survives_reboot(&self) -> bool {

@@ -3,6 +3,7 @@
 
 use super::spdk::{SpdkKind, kind, rpc_py};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::step::settings::ThingSettings;
 use crate::step::spdk;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -253,6 +254,11 @@ impl Thing for JoinSpdk {
 
     fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
         self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
+    }
+
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        let told = self.raid.as_ref().map(|_| spdk::raid::settings(&self.rpc, &self.joined())).transpose();
+        Ok(told?.unwrap_or_default())
     }
 }
 

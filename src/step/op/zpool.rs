@@ -2,6 +2,7 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
 use crate::step::zfs::{self, PROPERTY, Pool};
@@ -227,6 +228,11 @@ impl Thing for MakeZpool {
 
     fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
         zfs::state::state_of(&self.name)
+    }
+
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        let content = self.volume().unwrap_or(DATASET);
+        zfs::state::settings_of(&self.name, &format!("{}/{content}", self.name))
     }
 }
 

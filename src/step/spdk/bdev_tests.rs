@@ -323,6 +323,8 @@ fn a_member_leaves_and_returns() {
     let asked = &rig.asked;
     join::make(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
+    let settings = Thing::settings(asked, &Yield::default()).unwrap();
+    assert_eq!((settings["raid_level"].as_str(), settings["num_base_bdevs"].as_str()), ("raid1", "2"));
     change(asked, SpdkChange::AwaitWhole).unwrap();
     change(asked, SpdkChange::Leaves(1)).unwrap();
     assert_eq!(state(asked), ArrayState::Degraded { missing: 1 });

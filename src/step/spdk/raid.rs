@@ -4,6 +4,7 @@
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
 use crate::step::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
+use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::thing::Told;
 use anyhow::{Context, Result, bail, ensure};
@@ -31,10 +32,8 @@ struct Array {
 
 impl Array {
     fn of(rpc: &mut Rpc, name: &str) -> Result<Array> {
-        let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
-        let told = all.iter().find(|one| one["name"] == name);
-        let told = told.with_context(|| format!("the SPDK target has no array {name}"))?;
-        Array::understood(told)
+        let told = told(rpc, name)?;
+        Array::understood(&told)
             .with_context(|| format!("the SPDK target tells too little of its array {name}: {told}"))
     }
 
@@ -62,12 +61,30 @@ impl Array {
     }
 }
 
+fn told(rpc: &mut Rpc, name: &str) -> Result<Value> {
+    let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
+    let told = all.into_iter().find(|one| one["name"] == name);
+    told.with_context(|| format!("the SPDK target has no array {name}"))
+}
+
 /// In which state an array is.
 ///
 /// # Errors
 /// When the target does not answer, or has no such array.
 pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
     Ok(Array::of(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
+}
+
+/// How an array really is, by SPDK's names.
+///
+/// # Errors
+/// When the target does not answer, or has no such array.
+pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
+    let told = told(&mut Rpc::connect(socket, LIMIT)?, array)?;
+    let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
+    let known = names.iter().filter(|name| !told[**name].is_null());
+    let word = |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
+    Ok(known.map(|name| ((*name).to_owned(), word(name))).collect())
 }
 
 /// Takes a member out of its array, puts it back, or waits until all are whole.

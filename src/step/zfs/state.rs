@@ -2,6 +2,7 @@
 //! of which is resilvered; and in which state the pool is, as `zpool status` tells.
 
 use super::{Label, label_of, partition_of_zpools};
+use crate::step::settings::{self, ThingSettings};
 use crate::step::state::ArrayState;
 use crate::step::system::run;
 use crate::step::thing::Told;
@@ -10,6 +11,10 @@ use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Of a volume or a file system what changes figures; what one of them has not is left out.
+const PROPERTIES: &str = "volblocksize,recordsize,compression,dedup,sync,primarycache,secondarycache,logbias,checksum,copies,\
+    redundant_metadata,atime";
 
 /// The pool that a volume's device is in, or a file system by its name (`POOL/data`).
 ///
@@ -34,6 +39,18 @@ fn volumes() -> Vec<(PathBuf, PathBuf)> {
         devices.map(|device| (PathBuf::from(pool.file_name()), device)).collect::<Vec<_>>()
     };
     pools.iter().flat_map(of).collect()
+}
+
+/// How a pool and what is in it (`POOL/vol`) really are, by ZFS's names.
+///
+/// # Errors
+/// What ZFS says.
+pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
+    let of = |program: &str, properties: &str, of: &str| {
+        run(&mut tool(program, ["get", "-H", "-p", "-o", "property,value", properties, of]))
+    };
+    let pool = settings::properties(&of("zpool", "ashift,autotrim", pool)?);
+    Ok(pool.into_iter().chain(settings::properties(&of("zfs", PROPERTIES, content)?)).collect())
 }
 
 /// Takes a member out of use.

@@ -303,7 +303,7 @@ mod tests {
                 engine: None,
                 array: None,
                 write_unit: None,
-                volumes: Vec::new(),
+                told: Vec::new(),
             };
             disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
         };

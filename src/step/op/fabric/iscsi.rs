@@ -6,6 +6,7 @@ use crate::step::iscsi::{self, Login};
 use crate::step::lio::Store;
 use crate::step::lio::iscsi::{self as target, Target};
 use crate::step::op::by_thing;
+use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -104,6 +105,10 @@ impl Thing for ExportIscsi {
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
 
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        Ok(target::settings_of(&Probe::of_files(Path::new("/")), &self.target(Path::new(""))))
+    }
+
     fn unmake(&self, _: &RunTag, made: &Yield) -> Result<()> {
         target::unexport(&self.target(Path::new("")), made.path.as_deref())
     }
@@ -122,7 +127,7 @@ pub struct ConnectIscsi {
     pub initiator: String,
     /// By RDMA.
     pub iser: bool,
-    /// Settings of the node record by open-iscsi's names.
+    /// ThingSettings of the node record by open-iscsi's names.
     pub settings: Vec<(String, String)>,
 }
 
@@ -177,6 +182,10 @@ impl Thing for ConnectIscsi {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
         Ok(iscsi::is_known(&self.login())?.then(made))
+    }
+
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        Ok(iscsi::settings_of(&Probe::of_files(Path::new("/")), &self.iqn))
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {

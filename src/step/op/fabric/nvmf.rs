@@ -6,6 +6,7 @@ use crate::host::probe::Probe;
 use crate::step::nvmet::{self, Subsystem};
 use crate::step::nvmf::{self, Connection};
 use crate::step::op::by_thing;
+use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,10 @@ impl Thing for ExportNvmf {
         Ok(nvmet::is_exported(&self.named()).then(made))
     }
 
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), &self.named()))
+    }
+
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
         nvmet::unexport(&self.named())
     }
@@ -170,6 +175,14 @@ impl Thing for ConnectNvmf {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: nvmf::device(&probe, &self.nqn), ..Yield::default() };
         Ok((!nvmf::controllers(&probe, &self.nqn).is_empty()).then(made))
+    }
+
+    fn notes(&self, _: &Yield) -> Vec<String> {
+        nvmf::falls_short(&Probe::of_files(Path::new("/")), &self.nqn, &self.options)
+    }
+
+    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+        Ok(nvmf::settings_of(&Probe::of_files(Path::new("/")), &self.nqn))
     }
 
     fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {

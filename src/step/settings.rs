@@ -1,0 +1,108 @@
+//! How a thing that a step made really is, as its own tools or the kernel tell it: what was asked for is in the step, what came of
+//! it may be another (a default of a version, a size that was rounded, an offer that the other end did not take).
+
+use crate::host::probe::Probe;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Names and values as whoever tells them spells them; bytes are plain numbers.
+pub type ThingSettings = BTreeMap<String, String>;
+
+/// Those files of a folder of the kernel's that are there and say something.
+pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
+    let told = |name: &&str| {
+        let value = probe.read(folder.join(name)).filter(|value| !value.is_empty())?;
+        Some(((*name).to_owned(), value))
+    };
+    names.iter().filter_map(told).collect()
+}
+
+/// What `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a tab between. What has no value has `-`.
+pub fn properties(text: &str) -> ThingSettings {
+    let lines = text.lines().filter_map(|line| line.split_once('\t'));
+    let told = lines.filter(|(_, value)| *value != "-");
+    told.map(|(name, value)| (name.to_owned(), value.trim_end().to_owned())).collect()
+}
+
+/// What `lvs --reportformat json` tells of all in one group.
+#[derive(Deserialize)]
+struct Lvs {
+    report: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    lv: Vec<BTreeMap<String, String>>,
+}
+
+/// Fields of the volume `main` by their names, of others behind the name of theirs: `pool chunk_size`. What is empty or 0 does
+/// not apply.
+///
+/// # Errors
+/// When that is no such report.
+pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
+    let told: Lvs = serde_json::from_str(text).context("cannot understand what lvm lvs reports")?;
+    let rows = told.report.into_iter().flat_map(|part| part.lv);
+    let of_row = |mut row: BTreeMap<String, String>| {
+        // A volume that nobody may use is in brackets.
+        let name = row.remove("lv_name").unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let set = row.into_iter().filter(|(_, value)| !value.is_empty() && value != "0");
+        let key = move |field: String| if name == main { field } else { format!("{name} {field}") };
+        set.map(move |(field, value)| (key(field), value)).collect::<Vec<_>>()
+    };
+    Ok(rows.flat_map(of_row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    fn told(settings: &ThingSettings) -> String {
+        settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// As LVM 2.03.16 reported a thin volume over two stripes.
+    #[test]
+    fn volumes_beside_the_main_one_are_told_behind_their_names() {
+        let row = |name: &str, rest: &str| {
+            format!(r#"{{"lv_name":"{name}","cache_mode":"","cache_policy":"",{rest}}}"#)
+        };
+        let plain = r#""zero":"","discards":"","chunk_size":"0""#;
+        let rows = [
+            row(
+                "[pool_tdata]",
+                &format!(r#""segtype":"striped","stripes":"2","stripe_size":"65536",{plain}"#),
+            ),
+            row(
+                "pool",
+                r#""segtype":"thin-pool","stripes":"1","stripe_size":"0","zero":"zero","discards":"passdown","chunk_size":"65536""#,
+            ),
+            row("vol", &format!(r#""segtype":"thin","stripes":"0","stripe_size":"0",{plain}"#)),
+        ];
+        let report = format!(r#"{{"report":[{{"lv":[{}]}}]}}"#, rows.join(","));
+        let all = volumes(&report, "vol").unwrap();
+        assert_eq!(
+            told(&all),
+            "pool chunk_size=65536 pool discards=passdown pool segtype=thin-pool pool stripes=1 pool zero=zero \
+             pool_tdata segtype=striped pool_tdata stripe_size=65536 pool_tdata stripes=2 segtype=thin"
+        );
+        assert!(volumes("no such thing", "vol").unwrap_err().to_string().contains("lvm lvs reports"));
+    }
+
+    #[test]
+    fn a_property_without_a_value_is_left_out() {
+        let all = properties("volblocksize\t16384\nrecordsize\t-\ncompression\tlz4\n");
+        assert_eq!(told(&all), "compression=lz4 volblocksize=16384");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_or_empty_tells_nothing() {
+        let machine = server();
+        machine.put(&[("/sys/class/nvme/nvme9/sqsize", "127\n"), ("/sys/class/nvme/nvme9/kato", "\n")]);
+        let all = files(&machine.probe, Path::new("/sys/class/nvme/nvme9"), &["sqsize", "kato", "address"]);
+        assert_eq!(told(&all), "sqsize=127");
+    }
+}
