@@ -3,7 +3,6 @@
 
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
-use super::sweep::KEPT_UP;
 use crate::stats::{Refusal, Verdict};
 use serde::Serialize;
 
@@ -92,7 +91,8 @@ fn offered(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Cei
         return None;
     }
     let achieved = sides.map(|side| rate(side, |round| round.ios) / offered);
-    achieved.iter().all(|share| *share >= KEPT_UP).then_some(Ceiling::OfferedRate { offered, achieved })
+    let keeps_up = |at: usize| sides[at].kept_up(offered, reading.schedules(pair[at])) == Some(true);
+    [0, 1].into_iter().all(keeps_up).then_some(Ceiling::OfferedRate { offered, achieved })
 }
 
 fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {

@@ -7,7 +7,6 @@ use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRo
 use super::gather::{RoundId, RoundTotal, Side};
 use super::reading::{Load, Reading};
 use super::rows;
-use super::sweep::KEPT_UP;
 use super::verdicts::{Effort, settle_words};
 use super::who;
 use crate::stats::quantile::{self, Batches};
@@ -70,7 +69,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
             emulated: reading.emulated(at),
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
                 .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
-            kept_up: achieved(side, load.rate()).map(|share| share >= KEPT_UP),
+            kept_up: side.kept_up(load.rate(), reading.schedules(at)),
             caught_up: caught_up(side, load.rate()),
             latency: rows::latencies(side),
         }
@@ -96,14 +95,7 @@ fn caught_up(side: &Side, offered: f64) -> Option<bool> {
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let most = (1.0 + AHEAD) * offered;
     let whole_s = sum(|round| round.window_s) + sum(|round| round.discarded_s);
-    (achieved(side, offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
-}
-
-/// Share of the offered rate; `None` without a whole round.
-fn achieved(side: &Side, offered: f64) -> Option<f64> {
-    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
-    let (ios, seconds) = (sum(|round| round.ios), sum(|round| round.window_s));
-    (seconds > 0.0).then(|| ios / seconds / offered)
+    (side.achieved(offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
 }
 
 /// A charge with the ratio behind it.
@@ -132,7 +124,11 @@ impl Said<'_> {
         let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
         let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
         let regime = || self.reading.writes.refused().cloned();
-        if let Some(reason) = self.absent(load).or_else(regime).or_else(|| not_kept_up([a, b], load.rate())) {
+        if let Some(reason) = self
+            .absent(load)
+            .or_else(regime)
+            .or_else(|| not_kept_up(self.reading, [self.base, self.at], load))
+        {
             return self.refused(subject, &reason);
         }
         let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
@@ -208,18 +204,20 @@ pub fn cpu(round: &RoundTotal) -> Option<Total> {
     round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
 }
 
-fn not_kept_up(sides: [&Side; 2], offered: f64) -> Option<Refusal> {
-    let late = |(at, side): (usize, &Side)| {
-        let share = achieved(side, offered).filter(|share| *share < KEPT_UP)?;
-        Some(Refusal::NotKeptUp { of_baseline: at == 0, share })
+fn not_kept_up(reading: &Reading, pair: [usize; 2], load: &Load) -> Option<Refusal> {
+    let late = |(which, at): (usize, usize)| {
+        let side = &load.sides()[at];
+        let is_late = side.kept_up(load.rate(), reading.schedules(at)) == Some(false);
+        let share = side.achieved(load.rate()).filter(|_| is_late)?;
+        Some(Refusal::NotKeptUp { of_baseline: which == 0, share })
     };
-    sides.into_iter().enumerate().find_map(late)
+    pair.into_iter().enumerate().find_map(late)
 }
 
 /// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice.
 fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&'static str, f64, Figure)> {
     let (a, b) = (&load.sides()[base], &load.sides()[at]);
-    if not_kept_up([a, b], load.rate()).is_some() {
+    if not_kept_up(reading, [base, at], load).is_some() {
         return Vec::new();
     }
     let paired = reading.pair(a, b);

@@ -17,6 +17,7 @@ use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
 pub use crate::store::record::GuestDisk;
+use crate::store::state::COMPLETE;
 use serde::Serialize;
 
 /// A figure, or why there is none.
@@ -222,8 +223,11 @@ pub struct RunIdentity {
     pub seed: u64,
     /// Zone within which "no difference" may be said, a fraction.
     pub zone: f64,
-    /// `complete`, `interrupted`, `unfinished`, or the words of a failure.
-    pub state: String,
+    /// `complete`, `interrupted`, `waits for a reboot`, `failed`, `running` or `killed`.
+    pub state: &'static str,
+    /// The words of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Frames of the record that were torn and count as absent.
     pub torn: u64,
 }
@@ -231,7 +235,12 @@ pub struct RunIdentity {
 impl RunIdentity {
     /// Whether all that was asked for was measured.
     pub fn is_complete(&self) -> bool {
-        self.state == "complete"
+        self.state == COMPLETE
+    }
+
+    /// `killed`; of a failure with its words.
+    pub fn state_said(&self) -> String {
+        self.state.to_owned() + &self.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default()
     }
 }
 
@@ -256,6 +265,9 @@ pub struct WorkloadFindings {
     pub design: Option<DesignReport>,
     /// Bytes of every stack that the load reached; `None`: nothing was loaded.
     pub reached_bytes: Option<u64>,
+    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_reached_bytes: Option<u64>,
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.

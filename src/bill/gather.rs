@@ -6,6 +6,7 @@ use super::run::RunData;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
+use crate::stats::refusal::KEPT_UP;
 use crate::store::record::{CpuTimes, Purpose, Slice, Value, worse_known};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -328,6 +329,23 @@ impl Side {
         }
     }
 
+    /// Share of a rate that it was offered; `None` without a whole round.
+    pub fn achieved(&self, offered: f64) -> Option<f64> {
+        let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
+        let (ios, seconds) = (sum(|round| round.ios), sum(|round| round.window_s));
+        (seconds > 0.0).then(|| ios / seconds / offered)
+    }
+
+    /// Whether it kept up with a rate that so many schedules together offered. All of them begin with the slice, so that a window
+    /// that holds no whole number of their I/Os lacks the same part of one in every slice: less than one I/O of each schedule and
+    /// slice is no shortfall, however few there are.
+    pub fn kept_up(&self, offered: f64, schedules: f64) -> Option<bool> {
+        let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
+        let lacking = offered * sum(|round| round.window_s) - sum(|round| round.ios);
+        let slices = sum(|round| f64::from(round.slices));
+        Some(self.achieved(offered)? >= KEPT_UP || lacking < slices * schedules)
+    }
+
     /// Whole rounds of a visit.
     pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
         self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
@@ -409,5 +427,29 @@ impl Samples {
         if metric.ends_with(".ios") || metric.ends_with(".bytes") {
             self.failed.get_or_insert_with(|| format!("{metric}: {reason}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of two slices of 100 ms with so many I/Os each.
+    fn side(ios: f64) -> Side {
+        let round = RoundTotal { slices: 2, ios: 2.0 * ios, window_s: 0.2, ..RoundTotal::default() };
+        Side { rounds: (0..10).map(|at| ((0, at), round.clone())).collect(), ..Side::default() }
+    }
+
+    #[test]
+    fn less_than_one_io_of_a_slice_is_no_shortfall() {
+        // 65 a second are 6.5 a slice, of which a window holds six.
+        assert_eq!(side(6.0).kept_up(65.0, 1.0), Some(true));
+        assert_eq!(side(5.4).kept_up(65.0, 1.0), Some(false), "more than one of each slice is lacking");
+        assert_eq!(side(5.4).kept_up(65.0, 2.0), Some(true), "two jobs, and each lacks a part of one");
+        assert_eq!(side(4.4).kept_up(65.0, 2.0), Some(false));
+        // Where a slice holds many, 2 % are more than one.
+        assert_eq!(side(981.0).kept_up(10_000.0, 1.0), Some(true));
+        assert_eq!(side(979.0).kept_up(10_000.0, 1.0), Some(false));
+        assert_eq!(Side::default().kept_up(65.0, 1.0), None);
     }
 }

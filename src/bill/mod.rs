@@ -24,6 +24,7 @@ pub mod precondition;
 pub mod published;
 pub mod ratios;
 mod reading;
+pub mod rebuild;
 mod rows;
 pub mod run;
 pub mod states;
@@ -45,6 +46,7 @@ pub use subject::shell_line;
 
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;
+use crate::store::state::RunState;
 use crate::units::show_names;
 use compare::Estimated;
 use findings::{Charges, Comparison, PlaceReport, RunIdentity, WorkloadFindings};
@@ -118,7 +120,8 @@ fn identity(run: &RunData) -> RunIdentity {
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
         zone: start.scenario.measure.equivalence,
-        state: run.outcome.clone().unwrap_or_else(|| "unfinished".to_owned()),
+        state: run.state().word(),
+        failure: run.outcome.clone().filter(|_| run.state() == RunState::Failed),
         torn: run.torn,
     }
 }
@@ -207,7 +210,8 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.findings(),
         design: baseline::design(reading),
-        reached_bytes: reading.reached(),
+        reached_bytes: reading.reached().map(|(least, _)| least),
+        most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         comparisons,

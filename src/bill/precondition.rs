@@ -81,6 +81,29 @@ pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
     run.start.scenario.stacks.iter().filter_map(report).collect()
 }
 
+/// The reports as lines: passes over the same drives are told once, of all stacks that stand on them.
+pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, one) in reports.iter().enumerate() {
+        let shares = |other: &&PreconditionReport| !one.passes.is_empty() && other.passes == one.passes;
+        if reports.iter().filter(shares).count() < 2 {
+            lines.push(one.sentence.clone());
+            continue;
+        }
+        if !reports[..at].iter().any(|before| shares(&before)) {
+            let names: Vec<&str> =
+                reports.iter().filter(shares).map(|report| report.stack.as_str()).collect();
+            let said: Vec<String> = one.passes.iter().map(passed).collect();
+            lines.push(format!("{}: {}", names.join(", "), said.join("; ")));
+        }
+        let said = loaded(&one.loads);
+        if !said.is_empty() {
+            lines.push(format!("{}: {}", one.stack, said.join("; ")));
+        }
+    }
+    lines
+}
+
 /// The last record of each batch.
 fn latest(run: &RunData) -> impl Iterator<Item = &Passes> {
     let same = |a: &Passes, b: &Passes| a.place == b.place && a.drives == b.drives;
@@ -301,6 +324,21 @@ mod tests {
         let mut lines: Vec<String> = reports(&run).into_iter().map(|report| report.sentence).collect();
         lines.extend(warnings(&run).into_iter().map(|one| one.said()));
         insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn passes_over_drives_that_stacks_share_are_told_once() {
+        let mut run = run();
+        let lines = sentences(&reports(&run));
+        let names: Vec<&str> = run.start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        assert!(lines[0].starts_with(&format!("{}: all of ", names.join(", "))), "{lines:?}");
+        assert!(lines.iter().filter(|line| line.contains("before the visits")).count() == 1, "{lines:?}");
+        assert!(lines.len() == 3 && lines[2].starts_with(&format!("{}: ", names[1])), "{lines:?}");
+        run.preconditioned.clear();
+        assert_eq!(sentences(&reports(&run)), lines[..1]);
+        // A stack on a drive of its own has a line of its own.
+        run.start.scenario.stacks[1].medium = Medium::Device { path: "/dev/x".into() };
+        assert_eq!(sentences(&reports(&run)), [reports(&run)[0].sentence.clone()]);
     }
 
     #[test]

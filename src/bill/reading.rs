@@ -144,6 +144,12 @@ impl<'a> Reading<'a> {
         guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
+    /// Schedules of an open loop on a stack: each of its jobs keeps one on each member.
+    pub fn schedules(&self, at: usize) -> f64 {
+        let jobs = self.workload.jobs.iter().map(|job| f64::from(job.numjobs)).sum::<f64>();
+        jobs * self.members(at) as f64
+    }
+
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.
     pub fn threads(&self, at: usize) -> f64 {
         let one_each = self.worker(at).is_some_and(|worker| worker.engine == "sync");
@@ -204,9 +210,16 @@ impl<'a> Reading<'a> {
         named().rfind(has_it).or_else(|| named().next_back())
     }
 
-    /// Bytes of every stack that the load reached, all members and guests of one together; `None`: nothing was loaded.
-    pub fn reached(&self) -> Option<u64> {
-        let first = self.run.workers.iter().find(|worker| worker.workload == self.workload.name)?;
+    /// Bytes of each stack that the load reached, all members and guests of one together: the least and the most of them;
+    /// `None`: nothing was loaded.
+    pub fn reached(&self) -> Option<(u64, u64)> {
+        let of_each = || (0..self.sides.len()).filter_map(|at| self.reached_of(at));
+        Some((of_each().min()?, of_each().max()?))
+    }
+
+    /// Of one stack, in the first visit that loaded it.
+    fn reached_of(&self, at: usize) -> Option<u64> {
+        let first = self.worker(at)?;
         let beside = |worker: &&WorkerUp| {
             (&worker.stack, &worker.workload, worker.visit) == (&first.stack, &first.workload, first.visit)
         };

@@ -6,6 +6,7 @@ use crate::store::record::trial::Trial;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
+use crate::store::state::RunState;
 use iotax_load::Histogram;
 use std::collections::BTreeSet;
 
@@ -61,11 +62,18 @@ pub struct RunData {
     pub visits_ended: Vec<(u32, u32, String)>,
     /// How the run ended; `None`: still running, or killed.
     pub outcome: Option<String>,
+    /// Whether it went on when this was read.
+    pub is_running: bool,
     /// Frames counted as absent.
     pub torn: u64,
 }
 
 impl RunData {
+    /// How it stands.
+    pub fn state(&self) -> RunState {
+        RunState::of(self.outcome.as_deref(), self.is_running)
+    }
+
     /// Visits of sets, by number and set, in which a clock ran too far apart under that load: nothing of it that was timed there
     /// counts. What ended before it in the same visit does: it has a comparison of its own.
     pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {

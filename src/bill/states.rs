@@ -3,6 +3,7 @@
 
 use super::findings::{Charges, Comparison};
 use super::reading::Reading;
+use super::rebuild::{self, Rebuild};
 use super::{Behind, Judged, marked, who};
 use crate::scenario::{InState, told_by};
 use crate::stats::{Verdict, alike};
@@ -39,6 +40,9 @@ pub struct StateFindings {
     pub left_out: u64,
     /// What it told there.
     pub left_out_as: Vec<String>,
+    /// How fast it was rebuilt meanwhile; `None`: it was in no rebuild, or none was looked at twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
     /// Against the array as it was set up; none of that itself, nor where that is the baseline already.
     pub comparisons: Vec<Comparison>,
     /// The same of latency and CPU time.
@@ -86,6 +90,7 @@ fn in_state(reading: &Reading, at: usize, state: &InState, behind: &mut Behind) 
         told_as: words(&counted),
         left_out: left_out.len() as u64,
         left_out_as: words(&left_out),
+        rebuild: rebuild::of(reading, at, state),
         comparisons: judged.comparisons,
         charges: judged.charges,
         again,

@@ -14,7 +14,6 @@ use crate::stats::{Refusal, Spread, Verdict, t_quantile};
 use serde::Serialize;
 
 /// A point keeps up with an offered rate when it achieves this share of it.
-pub use crate::stats::refusal::KEPT_UP;
 
 /// One sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -214,7 +213,8 @@ impl Sweep<'_> {
     fn point(&self, member: &Member, stack: usize) -> Point {
         let row = &member.found.rows[stack];
         let offered = member.reading.offered(stack);
-        let achieved = row.iops.value().zip(offered).map(|(iops, offered)| iops / offered);
+        let (side, schedules) = (&member.reading.sides[stack], member.reading.schedules(stack));
+        let kept_up = row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
         Point {
             at: Spot::of(&member.at[0]),
             workload: member.found.name.clone(),
@@ -222,7 +222,7 @@ impl Sweep<'_> {
             bytes_per_s: row.bytes_per_s.clone(),
             latency: latency(member.reading, stack, row),
             power: power(member.reading, stack, self.by_bytes),
-            kept_up: achieved.map(|share| share >= KEPT_UP),
+            kept_up,
             offered,
             costs: of_stack(member, &row.stack).map(|(which, one)| self.cost(which, one)).collect(),
         }

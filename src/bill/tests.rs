@@ -112,7 +112,15 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
 #[test]
 fn a_killed_run_is_read_without_its_lopsided_round() {
     let found = findings(&twin::partial());
-    assert_eq!(found.run.state, "unfinished");
+    assert_eq!(found.run.state, "killed");
+    let running = findings(&RunData { is_running: true, ..twin::partial() });
+    assert_eq!((running.run.state, &running.run.failure), ("running", &None));
+    let failed = findings(&RunData { outcome: Some("guest vm0: no room".into()), ..twin::partial() });
+    assert_eq!(failed.run.state_said(), "failed: guest vm0: no room");
+    for (found, kind) in [(&found, "killed"), (&running, "running")] {
+        let kinds: Vec<&str> = found.warnings.iter().map(|one| one.kind.as_str()).collect();
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
     let row = &found.workloads[0].rows[1];
     assert_eq!(row.rounds + findings_dropped(&found), 10);
     assert!(
@@ -131,7 +139,7 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
     assert_eq!(one.remedy.as_deref(), Some("let it run to its end"));
     let cpu = &found.workloads[0].charges[0].cpu;
     assert!(cpu.difference.value().is_some() && cpu.difference.bounds().is_none(), "{cpu:?}");
-    for kind in ["unfinished", "torn_frames", "partial_rounds"] {
+    for kind in ["killed", "torn_frames", "partial_rounds"] {
         assert!(found.warnings.iter().any(|warning| warning.kind == kind), "{kind}");
     }
 }
@@ -670,6 +678,11 @@ fn the_bytes_that_the_load_reached_are_those_of_all_members_and_guests_of_a_stac
         run.workers.extend(another);
     };
     assert_eq!(reached(guests), Some(8 << 30));
+    // Each stack is loaded on its own: sizes are no sum over stacks, and where they differ both ends are said.
+    let mut run = twin::a_against_a();
+    run.workers.iter_mut().skip(1).for_each(|worker| worker.others = vec!["/dev/b".into()]);
+    let found = &findings(&run).workloads[0];
+    assert_eq!((found.reached_bytes, found.most_reached_bytes), (Some(4 << 30), Some(8 << 30)));
 }
 
 fn jobs(run: &mut RunData) -> impl Iterator<Item = &mut Job> {

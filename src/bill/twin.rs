@@ -106,6 +106,7 @@ fn facts(hostname: &str) -> Facts {
 impl Twin {
     fn new(seed: u64, stacks: Vec<TwinStack>) -> Twin {
         let data = RunData {
+            is_running: false,
             start: start(seed, &stacks),
             places: vec![PlaceFacts {
                 place: "host".into(),

@@ -7,6 +7,7 @@ use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
 use crate::store::record::LaidOut;
+use crate::store::state::RunState;
 use crate::units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
@@ -28,13 +29,12 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
             None => all.push(one),
         }
     }
-    if run.outcome.is_none() {
-        all.push(warning(
-            "unfinished",
-            &run.start.id,
-            "the run is still going or was killed; figures are of what it recorded".into(),
-        ));
-    }
+    let unfinished = match run.state() {
+        RunState::Running => Some("the run goes on; figures are of what it has recorded so far"),
+        RunState::Killed => Some("the run was killed; figures are of what it recorded"),
+        _ => None,
+    };
+    all.extend(unfinished.map(|text| warning(run.state().word(), &run.start.id, text.into())));
     if run.torn > 0 {
         all.push(warning(
             "torn_frames",

@@ -1,11 +1,11 @@
 //! `iotax list`: the stored runs, newest last: when each began, how it ended, what it is of.
 
-use super::run::WAITS;
 use super::{columns, say, typed};
 use crate::exit::DONE;
 use crate::measure::sets::not_resumable;
 use crate::report::wrapped;
 use crate::step::clean::pending;
+use crate::store::state::RunState;
 use crate::{store, units};
 use anyhow::Result;
 use std::io::IsTerminal;
@@ -134,24 +134,23 @@ fn table(lines: &[Line], width: usize) -> String {
 
 /// A word, and what else is to be said; the whole of a failure is in the run's report.
 fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
-    const WORDS: [&str; 3] = ["complete", "interrupted", WAITS];
-    match (&run.outcome, store::RunLock::take(&run.folder)) {
-        (Some(outcome), _) => match WORDS.into_iter().find(|word| word == outcome) {
-            Some(word) => (word, None),
-            None => ("failed", outcome.lines().next().map(without_an_announcement)),
-        },
-        (None, Ok(None)) => ("running", None),
-        (None, _) if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
+    let state = RunState::of(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
+    let remark = match state {
+        RunState::Failed => {
+            run.outcome.as_deref().and_then(|words| words.lines().next()).map(without_an_announcement)
+        }
+        RunState::Killed if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
             let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
             let resume = format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));
-            ("killed", Some(if resumable { resume } else { "nothing is left of it".to_owned() }))
+            Some(if resumable { resume } else { "nothing is left of it".to_owned() })
         }
-        (None, _) => (
-            "killed",
-            Some(format!("what it made is still there; to remove it: {}", typed("clean", &run.folder))),
-        ),
-    }
+        RunState::Killed => {
+            Some(format!("what it made is still there; to remove it: {}", typed("clean", &run.folder)))
+        }
+        _ => None,
+    };
+    (state.word(), remark)
 }
 
 /// `guest vm0: the stream ended` of a line that announces more lines: `...; its last words:`.

@@ -19,6 +19,12 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 /// A live interval wider than the whole of the baseline tells nothing.
 const TELLING: f64 = 1.0;
 
+/// Less than this is no time to be told in seconds.
+const SOON_S: f64 = 0.5;
+
+/// Stands for what is left out of a name.
+const GAP: &str = "...";
+
 /// What the spinner takes of a line.
 const SPINNER: usize = 2;
 
@@ -243,52 +249,67 @@ fn screen() -> (usize, usize) {
     (columns(), rows)
 }
 
-/// One line for a log file.
+/// One line for a log file; of what nothing is known yet it says nothing.
 fn show_live(live: &Live, budget_s: f64) -> String {
-    let comparisons: Vec<String> =
-        live.comparisons.iter().map(|one| format!("{} costs {}", one.stack, show_cost(one))).collect();
+    let cost = |one: &LiveComparison| Some(format!("{} costs {}", one.stack, show_cost(one)?));
+    let comparisons: Vec<String> = live.comparisons.iter().filter_map(cost).collect();
     match comparisons.is_empty() {
         true => show_time(live, budget_s),
         false => format!("{}: {}", show_time(live, budget_s), comparisons.join(", ")),
     }
 }
 
-/// `round 12, 14 s, about 20 s left`
+/// `round 12, 14 s, about 20 s left`; of these rounds, behind which more may come: other rates, other sets, taking down.
 fn show_time(live: &Live, budget_s: f64) -> String {
+    let at_most_s = budget_s - live.elapsed_s;
     let left = match live.left_s {
         _ if live.comparisons.is_empty() => return format!("{:.0} s", live.elapsed_s),
-        Some(left) => format!("about {:.0} s left", left.min(budget_s - live.elapsed_s).max(0.0)),
-        None => format!("at most {:.0} s left", (budget_s - live.elapsed_s).max(0.0)),
+        // A round is measured to its end, whatever time is left.
+        _ if at_most_s < SOON_S => "the time of these rounds is up".to_owned(),
+        Some(left) if left < SOON_S => "these rounds end soon".to_owned(),
+        Some(left) => format!("about {:.0} s of these rounds left", left.min(at_most_s)),
+        None => format!("at most {at_most_s:.0} s of these rounds left"),
     };
     format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
 }
 
-/// The time, and below it a line a stack, its figure first: what has no room is the end of a long name. Of more stacks than half
-/// of the screen holds it says how many there are.
+/// The time, and below it a line for each stack of which something is known, its figure first. Of more stacks than half of the
+/// screen holds it says how many there are.
 fn lines_of(live: &Live, budget_s: f64, (columns, rows): (usize, usize)) -> String {
     let most = (rows / 2).max(3);
-    let room = columns.saturating_sub(SPINNER + 1);
-    let costs: Vec<String> = live.comparisons.iter().map(show_cost).collect();
-    let widest = costs.iter().map(String::len).max().unwrap_or(0);
-    let line = |(one, cost): (&LiveComparison, &String)| {
-        let line = format!("  costs {cost:>widest$}  {}", one.stack);
-        line.chars().take(room + SPINNER).collect::<String>()
+    let room = columns.saturating_sub(1);
+    let known: Vec<(&LiveComparison, String)> =
+        live.comparisons.iter().filter_map(|one| Some((one, show_cost(one)?))).collect();
+    let widest = known.iter().map(|(_, cost)| cost.len()).max().unwrap_or(0);
+    let line = |(one, cost): &(&LiveComparison, String)| {
+        let figure = format!("  costs {cost:>widest$}  ");
+        let name = middle_left_out(&one.stack, room.saturating_sub(figure.len()));
+        figure + &name
     };
     let mut lines = vec![show_time(live, budget_s)];
-    lines.extend(live.comparisons.iter().zip(&costs).take(most).map(line));
-    if live.comparisons.len() > most {
-        lines.push(format!("  and {} more stacks", live.comparisons.len() - most));
+    lines.extend(known.iter().take(most).map(line));
+    if known.len() > most {
+        lines.push(format!("  and {} more stacks", known.len() - most));
     }
     lines.join("\n")
 }
 
-fn show_cost(live: &LiveComparison) -> String {
-    match live.half_width {
-        Some(half_width) if half_width < TELLING => {
-            format!("{:.1} +- {:.1} %", live.cost * 100.0, half_width * 100.0)
-        }
-        _ => "?".to_owned(),
+/// Names begin alike and differ towards their end: what has no room is left out in the middle, and more of it at the front.
+fn middle_left_out(name: &str, room: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= room {
+        return name.to_owned();
     }
+    let kept = room.saturating_sub(GAP.len());
+    let (front, back) = (kept / 3, kept - kept / 3);
+    let part = |letters: &[char]| letters.iter().collect::<String>();
+    part(&letters[..front]) + GAP + &part(&letters[letters.len() - back..])
+}
+
+/// `None`: nothing is known yet.
+fn show_cost(live: &LiveComparison) -> Option<String> {
+    let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
+    Some(format!("{:.1} +- {:.1} %", live.cost * 100.0, half_width * 100.0))
 }
 
 #[cfg(test)]
@@ -311,17 +332,40 @@ mod tests {
             ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback,num-queues=1"];
         let text = lines_of(&live(&names), 60.0, (80, 24));
         let expected = [
-            "round 12, 14 s, about 46 s left",
+            "round 12, 14 s, about 46 s of these rounds left",
             "  costs  0.0 +- 1.2 %  vm cache=none,num-queues=1",
-            "  costs             ?  vm cache=none,num-queues=2",
             "  costs 10.0 +- 1.2 %  vm cache=writeback,num-queues=1",
         ];
-        assert_eq!(text, expected.join("\n"));
-        let narrow = lines_of(&live(&names), 60.0, (40, 4));
-        assert!(narrow.lines().all(|line| line.chars().count() < 40), "{narrow}");
+        assert_eq!(text, expected.join("\n"), "of the second nothing is known");
         let many = lines_of(&live(&["a"; 9]), 60.0, (80, 10));
-        assert_eq!((many.lines().count(), many.lines().last()), (7, Some("  and 4 more stacks")));
-        assert_eq!(show_live(&live(&["vm"]), 60.0), "round 12, 14 s, about 46 s left: vm costs 0.0 +- 1.2 %");
+        assert_eq!((many.lines().count(), many.lines().last()), (7, Some("  and 3 more stacks")));
+        assert_eq!(
+            show_live(&live(&["vm", "unknown"]), 60.0),
+            "round 12, 14 s, about 46 s of these rounds left: vm costs 0.0 +- 1.2 %"
+        );
+    }
+
+    #[test]
+    fn of_a_long_name_the_middle_is_left_out_since_names_differ_at_their_end() {
+        let names = ["4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vm(vcpus=6,num-queues=1)"; 3];
+        for columns in [40, 60, 80] {
+            let text = lines_of(&live(&names), 60.0, (columns, 24));
+            let stacks: Vec<&str> = text.lines().skip(1).collect();
+            assert_eq!(stacks.len(), 2);
+            assert!(stacks.iter().all(|line| line.len() < columns && line.ends_with("=1)")), "{text}");
+            assert!(stacks.iter().all(|line| line.contains("%  4 d") && line.contains("...")), "{text}");
+        }
+        assert_eq!(middle_left_out("abcdef", 6), "abcdef");
+        assert_eq!(middle_left_out("abcdefghijkl", 9), "ab...ijkl");
+    }
+
+    #[test]
+    fn while_work_goes_on_nobody_says_that_no_time_is_left() {
+        let at = |elapsed_s, left_s| show_time(&Live { elapsed_s, left_s, ..live(&["a"]) }, 15.0);
+        assert_eq!(at(14.2, None), "round 12, 14 s, at most 1 s of these rounds left");
+        assert_eq!(at(15.3, None), "round 12, 15 s, the time of these rounds is up");
+        assert_eq!(at(15.3, Some(7.0)), "round 12, 15 s, the time of these rounds is up");
+        assert_eq!(at(3.0, Some(0.0)), "round 12, 3 s, these rounds end soon");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
 //! taken down first; what it measured counts.
 
-use super::run::{WAITS, finish, guest_parts, session};
+use super::run::{finish, guest_parts, session};
 use super::{report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
@@ -12,6 +12,7 @@ use crate::measure::sets::not_resumable;
 use crate::step::clean::clean;
 use crate::step::executor::report_left;
 use crate::store::record::Record;
+use crate::store::state::RunState;
 use crate::store::{self, RunLock};
 use anyhow::Result;
 use std::path::Path;
@@ -40,7 +41,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Err(Failed::input(format!("run {id} is still running")).into());
     };
     let data = store::load(&dir).map_err(Failed::from)?;
-    if data.outcome.as_deref() == Some("complete") {
+    if data.state() == RunState::Complete {
         say(&format!("run {id} is complete: nothing to resume\n"))?;
         return Ok(DONE);
     }
@@ -49,7 +50,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     report_left(&cleaned.left)?;
     let mut scenario = data.start.scenario.clone();
     // A run that was never begun has nothing to make up for.
-    let waited = data.outcome.as_deref() == Some(WAITS);
+    let waited = data.state() == RunState::Waits;
     if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }

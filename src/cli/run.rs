@@ -20,13 +20,11 @@ use crate::step::hand::Hands;
 use crate::step::journal::Journal;
 use crate::step::system::{self, boot_id};
 use crate::store::record::{Purpose, Record, RunStart};
+use crate::store::state::WAITS;
 use crate::store::{self, RunLock, Store, Writer};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// How a run ended that lacked only what a reboot supplies, and that nothing was made for yet.
-pub const WAITS: &str = "waits for a reboot";
 
 /// Arguments of `run`.
 #[derive(clap::Args)]

@@ -59,10 +59,8 @@ impl Session<'_> {
         let all = of_set(&up.targets, region, self.scenario.data());
         for what in &all {
             let ready = &ready[what.target];
-            let bytes = show_bytes(what.written());
-            self.observer.tell(Event::Phase {
-                what: format!("setting up: writing {bytes} for the first time through {}", ready.stack),
-            });
+            let mut told = 0;
+            self.observer.tell(Event::Phase { what: said(&ready.stack, told, what.written()) });
             for member in &ready.members {
                 let begun = LayingOut {
                     visit: planned.number,
@@ -73,7 +71,12 @@ impl Session<'_> {
                 };
                 self.store.append(&Record::LayingOut(begun))?;
                 self.store.sync()?;
-                let done = write(places, ready, member, what, self.stop)?;
+                let observer = &mut *self.observer;
+                let mut tell = |bytes: u64| {
+                    told += bytes;
+                    observer.tell(Event::Phase { what: said(&ready.stack, told, what.written()) });
+                };
+                let done = write(places, ready, member, what, (self.stop, &mut tell))?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
                 self.store.append(&Record::LaidOut(done))?;
             }
@@ -118,7 +121,14 @@ pub fn of_set(targets: &[(usize, Exposed)], region: u64, data: DataKind) -> Vec<
     (0..targets.len()).filter(is_first).filter_map(of).collect()
 }
 
-/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it.
+/// How far it is.
+fn said(stack: &str, done: u64, all: u64) -> String {
+    let (done, all) = (show_bytes(done), show_bytes(all));
+    format!("setting up: writing for the first time through {stack}: {done} of {all}")
+}
+
+/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it; after each stretch it is told how many
+/// bytes that was.
 ///
 /// # Errors
 /// A write failed, the place is lost, or `stop` is set.
@@ -127,7 +137,7 @@ pub fn write(
     ready: &Ready,
     member: &Member,
     what: &Unwritten,
-    stop: &AtomicBool,
+    (stop, told): (&AtomicBool, &mut dyn FnMut(u64)),
 ) -> Result<LaidOut> {
     let mut done = LaidOut {
         stack: ready.stack.clone(),
@@ -137,8 +147,14 @@ pub fn write(
     };
     for job in jobs(what) {
         let pass = Pass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
+        let mut before = 0;
+        let mut tell = |writes: &Writes| {
+            told(writes.bytes - before);
+            before = writes.bytes;
+            Ok(())
+        };
         let writes = pass
-            .write(places, stop, &mut |_| Ok(()))
+            .write(places, stop, &mut tell)
             .map_err(|error| stopped::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
@@ -257,8 +273,11 @@ mod tests {
             others: Vec::new(),
         };
         let what = Unwritten { target: 0, order, bytes, parts: 1, data };
-        let done = write(&mut places, &ready, &member, &what, &AtomicBool::new(false)).unwrap();
-        let stopped = write(&mut places, &ready, &member, &what, &AtomicBool::new(true));
+        let mut told = 0;
+        let mut tell = |bytes: u64| told += bytes;
+        let done = write(&mut places, &ready, &member, &what, (&AtomicBool::new(false), &mut tell)).unwrap();
+        let stopped = write(&mut places, &ready, &member, &what, (&AtomicBool::new(true), &mut tell));
+        assert_eq!(told, what.written(), "what is told while it goes on ends with all of it");
         assert!(stopped.unwrap_err().to_string().contains("interrupted"));
         (done, std::fs::read(path).unwrap())
     }

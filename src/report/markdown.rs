@@ -9,7 +9,7 @@ use super::{
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
 use crate::bill::sweep::SweepFindings;
-use crate::units::show_time;
+use crate::units::{counted, show_time};
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
@@ -52,7 +52,7 @@ fn render_one(findings: &Findings) -> String {
     out += &list(
         "",
         vec![
-            format!("started {}, {}", show_time(&run.at), run.state),
+            format!("started {}, {}", show_time(&run.at), run.state_said()),
             format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
         ],
     );
@@ -185,8 +185,19 @@ fn fenced(commands: &[String]) -> String {
 }
 
 fn place(place: &PlaceReport) -> String {
-    let mut out = format!("### {}\n\n", escaped(&place.place));
-    out +=
-        &list("", sheet::facts(&place.facts).iter().map(|(key, value)| format!("{key}: {value}")).collect());
+    let all = sheet::facts(&place.facts);
+    let lines = |looked_for: bool| {
+        let some = all.iter().filter(|fact| sheet::is_looked_for(&all, fact) == looked_for);
+        some.map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>()
+    };
+    let others = lines(false);
+    let mut out = format!("### {}\n\n{}", escaped(&place.place), list("", lines(true)));
+    if !others.is_empty() {
+        let counted = counted(others.len() as u64, "more attribute", "more attributes");
+        out += &format!(
+            "<details><summary>{counted} of queues, alike on all devices</summary>\n\n{}</details>\n\n",
+            list("", others)
+        );
+    }
     out + &fenced(&place.commands)
 }

@@ -6,6 +6,7 @@ use super::verdicts;
 use crate::bill::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
+use crate::bill::precondition;
 use crate::stats::{Verdict, alike};
 use crate::units::show_bytes;
 use std::collections::BTreeMap;
@@ -299,16 +300,20 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = workload.ended.as_deref().unwrap_or("not ended in order");
-    let on = workload.reached_bytes.map_or_else(String::new, |bytes| format!(" on {}", show_bytes(bytes)));
+    let on = match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes)) {
+        (Some(least), Some(most)) => format!(" on {least} to {most}, stack by stack"),
+        (Some(bytes), None) => format!(" on {bytes}"),
+        (None, _) => String::new(),
+    };
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
 /// Title of what was done to drives before they were measured.
 pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
-/// A line a stack.
+/// A line a stack; passes over drives that several stacks share are told once.
 pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
-    findings.preconditioned.iter().map(|report| report.sentence.clone())
+    precondition::sentences(&findings.preconditioned).into_iter()
 }
 
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.
@@ -357,6 +362,26 @@ pub(super) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
     lines
 }
 
+/// Attributes of a block device's queue that a reader looks for.
+const QUEUE: &[&str] = &[
+    "logical_block_size",
+    "max_sectors_kb",
+    "nr_requests",
+    "physical_block_size",
+    "rotational",
+    "scheduler",
+    "write_cache",
+];
+
+/// Whether somebody who reads the facts of a place looks for that one: of the attributes of queues those that matter for most loads,
+/// and those in which devices of the place differ.
+pub(super) fn is_looked_for(all: &[(String, String)], (key, value): &(String, String)) -> bool {
+    let attribute = |key: &str| key.rsplit_once(".queue.").map(|(_, name)| name.to_owned());
+    let Some(name) = attribute(key) else { return true };
+    let differs = |(other, its): &(String, String)| attribute(other).as_ref() == Some(&name) && its != value;
+    QUEUE.contains(&name.as_str()) || all.iter().any(differs)
+}
+
 fn flatten(key: String, value: &serde_json::Value, lines: &mut Vec<(String, String)>) {
     use serde_json::Value;
     let below = |name: &str| {
@@ -380,7 +405,23 @@ fn plain(value: &serde_json::Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::facts;
+    use super::{facts, is_looked_for};
+
+    #[test]
+    fn of_queues_those_attributes_are_looked_for_that_matter_or_differ() {
+        let queue = |write_cache: &str, fua: &str| serde_json::json!({"queue": {"write_cache": write_cache, "fua": fua, "dax": "0"}});
+        let devices = serde_json::json!({"kernel": "6", "devices": [queue("write back", "0"), queue("write back", "1")]});
+        let all = facts(&devices);
+        let shown = all.iter().filter(|fact| is_looked_for(&all, fact)).map(|(key, _)| key.as_str());
+        let expected = [
+            "devices.0.queue.fua",
+            "devices.0.queue.write_cache",
+            "devices.1.queue.fua",
+            "devices.1.queue.write_cache",
+            "kernel",
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn facts_are_flattened_and_absent_ones_left_out() {

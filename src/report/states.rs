@@ -7,9 +7,11 @@ use crate::bill::states::ArrayStates;
 
 /// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {
+    let rebuilds = array.states.iter().filter_map(|state| state.rebuild.as_ref());
+    let rebuilds = rebuilds.map(|rebuild| Said { class: "", text: rebuild.sentence.clone() });
     let all =
         verdicts::sentences_of((&comparisons(array), &charges(array)), &|stack| state(array, stack), "state");
-    all.into_iter().filter(|said| said.class != "absent").collect()
+    rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
 }
 
 /// The three figures of each state; `None` where the baseline is the healthy array, as they stand there.

@@ -76,11 +76,16 @@ impl Table {
         self.columns.iter().skip(1).flat_map(|column| &column.cells).all(|cell| cell == "-")
     }
 
-    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note of what is left out.
+    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note of what is left out. Where those
+    /// that must stay are too wide together, they stand in parts.
     pub(super) fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
         let shown = self.laid(width);
         left_out.add(self, &shown);
-        written(&shown)
+        if total_width(&shown) <= width {
+            return written(&shown);
+        }
+        let stays = |column: &&Column| shown.iter().any(|kept| kept.head == column.head);
+        Table { columns: self.columns.iter().filter(stays).cloned().collect() }.in_parts(width)
     }
 
     /// As [`Table::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
@@ -292,6 +297,22 @@ mod tests {
             said.starts_with("left out of some tables at 40 columns: minor, other; all have room in "),
             "{said}"
         );
+    }
+
+    #[test]
+    fn columns_that_must_stay_stand_in_parts_where_they_are_too_wide() {
+        let mut table = Table::default();
+        table.push("stack", 0, vec!["file *".into(), "loop".into()]);
+        for head in ["mean of reads", "p99 of reads", "mean of writes", "p99 of writes"] {
+            table.push(head, 0, vec!["38.5 (37.2 to 43.0) us".into(); 2]);
+        }
+        table.push("p99.9 of writes", 1, vec!["71.9 (62.4 to 75.6) us".into(); 2]);
+        let mut left_out = LeftOut::default();
+        let text = table.text(80, &mut left_out);
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        assert!(["mean of reads", "p99 of reads", "mean of writes"].iter().all(|head| text.contains(head)));
+        assert!(left_out.said(80).unwrap().contains("p99.9 of writes;"), "{:?}", left_out.said(80));
+        assert_eq!(table.text(200, &mut left_out).lines().count(), 3, "in one where there is room");
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
 
 fn identity(run: &RunIdentity) -> String {
     let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state)
+    format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {

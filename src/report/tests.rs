@@ -1,6 +1,7 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
 use super::{ALL, Page, by_ending, by_name};
+use crate::bill::findings::Figure;
 use crate::bill::{Findings, RunData, findings, twin};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -237,6 +238,18 @@ fn the_page_is_whole_and_asks_nobody() {
             }
         }
     }
+}
+
+#[test]
+fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
+    let mut found = findings(&twin::three_figures());
+    let head = "CPU time an I/O, against";
+    assert!(render(&found, "html", 80).contains(head));
+    for one in &mut found.workloads[0].charges {
+        one.cpu.ratio = Figure::bare(1.2, "1", (6, "rounds"), "too few rounds");
+    }
+    let page = render(&found, "html", 80);
+    assert!(!page.contains(head) && page.contains("Mean latency under the same load, against"));
 }
 
 /// What all renderers must say, each in its own spelling.

@@ -1,6 +1,6 @@
 //! A stored run as the plain data that reports are made of.
 
-use super::{Run, StoreError};
+use super::{Run, RunLock, StoreError};
 use crate::bill::run::RunData;
 use std::path::Path;
 
@@ -30,6 +30,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         warnings: run.warnings,
         ends: run.ends.into_iter().map(|(workload, reason)| (workload, first_line(&reason))).collect(),
         visits_ended: run.visits_ended,
+        is_running: run.end.is_none() && RunLock::is_held(folder),
         outcome: run.end.map(|(_, outcome)| first_line(&outcome)),
         torn: run.torn,
     })

@@ -12,6 +12,13 @@ use std::path::Path;
 pub struct RunLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl RunLock {
+    /// Whether the run is going; nothing is written for the answer. A folder that cannot be asked is that of no run of ours.
+    pub fn is_held(folder: &Path) -> bool {
+        let Ok(file) = File::open(folder.join("lock")) else { return false };
+        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
+        matches!(locked, Err(rustix::io::Errno::WOULDBLOCK))
+    }
+
     /// Takes it; `None` when the run is going.
     ///
     /// # Errors

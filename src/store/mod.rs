@@ -10,6 +10,7 @@ mod lock;
 mod reader;
 pub mod record;
 mod segment;
+pub mod state;
 mod writer;
 
 #[cfg(test)]

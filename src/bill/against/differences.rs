@@ -8,6 +8,7 @@ use crate::bill::reading::Reading;
 use crate::bill::run::RunData;
 use crate::bill::warnings::{self, warning};
 use crate::store::record::{PlaceFacts, WorkerUp};
+use crate::store::state::RunState;
 use crate::units::{show_bytes, show_ns};
 use jiff::Timestamp;
 
@@ -57,8 +58,13 @@ fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {
 }
 
 fn state(word: &str, run: &RunData) -> Option<WarningReport> {
-    let outcome = run.outcome.as_deref().filter(|outcome| *outcome != "complete")?;
-    Some(warning("partial", &format!("{word} run"), format!("it ended before its time: {outcome}")))
+    let said = match run.state() {
+        // Of these the run's own warnings tell.
+        RunState::Complete | RunState::Running | RunState::Killed => return None,
+        RunState::Failed => format!("it failed: {}", run.outcome.as_deref().unwrap_or_default()),
+        state => format!("it ended before its time: {}", state.word()),
+    };
+    Some(warning("partial", &format!("{word} run"), said))
 }
 
 /// `what` was this and is that; nothing when it is the same.

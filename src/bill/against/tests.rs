@@ -294,7 +294,7 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
     let old = twin::bill_of_seed(5);
     let found = compared(&old, &renamed(twin::partial()));
     let kinds: Vec<&str> = found.warnings.iter().map(|one| one.kind.as_str()).collect();
-    assert!(kinds.contains(&"unfinished") && kinds.contains(&"torn_frames"), "{kinds:?}");
+    assert!(kinds.contains(&"killed") && kinds.contains(&"torn_frames"), "{kinds:?}");
     let loops = rate(&found, "loop");
     assert!(
         matches!(&loops.change.as_it_stands, Figure::Known { interval: Interval::Missing { .. }, n: 9, .. }),

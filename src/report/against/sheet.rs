@@ -91,7 +91,7 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
 /// The two runs, a line each.
 pub(super) fn runs(against: &Against) -> [String; 2] {
     let line = |word: &str, run: &RunIdentity| {
-        format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state)
+        format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
     };
     [line("old", &against.old), line("new", &against.new)]
 }

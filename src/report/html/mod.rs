@@ -133,10 +133,10 @@ fn head(findings: &Findings) -> Markup {
     let run = &findings.run;
     html! {
         header {
-            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state) }
+            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state_said()) }
             @for line in &findings.emulated { p class="alarm" { "Emulated: " (line) "." } }
             @if !run.is_complete() {
-                p class="alarm" { "This run is " (run.state) ": the figures are of what it recorded." }
+                p class="alarm" { "State of this run: " (run.state) ". The figures are of what it recorded." }
             }
             @match (&findings.headline, &findings.no_headline) {
                 (Some(headline), _) => h1 { (signed(headline)) },
@@ -320,7 +320,7 @@ type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
 const LATENCY: PickCharge = ("Mean latency under the same load, against", |charges| &charges.latency);
 const CPU: PickCharge = ("CPU time an I/O, against", |charges| &charges.cpu);
 
-/// Only where something was measured: a sentence says why not.
+/// Only intervals: of a stack that has none the sentences say why, and a value by itself stands in the table.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
     let row = |one: &Charges| {
         let charge = pick(one);
@@ -335,11 +335,10 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
             words: words_of(&charge.ratio),
         }
     };
-    let measured = workload.charges.iter().any(|one| pick(one).ratio.value().is_some());
-    let rows: Vec<IntervalRow> = workload.charges.iter().map(row).collect();
+    let rows: Vec<IntervalRow> = workload.charges.iter().map(row).filter(|row| row.bar.is_some()).collect();
     let against = workload.charges.first().map(|one| one.against.as_str()).unwrap_or_default();
     html! {
-        @if measured {
+        @if !rows.is_empty() {
             h3 { (head) " " (against) }
             (intervals(&rows, zone))
             p class="soft" { "Less is better: to the right of 0 the stack takes more." }

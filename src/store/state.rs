@@ -1,0 +1,66 @@
+//! How a run stands, in one word: the same in lists, in reports and in what is compared.
+
+/// Outcome of a run in which all that was asked for was measured.
+pub const COMPLETE: &str = "complete";
+/// Of one that somebody ended.
+pub const INTERRUPTED: &str = "interrupted";
+/// Of one that cannot begin before the machine has started again.
+pub const WAITS: &str = "waits for a reboot";
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// All that was asked for was measured.
+    Complete,
+    /// Somebody ended it.
+    Interrupted,
+    /// It is to begin after a reboot.
+    Waits,
+    /// It ended with the words of a failure.
+    Failed,
+    /// It goes on.
+    Running,
+    /// It ended without a word: nobody runs it, and its record has no end.
+    Killed,
+}
+
+impl RunState {
+    /// By the outcome that its record ends with, and whether somebody runs it.
+    pub fn of(outcome: Option<&str>, is_running: bool) -> RunState {
+        match outcome {
+            Some(COMPLETE) => RunState::Complete,
+            Some(INTERRUPTED) => RunState::Interrupted,
+            Some(WAITS) => RunState::Waits,
+            Some(_) => RunState::Failed,
+            None if is_running => RunState::Running,
+            None => RunState::Killed,
+        }
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunState::Complete => COMPLETE,
+            RunState::Interrupted => INTERRUPTED,
+            RunState::Waits => WAITS,
+            RunState::Failed => "failed",
+            RunState::Running => "running",
+            RunState::Killed => "killed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_one_word_and_only_a_record_without_an_end_can_run() {
+        let of = |outcome| [false, true].map(|is_running| RunState::of(outcome, is_running).word());
+        for word in [COMPLETE, INTERRUPTED, WAITS] {
+            assert_eq!(of(Some(word)), [word; 2]);
+        }
+        assert_eq!(of(Some("guest vm0: the stream ended")), ["failed"; 2]);
+        assert_eq!(of(None), ["killed", "running"]);
+    }
+}
