@@ -6,13 +6,13 @@ use super::compare::Checks;
 use super::crowd::Crowd;
 use super::durability::Durability;
 use super::efficiency::Efficiency;
+use super::layers::LayerReport;
 use super::precondition::PreconditionReport;
 use super::published::PublishedFindings;
 use super::ratios::RatioTable;
 use super::states::{ArrayStates, StateFindings};
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
-use super::volumes::VolumeReport;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
@@ -195,9 +195,9 @@ pub struct Findings {
     pub tables: Vec<RatioTable>,
     /// Facts and commands.
     pub places: Vec<PlaceReport>,
-    /// What joins drives, as it was read back.
+    /// What layers made, as it was read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub volumes: Vec<VolumeReport>,
+    pub layers: Vec<LayerReport>,
     /// Recorded while measuring, and found while reading.
     pub warnings: Vec<WarningReport>,
     /// What the figures do not exclude, as sentences.

@@ -18,6 +18,7 @@ mod found_data;
 mod gather;
 mod headline;
 pub mod knee;
+pub mod layers;
 mod limits;
 mod lines;
 pub mod precondition;
@@ -37,7 +38,6 @@ mod timeline;
 #[cfg(test)]
 pub(crate) mod twin;
 mod verdicts;
-pub mod volumes;
 mod warnings;
 
 pub use findings::Findings;
@@ -101,7 +101,7 @@ pub fn findings(run: &RunData) -> Findings {
         apart: run.apart.clone(),
         preconditioned: precondition::reports(run),
         places: run.places.iter().map(place).collect(),
-        volumes: volumes::volumes(run),
+        layers: layers::layers(run),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),

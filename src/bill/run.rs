@@ -28,7 +28,7 @@ pub struct RunData {
     pub start: RunStart,
     /// Facts of each place.
     pub places: Vec<PlaceFacts>,
-    /// Arrays and volumes, as they were read back.
+    /// What layers made, as it was read back.
     pub layers: Vec<LayerUp>,
     /// Workers that came up.
     pub workers: Vec<WorkerUp>,

@@ -1,4 +1,4 @@
-//! Disks of guests, arrays and volumes as they were read back before measuring.
+//! Disks of guests and what layers made, as they were read back before measuring.
 
 use super::table::Table;
 use crate::bill::Findings;
@@ -42,12 +42,12 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
 }
 
 /// What layers made, as it was read back, a line each.
-pub(super) fn volumes(findings: &Findings) -> Vec<String> {
-    findings.volumes.iter().map(|one| one.sentence.clone()).collect()
+pub(super) fn layers(findings: &Findings) -> Vec<String> {
+    findings.layers.iter().map(|one| one.sentence.clone()).collect()
 }
 
 /// Above these.
-pub(super) const VOLUMES: &str = "Layers, as read back before measuring";
+pub(super) const LAYERS: &str = "Layers, as read back before measuring";
 
 /// `qcow2, 2 below`: of a chain also how many images lie under the top one.
 fn format(disk: &&GuestDisk) -> String {

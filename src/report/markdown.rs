@@ -60,9 +60,9 @@ fn render_one(findings: &Findings) -> String {
     if let Some(table) = disks::table(findings) {
         out += &format!("{}\n{}.\n\n", table.markdown(), escaped(disks::LEGEND));
     }
-    let volumes = disks::volumes(findings);
-    if !volumes.is_empty() {
-        out += &format!("{}:\n\n{}", disks::VOLUMES, list("", volumes));
+    let layers = disks::layers(findings);
+    if !layers.is_empty() {
+        out += &format!("{}:\n\n{}", disks::LAYERS, list("", layers));
     }
     findings.places.iter().for_each(|one| out += &place(one));
     out

@@ -56,7 +56,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
     }
-    out += &list(disks::VOLUMES, disks::volumes(findings).into_iter(), width);
+    out += &list(disks::LAYERS, disks::layers(findings).into_iter(), width);
     if findings.workloads.iter().any(|workload| !sheet::is_empty(workload)) {
         let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
         out += &format!("\n{}", wrapped(&legend, width, "  "));

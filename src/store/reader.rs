@@ -25,7 +25,7 @@ pub struct Run {
     pub start: RunStart,
     /// Places, in the order reached.
     pub places: Vec<PlaceFacts>,
-    /// Arrays and volumes, as they were read back.
+    /// What layers made, as it was read back.
     pub layers: Vec<LayerUp>,
     /// Workers, in the order prepared.
     pub workers: Vec<WorkerUp>,

@@ -575,9 +575,9 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 (table(&read_back, usize::MAX))
                 p class="soft" { (disks::LEGEND) "." }
             }
-            @if !findings.volumes.is_empty() {
-                h3 { (disks::VOLUMES) }
-                ul { @for line in disks::volumes(findings) { li { (line) } } }
+            @if !findings.layers.is_empty() {
+                h3 { (disks::LAYERS) }
+                ul { @for line in disks::layers(findings) { li { (line) } } }
             }
             @for place in &findings.places { (place_of(place, open)) }
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// What a layer made, as it really is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VolumeReport {
+pub struct LayerReport {
     /// Stacks that have it below them.
     pub stacks: Vec<String>,
     /// The layer.
@@ -28,14 +28,14 @@ pub struct VolumeReport {
 }
 
 /// All that were recorded; a run that was resumed has told some again.
-pub fn volumes(run: &RunData) -> Vec<VolumeReport> {
-    let mut all: Vec<VolumeReport> = Vec::new();
+pub fn layers(run: &RunData) -> Vec<LayerReport> {
+    let mut all: Vec<LayerReport> = Vec::new();
     for one in &run.layers {
-        let known = |known: &&mut VolumeReport| {
+        let known = |known: &&mut LayerReport| {
             (&known.stacks, &known.layer, &known.part, &known.place)
                 == (&one.stacks, &one.layer, &one.part, &one.place)
         };
-        let report = VolumeReport {
+        let report = LayerReport {
             stacks: one.stacks.clone(),
             layer: one.layer.clone(),
             part: one.part.clone(),
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn an_array_is_told_in_mdadms_words() {
         let run = twin::states();
-        let found = findings(&run).volumes;
+        let found = findings(&run).layers;
         let [array] = found.as_slice() else { panic!("one array: {found:?}") };
         assert_eq!(
             array.sentence,
@@ -173,7 +173,7 @@ mod tests {
         device.md.clear();
         device.queue.extend([("minimum_io_size".to_owned(), "65536".to_owned())]);
         run.layers.push(again.clone());
-        let found = volumes(&run);
+        let found = layers(&run);
         assert_eq!(found.len(), 1);
         assert!(found[0].sentence.ends_with("of lab: minimum_io_size 64 KiB"), "{}", found[0].sentence);
         again.device.as_mut().unwrap().queue.clear();
@@ -197,7 +197,7 @@ mod tests {
             layer("zfs", "", Some("zd0"), &[("compression", "lz4"), ("volblocksize", "16384")]),
             layer("lvm", "", Some("dm-3"), &[("pool chunk_size", "65536"), ("segtype", "thin")]),
         ];
-        let sentences: Vec<String> = volumes(&run).into_iter().map(|one| one.sentence).collect();
+        let sentences: Vec<String> = layers(&run).into_iter().map(|one| one.sentence).collect();
         assert_eq!(
             sentences,
             [
