@@ -167,9 +167,9 @@ fn span_s(slice: &Slice) -> (f64, f64) {
 
 /// What each member of the kernel's array holds, by its level and size; of others nobody recorded what a rebuild writes.
 fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
-    let has = |stacks: &[String]| stacks.iter().any(|name| name == stack);
+    let ours = run.layers.iter().filter(|one| one.stacks.iter().any(|name| name == stack));
     let device =
-        &run.volumes.iter().rfind(|one| has(&one.stacks) && one.device.md.contains_key("level"))?.device;
+        ours.filter_map(|one| one.device.as_ref()).rfind(|device| device.md.contains_key("level"))?;
     let number = |key: &str| device.md.get(key)?.parse::<u64>().ok();
     let (bytes, disks) = (device.bytes?, number("raid_disks")?);
     match device.md.get("level")?.as_str() {
@@ -189,6 +189,7 @@ fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::bill::{findings, twin};
+    use crate::host::facts::Device;
 
     /// One second a slice, of which 0.8 are load; shares as told behind each, `None`: it left its state.
     fn run(told: &[(u32, Option<u32>)]) -> RunData {
@@ -207,8 +208,12 @@ mod tests {
         };
         run.slices.retain(|slice| slice.stack != name);
         run.slices.extend(told.iter().enumerate().map(slice));
-        run.volumes[0].device.bytes = Some(3 << 30);
+        device(&mut run).bytes = Some(3 << 30);
         run
+    }
+
+    fn device(run: &mut RunData) -> &mut Device {
+        run.layers[0].device.as_mut().unwrap()
     }
 
     fn rebuild(run: &RunData) -> Option<Rebuild> {
@@ -250,7 +255,7 @@ mod tests {
         assert_eq!((little.whole_s, little.bytes_per_s), (None, None));
         assert!(little.sentence.ends_with("too little for a pace, since shares are kept in whole percent"));
         let mut unknown = run(&[(0, Some(10)), (0, Some(30))]);
-        unknown.volumes.clear();
+        unknown.layers.clear();
         let found = rebuild(&unknown).unwrap();
         assert!(found.whole_s.is_some() && found.bytes_per_s.is_none() && !found.sentence.contains("MB/s"));
     }
@@ -259,7 +264,7 @@ mod tests {
     fn members_are_reckoned_by_level() {
         let bytes = |level: &str, layout: &str, disks: &str| {
             let mut run = run(&[]);
-            let md = &mut run.volumes[0].device.md;
+            let md = &mut device(&mut run).md;
             for (key, word) in [("level", level), ("layout", layout), ("raid_disks", disks)] {
                 md.insert(key.to_owned(), word.to_owned());
             }
