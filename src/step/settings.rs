@@ -37,8 +37,8 @@ struct Part {
     lv: Vec<BTreeMap<String, String>>,
 }
 
-/// Fields of the volume `main` by their names, of others behind the name of theirs: `pool chunk_size`. What is empty or 0 does
-/// not apply.
+/// Fields of the volume `main` by their names, of others behind the name of theirs: `pool chunk_size`. What is empty, 0 or unknown
+/// does not apply.
 ///
 /// # Errors
 /// When that is no such report.
@@ -48,7 +48,7 @@ pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
     let of_row = |mut row: BTreeMap<String, String>| {
         // A volume that nobody may use is in brackets.
         let name = row.remove("lv_name").unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let set = row.into_iter().filter(|(_, value)| !value.is_empty() && value != "0");
+        let set = row.into_iter().filter(|(_, value)| !["", "0", "unknown"].contains(&value.as_str()));
         let key = move |field: String| if name == main { field } else { format!("{name} {field}") };
         set.map(move |(field, value)| (key(field), value)).collect::<Vec<_>>()
     };
@@ -70,7 +70,7 @@ mod tests {
         let row = |name: &str, rest: &str| {
             format!(r#"{{"lv_name":"{name}","cache_mode":"","cache_policy":"",{rest}}}"#)
         };
-        let plain = r#""zero":"","discards":"","chunk_size":"0""#;
+        let plain = r#""zero":"unknown","discards":"","chunk_size":"0""#;
         let rows = [
             row(
                 "[pool_tdata]",

@@ -16,7 +16,7 @@ use iotax::step::system::RealSystem;
 use iotax::step::{RunTag, Step, Yield};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 pub const MOMENT: Duration = Duration::from_secs(60);
@@ -79,7 +79,9 @@ pub fn boot(parts: &Parts, root_image: PathBuf, folder: &Path, drive_bytes: u64)
         memory: Memory::plain(2 << 30),
         root_image,
     };
-    let tag = RunTag { run_id: format!("lab-test-{}", std::process::id()), run_dir: folder.to_owned() };
+    static LABS: AtomicU32 = AtomicU32::new(0);
+    let run_id = format!("lab-test-{}-{}", std::process::id(), LABS.fetch_add(1, Ordering::Relaxed));
+    let tag = RunTag { run_id, run_dir: folder.to_owned() };
     let mut context = PlanContext::new(tag.clone(), Some(parts.clone()), 1);
     let guest = plan(&mut context, parts, &wish).unwrap();
     let mut made = Made { system: RealSystem::default(), tag, steps: Vec::new() };
@@ -116,9 +118,9 @@ export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
 by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
 tool=";
 
-/// What a script of sh says in a lab with three drives until it says `end`; `None`: there can be no lab here.
+/// What a script of sh says in a lab with three drives until it says `end`; `None`: there can be no lab here. Whoever calls holds
+/// the machine.
 pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
-    let _alone = alone();
     let parts = can_run(&["qemu-system-x86_64"]).then(parts)?;
     let image = root_image(&parts.kernel).ok();
     can("the lab's image: iotax lab build", image.is_some());

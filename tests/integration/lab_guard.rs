@@ -2,6 +2,7 @@
 //! very drive, and which one with it takes over.
 
 use crate::lab::told_in_lab;
+use crate::rig::alone;
 
 /// `refused WORDS...`: the run ends with bad input and says all of these. `taken`: with this consent it measures, and leaves nothing.
 const SCRIPT: &str = r#"
@@ -61,6 +62,7 @@ echo "GUARD end"
 #[test]
 #[ignore = "in an image that ./check --lab builds"]
 fn drives_that_are_somebodys_are_taken_only_by_the_word_for_what_they_carry() {
+    let _alone = alone();
     let Some(told) = told_in_lab(SCRIPT, "GUARD end") else { return };
     let lines: Vec<&str> = told.split("GUARD ").skip(1).collect();
     println!("{}", lines.join(""));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 /// A folder on a disk with O_DIRECT (not tmpfs), removed afterwards, with room for runs and files.
@@ -85,11 +85,17 @@ impl Rig {
 
 /// For tests whose figures a busy machine would spoil, and for those that make it busy: guests in the translator take every
 /// processor there is. One of them runs at a time.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
     // One that failed has nothing that the next could find broken.
-    ONE.lock().unwrap_or_else(|poison| poison.into_inner())
+    MACHINE.write().unwrap_or_else(|poison| poison.into_inner())
 }
+
+/// For tests that make the machine busy and take no figures: several of them may run at a time.
+pub fn beside() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(|poison| poison.into_inner())
+}
+
+static MACHINE: RwLock<()> = RwLock::new(());
 
 /// Without the breaks of lines, which depend on how long names are.
 pub fn flat(text: &str) -> String {
