@@ -17,7 +17,7 @@ use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
 pub use crate::store::record::GuestDisk;
-use crate::store::state::COMPLETE;
+use crate::store::record::state::COMPLETE;
 use serde::Serialize;
 
 /// A figure, or why there is none.

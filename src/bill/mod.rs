@@ -46,7 +46,7 @@ pub use subject::shell_line;
 
 use crate::scenario::MeasureSpec;
 use crate::stats::alike;
-use crate::store::state::RunState;
+use crate::store::record::state::RunState;
 use crate::units::show_names;
 use compare::Estimated;
 use findings::{Charges, Comparison, PlaceReport, RunIdentity, WorkloadFindings};

@@ -167,9 +167,9 @@ fn span_s(slice: &Slice) -> (f64, f64) {
 
 /// What each member of the kernel's array holds, by its level and size; of others nobody recorded what a rebuild writes.
 fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
-    let has = |stacks: &[String]| stacks.iter().any(|name| name == stack);
-    let arrays = run.layers.iter().filter(|one| has(&one.stacks)).filter_map(|one| one.device.as_ref());
-    let device = arrays.filter(|device| device.md.contains_key("level")).next_back()?;
+    let ours = run.layers.iter().filter(|one| one.stacks.iter().any(|name| name == stack));
+    let device =
+        ours.filter_map(|one| one.device.as_ref()).rfind(|device| device.md.contains_key("level"))?;
     let number = |key: &str| device.md.get(key)?.parse::<u64>().ok();
     let (bytes, disks) = (device.bytes?, number("raid_disks")?);
     match device.md.get("level")?.as_str() {
@@ -189,6 +189,7 @@ fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::bill::{findings, twin};
+    use crate::host::facts::Device;
 
     /// One second a slice, of which 0.8 are load; shares as told behind each, `None`: it left its state.
     fn run(told: &[(u32, Option<u32>)]) -> RunData {
@@ -207,8 +208,12 @@ mod tests {
         };
         run.slices.retain(|slice| slice.stack != name);
         run.slices.extend(told.iter().enumerate().map(slice));
-        run.layers[0].device.as_mut().unwrap().bytes = Some(3 << 30);
+        device(&mut run).bytes = Some(3 << 30);
         run
+    }
+
+    fn device(run: &mut RunData) -> &mut Device {
+        run.layers[0].device.as_mut().unwrap()
     }
 
     fn rebuild(run: &RunData) -> Option<Rebuild> {
@@ -259,7 +264,7 @@ mod tests {
     fn members_are_reckoned_by_level() {
         let bytes = |level: &str, layout: &str, disks: &str| {
             let mut run = run(&[]);
-            let md = &mut run.layers[0].device.as_mut().unwrap().md;
+            let md = &mut device(&mut run).md;
             for (key, word) in [("level", level), ("layout", layout), ("raid_disks", disks)] {
                 md.insert(key.to_owned(), word.to_owned());
             }

@@ -2,11 +2,11 @@
 //! still going or was killed is as good as a finished one.
 
 use crate::store::record::precondition::{Passes, Preconditioned};
+use crate::store::record::state::RunState;
 use crate::store::record::trial::Trial;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
-use crate::store::state::RunState;
 use iotax_load::Histogram;
 use std::collections::BTreeSet;
 

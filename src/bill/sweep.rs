@@ -13,8 +13,6 @@ use crate::stats::ratio::{self, ratio_of_totals, residuals};
 use crate::stats::{Refusal, Spread, Verdict, t_quantile};
 use serde::Serialize;
 
-/// A point keeps up with an offered rate when it achieves this share of it.
-
 /// One sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepFindings {

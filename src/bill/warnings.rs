@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
 use crate::store::record::LaidOut;
-use crate::store::state::RunState;
+use crate::store::record::state::RunState;
 use crate::units::{counted, show_bytes};
 use std::collections::BTreeMap;
 

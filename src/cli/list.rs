@@ -5,7 +5,7 @@ use crate::exit::DONE;
 use crate::measure::sets::not_resumable;
 use crate::report::wrapped;
 use crate::step::clean::pending;
-use crate::store::state::RunState;
+use crate::store::record::state::RunState;
 use crate::{store, units};
 use anyhow::Result;
 use std::io::IsTerminal;

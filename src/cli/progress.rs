@@ -132,8 +132,9 @@ impl Observer for Progress {
                 *self.fills.lock().unwrap_or_else(PoisonError::into_inner) = fills;
             }
             Event::Reaching { place } => self.status(format!("waiting for {place}")),
-            Event::Workload { subject, budget_s } => {
-                self.budget_s = budget_s;
+            Event::Workload { subject, spent_s, budget_s } => {
+                // Rounds tell the time of all visits.
+                self.budget_s = spent_s + budget_s;
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
             Event::Phase { what } => self.status(what),
@@ -357,6 +358,14 @@ mod tests {
         }
         assert_eq!(middle_left_out("abcdef", 6), "abcdef");
         assert_eq!(middle_left_out("abcdefghijkl", 9), "ab...ijkl");
+    }
+
+    #[test]
+    fn what_earlier_visits_took_is_no_part_of_a_visits_time() {
+        let mut progress = Progress { bar: None, said: Instant::now(), budget_s: 0.0, fills: Arc::default() };
+        progress.tell(Event::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
+        let said = show_time(&Live { elapsed_s: 12.0, left_s: None, ..live(&["a"]) }, progress.budget_s);
+        assert_eq!(said, "round 12, 12 s, at most 8 s of these rounds left");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::measure::sets::not_resumable;
 use crate::step::clean::clean;
 use crate::step::executor::report_left;
 use crate::store::record::Record;
-use crate::store::state::RunState;
+use crate::store::record::state::RunState;
 use crate::store::{self, RunLock};
 use anyhow::Result;
 use std::path::Path;

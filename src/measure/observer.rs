@@ -22,7 +22,9 @@ pub enum Event {
     Workload {
         /// Its subject.
         subject: String,
-        /// How it will end at the latest, seconds.
+        /// Measured time of earlier visits, seconds.
+        spent_s: f64,
+        /// After how much more of it this visit ends at the latest, seconds.
         budget_s: f64,
     },
     /// What is done before or after the rounds: the pilot, the baseline alone, latencies at a matched rate.

@@ -355,12 +355,13 @@ impl Session<'_> {
     ) -> Result<Ended> {
         let workload = &self.scenario.workloads[index];
         let until = self.until(layout, planned, workload.name.as_str());
+        let spent_s = self.past.progress.get(&workload.name).map_or(0.0, |progress| progress.elapsed_s);
         let budget_s = match until {
-            Until::Precise(spec) => spec.budget_s,
+            Until::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
             Until::Time(seconds) => seconds,
             Until::AsBefore { .. } => self.seconds().budget_s / self.ways(layout) as f64,
         };
-        self.observer.tell(Event::Workload { subject: workload.subject(), budget_s });
+        self.observer.tell(Event::Workload { subject: workload.subject(), spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;

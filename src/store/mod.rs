@@ -10,7 +10,6 @@ mod lock;
 mod reader;
 pub mod record;
 mod segment;
-pub mod state;
 mod writer;
 
 #[cfg(test)]

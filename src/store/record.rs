@@ -1,6 +1,7 @@
 //! What a run records (docs/result-format.md). Every line of the index is one of these.
 
 pub mod precondition;
+pub mod state;
 pub mod trial;
 
 use crate::host::caches::WriteCache;

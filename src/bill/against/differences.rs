@@ -7,8 +7,8 @@ use crate::bill::findings::WarningReport;
 use crate::bill::reading::Reading;
 use crate::bill::run::RunData;
 use crate::bill::warnings::{self, warning};
+use crate::store::record::state::RunState;
 use crate::store::record::{PlaceFacts, WorkerUp};
-use crate::store::state::RunState;
 use crate::units::{show_bytes, show_ns};
 use jiff::Timestamp;
 
