@@ -7,6 +7,7 @@ mod set;
 use super::asked::Asked;
 use super::{behind, columns, say};
 use crate::exit::{DONE, UNMET_NEED};
+use crate::guard::judge::Intent;
 use crate::host::caches::WriteCache;
 use crate::layer::FirstWrites;
 use crate::layer::medium::is_unknown;
@@ -17,7 +18,10 @@ use crate::measure::plan::{Ground, SetPlan, filled};
 use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, Set};
-use crate::scenario::{Agent, DurabilitySpec, LabSpec, MeasureSpec, Published, Regime, Scenario, Workload};
+use crate::measure::survey;
+use crate::scenario::{
+    Agent, DurabilitySpec, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
+};
 use crate::stats::pilot;
 use crate::step::op::{Operation, RemoteAgent};
 use crate::step::{HOST, RunTag, Step};
@@ -159,7 +163,33 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
         }
     };
     let head = "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there; 1 PiB stands for a drive whose size nobody has told)";
-    view.paragraph("", head) + &hosts.iter().map(line).collect::<String>()
+    let all = |host: &(&str, Agent)| line(host) + &written_there(view, scenario, host.0);
+    view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
+}
+
+/// Drives of a host that are written. Nobody has looked at them yet, so whether a word of consent is theirs is not known here.
+fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
+    let mut drives: Vec<String> = Vec::new();
+    for stack in scenario.stacks.iter().filter(|stack| survey::intent(scenario, stack) == Intent::Write) {
+        for medium in stack.medium.members() {
+            let Medium::Remote { host: of, path, .. } = medium else { continue };
+            let path = path.display().to_string();
+            if of == host && path.starts_with("/dev/") && !drives.contains(&path) {
+                drives.push(path);
+            }
+        }
+    }
+    if drives.is_empty() {
+        return String::new();
+    }
+    let given: Vec<&str> = scenario.consent.iter().map(|consent| consent.serial.as_str()).collect();
+    let given =
+        if given.is_empty() { "none is given".to_owned() } else { format!("given: {}", given.join(", ")) };
+    let text = format!(
+        "write to {} on {host}: run refuses a drive without --destroy serial=... of that very one ({given})",
+        drives.join(", ")
+    );
+    view.red(&view.paragraph("  ", &text))
 }
 
 /// What leads into it, of stacks that an earlier set brought up.
@@ -465,6 +495,25 @@ mod tests {
             "{}",
             of("nvme1 @lab")
         );
+    }
+
+    #[test]
+    fn drives_of_other_hosts_that_are_written_are_told_with_what_they_need() {
+        let of = |stack: &str, more: &[(&str, &str)]| {
+            let view = View { width: 400, colour: false, commands: false };
+            let more = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let asked = Request { words: more, ..Request::default() };
+            hosts(&view, &from_stacks(&[stack.to_owned()], &asked).unwrap())
+        };
+        let array = "[/dev/sda,/dev/sdb] @ssh:db1 | mdraid(level=1)";
+        let told = of(array, &[("rw", "randread")]);
+        assert!(
+            told.contains("write to /dev/sda, /dev/sdb on db1: run refuses a drive without --destroy serial=... of that very one (none is given)"),
+            "{told}"
+        );
+        assert!(!of("/dev/sda @ssh:db1", &[("rw", "randread")]).contains("--destroy"));
+        assert!(of("/dev/sda @ssh:db1", &[("rw", "randwrite")]).contains("write to /dev/sda on db1"));
+        assert!(!of("/srv/file @ssh:db1", &[("rw", "randwrite")]).contains("--destroy"));
     }
 
     #[test]

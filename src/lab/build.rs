@@ -1,7 +1,7 @@
 //! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap, both with the kernel's modules
 //! in an ext4 file system. All in one folder of the cache that gets its name when it is whole, and is gone if that fails.
 
-use super::image::{self, Image, Record, UNFINISHED, Zfs};
+use super::image::{self, CacheLock, Image, Record, UNFINISHED, Zfs};
 use super::recipe::{self, ASSEMBLE, COMPILE_ZFS, Recipe};
 use super::sources::{self, Source};
 use super::{child, current};
@@ -11,7 +11,6 @@ use crate::layer::guest::modules::Tree;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +106,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn lock(&mut self, cache: &Path) -> Result<File> {
+    fn lock(&mut self, cache: &Path) -> Result<CacheLock> {
         let mut waits = false;
         loop {
             if let Some(lock) = image::lock(cache)? {

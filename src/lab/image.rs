@@ -169,16 +169,27 @@ fn mounted_below(mounts: &str, prefix: &Path) -> Option<PathBuf> {
     points.into_iter().find(|point| point.as_os_str().as_encoded_bytes().starts_with(prefix))
 }
 
+/// The cache is ours as long as it lives.
+#[derive(Debug)]
+pub(super) struct CacheLock(File);
+
+impl Drop for CacheLock {
+    fn drop(&mut self) {
+        // A program that another thread starts just then has the file open until its own begins: closing alone would not let go.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Held while an image is built; `None`: another process builds one.
 ///
 /// # Errors
 /// When the cache cannot be made or the kernel refuses.
-pub(super) fn lock(cache: &Path) -> Result<Option<File>> {
+pub(super) fn lock(cache: &Path) -> Result<Option<CacheLock>> {
     std::fs::create_dir_all(cache).with_context(|| format!("cannot create {}", cache.display()))?;
     let path = cache.join(".lock");
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Some(CacheLock(file))),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
     }

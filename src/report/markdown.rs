@@ -57,6 +57,11 @@ fn render_one(findings: &Findings) -> String {
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
+    let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    let stacks: Vec<String> = stacks.collect();
+    if !stacks.is_empty() {
+        out += &format!("{}:\n\n{}", sheet::STACKS, list("", stacks));
+    }
     if let Some(table) = disks::table(findings) {
         out += &format!("{}\n{}.\n\n", table.markdown(), escaped(disks::LEGEND));
     }

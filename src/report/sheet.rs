@@ -9,7 +9,7 @@ use crate::bill::findings::{
 use crate::bill::precondition;
 use crate::stats::{Verdict, alike};
 use crate::units::show_bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of figures of a row.
 type Pick = fn(&Row) -> Option<&Figure>;
@@ -306,6 +306,28 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
         (None, _) => String::new(),
     };
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
+}
+
+/// Title of what stacks are.
+pub(super) const STACKS: &str = "Stacks";
+
+/// What stacks are that are called otherwise, each once, and the generator with the reason for it: of all, where they had the same.
+pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
+    let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
+    let engines: BTreeSet<&String> = rows().filter_map(|row| row.engine.as_ref()).collect();
+    let each = engines.len() > 1;
+    let mut all: Vec<(String, String)> = Vec::new();
+    for row in rows() {
+        let text = (row.text != row.stack).then(|| row.text.clone());
+        let engine = row.engine.as_ref().filter(|_| each).map(|engine| format!("engine {engine}"));
+        let said: Vec<String> = text.into_iter().chain(engine).collect();
+        if !said.is_empty() && !all.iter().any(|(name, _)| *name == row.stack) {
+            all.push((row.stack.clone(), said.join(", ")));
+        }
+    }
+    let of_all = engines.into_iter().filter(|_| !each).map(|engine| ("engine".to_owned(), engine.clone()));
+    all.extend(of_all);
+    all
 }
 
 /// Title of what was done to drives before they were measured.

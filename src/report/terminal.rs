@@ -53,6 +53,8 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     }
     out += &trials(findings, width, &mut left_out);
     out += &beside(findings, width, &mut left_out);
+    let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    out += &list(sheet::STACKS, stacks, width);
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
     }

@@ -6,8 +6,9 @@ use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
 use super::jobfile::is_job_file;
+use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
-use super::stacks::{Cell, cells_of, size_of};
+use super::stacks::{Cell, cells_of};
 use super::values::parse_engine;
 use super::words::JobWords;
 use super::{

@@ -122,6 +122,9 @@ impl Fault {
     }
 }
 
+/// What a part of a text means, or what is wrong with it.
+pub(super) type Checked<T> = Result<T, TextFault>;
+
 /// A fault in a text, with the bytes that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFault {

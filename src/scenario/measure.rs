@@ -2,8 +2,8 @@
 //! It refuses figures that could never give a verdict.
 
 use super::error::Fault;
+use super::media::size_of;
 use super::precondition;
-use super::stacks::size_of;
 use super::{MeasureSpec, Precondition, Regime, SteadyLimit};
 use crate::units;
 

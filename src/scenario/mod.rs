@@ -11,6 +11,7 @@ pub mod fio;
 pub mod grammar;
 pub mod jobfile;
 pub mod measure;
+mod media;
 mod names;
 pub mod place;
 pub mod precondition;

@@ -2,8 +2,9 @@
 //! load. Refuses one host with two kinds of ends, as it is one place.
 
 use super::ast::MediumExpr;
+use super::error::Checked;
 use super::error::{Fault, TextFault};
-use super::stacks::{Checked, absolute, is_device_path, medium_options, size};
+use super::media::{absolute, is_device_path, medium_options, size};
 use super::{Agent, Engine, Medium, Stack, Workload};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

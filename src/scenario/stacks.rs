@@ -1,19 +1,18 @@
-//! From a parsed stack to checked ones: media, layers, options, grids. It refuses what no layer of
+//! From a parsed stack to checked ones: layers, options, grids (media: media.rs). It refuses what no layer of
 //! this version can do, and says where that is written. Nothing here looks at the machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::bdev;
-use super::error::{Fault, TextFault, nearest};
+use super::error::{Checked, Fault, TextFault};
 use super::grammar::quote;
-use super::jobfile::usual_endings;
-use super::place::{self, Names};
-use super::{Agent, LayerSpec, Medium, Stack, remote};
+use super::media::base_medium;
+use super::place::Names;
+use super::{Agent, LayerSpec, Medium, Stack};
 use crate::layer::alias;
 use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
-use crate::step::{HOST, ssh_host};
+use crate::step::HOST;
 use crate::units;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
 
 /// More cells than this are a slip of the pen rather than a plan.
 const MOST_CELLS: usize = 64;
@@ -26,8 +25,6 @@ pub struct Cell {
     /// From the bottom up.
     pub layers: Vec<LayerSpec>,
 }
-
-pub(super) type Checked<T> = Result<T, TextFault>;
 
 /// Checks a stack; a grid gives one cell for each choice. `origin` makes the place of a layer from
 /// the byte where it begins.
@@ -89,25 +86,6 @@ pub fn stacked(
     Ok(grown)
 }
 
-fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Checked<Medium> {
-    let joined = first.and_then(|layer| catalog::find(&layer.name)).is_some_and(|help| help.joins);
-    match base {
-        BaseExpr::One(medium) => medium_of(medium, names),
-        BaseExpr::Many(members) if !joined && members.len() > 1 => {
-            let media = place::ranges(members)?;
-            Err(not_joined(members, media.len(), first))
-        }
-        BaseExpr::Many(members) | BaseExpr::Each(members) => {
-            let members = place::ranges(members)?;
-            let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
-            distinct(&members, &media)?;
-            in_one_place(&members, &media)?;
-            Ok(<[Medium; 1]>::try_from(media)
-                .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
-        }
-    }
-}
-
 /// `each` says that nothing joins the members, so a layer that does contradicts it.
 fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Checked<()> {
     let joins = |layer: &&LayerExpr| catalog::find(&layer.name).is_some_and(|help| help.joins);
@@ -128,234 +106,7 @@ fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<String>, Option<Str
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
 
-fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
-    for (i, medium) in media.iter().enumerate() {
-        if media[..i].iter().any(|other| other.overlaps(medium)) {
-            let fault = Fault::new(format!("\"{}\" is listed twice", members[i].body));
-            return Err(TextFault::new(members[i].span.clone(), fault));
-        }
-    }
-    Ok(())
-}
-
-/// One worker loads all members, so that their slices begin and end together: it is in one place.
-fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
-    let place = |medium: &Medium| match medium.place() {
-        here if here == HOST => "on this host".to_owned(),
-        there => format!("on {there}"),
-    };
-    let elsewhere = |medium: &Medium| medium.place() != media[0].place();
-    let Some(at) = media.iter().position(elsewhere) else { return Ok(()) };
-    let (expr, first) = (&members[at], &members[0]);
-    let why = format!(
-        "\"{}\" is {}, and \"{}\" {}: they cannot be loaded at once",
-        expr.body,
-        place(&media[at]),
-        first.body,
-        place(&media[0])
-    );
-    let hint = "name members of one place, and compare places as stacks of their own";
-    Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
-}
-
-/// Nothing joins them; an unknown layer is the better thing to say first.
-fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
-    let all_at_once = "name one medium, or write each([..]) to load all of them at once";
-    let Some(layer) = first else {
-        let fault = Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
-        return TextFault::new(whole(members), fault);
-    };
-    match known_layer(layer) {
-        Err(fault) => fault,
-        Ok(help) => {
-            let why = format!("\"{}\" takes one device below it, got {count}", help.name);
-            let hint = if help.anywhere { all_at_once } else { "name one medium" };
-            TextFault::new(layer.span.clone(), Fault::hint(why, hint))
-        }
-    }
-}
-
-fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
-    let start = members.first().map_or(0, |member| member.span.start);
-    start..members.last().map_or(start, |member| member.span.end)
-}
-
-/// Checks one medium, as written or by the name of a device.
-///
-/// # Errors
-/// An unknown scheme, a path that is not absolute, an option it does not take.
-pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
-    let at = |fault| TextFault::new(expr.span.clone(), fault);
-    if let Some(place) = &expr.place {
-        match names.place(place).map_err(at)? {
-            here if here == HOST => {}
-            there => return medium_in(expr, &there, names),
-        }
-    }
-    match expr.scheme.as_deref() {
-        Some("file") => file_medium(expr),
-        Some("ssh") => remote::medium(expr),
-        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh"]))),
-        None if expr.body.starts_with('/') => device_medium(expr),
-        None => named_medium(expr, names),
-    }
-}
-
-/// `nvme0 @lab`, or `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.
-fn medium_in(expr: &MediumExpr, place: &str, names: &Names) -> Checked<Medium> {
-    let Some(host) = ssh_host(place) else { return names.drive(place, expr) };
-    match expr.scheme.as_deref() {
-        None | Some("file") if expr.body.starts_with('/') => {
-            let body = format!("{host}:{}", expr.body);
-            remote::medium(&MediumExpr { scheme: Some("ssh".into()), body, place: None, ..expr.clone() })
-        }
-        _ => {
-            let fault = Fault::hint(
-                format!("\"{}\" is no path on {place}", expr.body),
-                format!("write /dev/NAME @{place}"),
-            );
-            Err(TextFault::new(expr.span.clone(), fault))
-        }
-    }
-}
-
-fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
-    let path = absolute(expr, &expr.body)?;
-    if is_device_path(&path) {
-        let fault =
-            Fault::hint(format!("{} is a device, not a file", expr.body), "write it without \"file:\"");
-        return Err(TextFault::new(expr.span.clone(), fault));
-    }
-    let options = medium_options(expr, &["size", "keep"])?;
-    let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
-    let size = options.get("size").map(|option| size(option)).transpose()?;
-    Ok(Medium::File { path, size, keep })
-}
-
-fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
-    let path = absolute(expr, &expr.body)?;
-    if !is_device_path(&path) {
-        let hint = format!("write file:{},size=4GiB for a file", expr.body);
-        let fault = Fault::hint(format!("{} is not below /dev", expr.body), hint);
-        return Err(TextFault::new(expr.span.clone(), fault));
-    }
-    if let Some(option) = expr.options.first() {
-        let fault =
-            Fault::hint(format!("a device takes no option, got \"{option}\""), "a device is used whole");
-        return Err(TextFault::new(option.span.clone(), fault));
-    }
-    Ok(Medium::Device { path })
-}
-
-fn named_medium(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
-    let known: Vec<&str> = names.devices.keys().map(String::as_str).collect();
-    let Some(medium) = names.devices.get(&expr.body) else {
-        let near = nearest(&expr.body, &known).map(|near| format!("did you mean \"{near}\"? "));
-        let near = near.or_else(|| {
-            let blank = if expr.body.contains('@') { ", with a blank before \"@\"" } else { "" };
-            names.drive_meant(&expr.body).map(|drive| format!("did you mean \"{drive}\"{blank}? "))
-        });
-        let near = near.or_else(|| {
-            Path::new(&expr.body)
-                .is_file()
-                .then(|| format!("a job file's name ends in {}, a scenario's in .toml; ", usual_endings()))
-        });
-        let hint = format!(
-            "{}write /dev/NAME, file:/PATH,size=SIZE, nvme0 @lab (a drive of a lab) or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",
-            near.unwrap_or_default()
-        );
-        let fault = Fault::hint(format!("\"{}\" is no medium", expr.body), hint);
-        return Err(TextFault::new(expr.span.clone(), fault));
-    };
-    match expr.options.first() {
-        None => Ok(medium.clone()),
-        Some(option) => Err(TextFault::new(
-            option.span.clone(),
-            Fault::hint(
-                format!("\"{}\" is declared elsewhere and takes no option here", expr.body),
-                format!("write it in [device.{}]", expr.body),
-            ),
-        )),
-    }
-}
-
-/// A relative path would mean another file in another folder, `..` another one after a rename.
-pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
-    let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
-    if path.contains('\0') {
-        return at(Fault::new("a path with a zero byte"));
-    }
-    if !path.starts_with('/') {
-        return at(Fault::hint(
-            format!("\"{path}\" is not an absolute path"),
-            format!("write it from the root: \"$PWD/{path}\""),
-        ));
-    }
-    let plain =
-        Path::new(path).components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    if !plain || path.ends_with('/') {
-        return at(Fault::hint(
-            format!("\"{path}\" is not a plain path"),
-            "write it without \"..\" and without a \"/\" at the end",
-        ));
-    }
-    Ok(Path::new(path).components().collect())
-}
-
-/// /dev/shm is a file system that everybody may write files in.
-pub(super) fn is_device_path(path: &Path) -> bool {
-    path.starts_with("/dev") && !path.starts_with("/dev/shm")
-}
-
-pub(super) fn medium_options<'a>(
-    expr: &'a MediumExpr,
-    known: &[&str],
-) -> Checked<BTreeMap<&'a str, &'a OptionExpr>> {
-    let mut found = BTreeMap::new();
-    for option in &expr.options {
-        let key = option.key.as_deref().unwrap_or_default();
-        let fault = if !known.contains(&key) {
-            Fault::unknown("option", key, known)
-        } else if option.values.len() != 1 {
-            Fault::hint(format!("\"{key}\" of a medium takes one value"), "write one stack for each")
-        } else if found.insert(key, option).is_some() {
-            Fault::new(format!("\"{key}\" is written twice"))
-        } else {
-            continue;
-        };
-        return Err(TextFault::new(option.span.clone(), fault));
-    }
-    Ok(found)
-}
-
-pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
-    size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
-}
-
-/// Bytes of a medium.
-///
-/// # Errors
-/// A size without a unit, or of nothing.
-pub fn size_of(word: &str) -> Result<u64, Fault> {
-    match units::parse_bytes(word) {
-        Ok(0) => Err(Fault::hint(format!("size \"{word}\" is nothing"), "write a size such as 4GiB")),
-        Ok(bytes) => Ok(bytes),
-        Err(clause) => Err(Fault::from_clause(&clause)),
-    }
-}
-
-fn flag(option: &OptionExpr) -> Checked<bool> {
-    match option.values[0].as_str() {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        other => {
-            let why = format!("\"{other}\" is neither true nor false");
-            Err(TextFault::new(option.span.clone(), Fault::new(why)))
-        }
-    }
-}
-
-fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
+pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
     catalog::find(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
         let known = catalog::names();

@@ -5,8 +5,9 @@
 use super::check::{Parts, parse_consent};
 use super::draft::Draft;
 use super::error::{Fault, InputError, Located, Origin, TextFault, position_of};
+use super::media::{medium_of, size_of};
 use super::place::{LabSpec, Names, PlaceSpec};
-use super::stacks::{Cell, cells_of, medium_of, size_of, stacked};
+use super::stacks::{Cell, cells_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};

@@ -463,9 +463,6 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
-        @for row in workload.rows.iter().filter(|row| row.text != row.stack) {
-            p class="soft" { b { (row.stack) } " is " code { (row.text) } @if let Some(engine) = &row.engine { ", engine " (engine) } }
-        }
     }
 }
 
@@ -570,6 +567,11 @@ fn origin(findings: &Findings, open: bool) -> Markup {
                 @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
             }
             pre { (run.command) }
+            @let stacks = sheet::stacks_in_full(findings);
+            @if !stacks.is_empty() {
+                h3 { (sheet::STACKS) }
+                ul { @for (name, text) in stacks { li { b { (name) } ": " code { (text) } } } }
+            }
             @if let Some(read_back) = disks::table(findings) {
                 h3 { "Disks of guests" }
                 (table(&read_back, usize::MAX))

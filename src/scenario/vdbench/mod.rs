@@ -4,6 +4,7 @@
 
 mod keys;
 mod lines;
+mod points;
 mod runs;
 mod values;
 
