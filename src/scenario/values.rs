@@ -4,7 +4,8 @@
 use super::Engine;
 use super::error::Fault;
 use crate::units;
-use iotax_load::{EngineName, Rw};
+use iotax_load::Rw;
+use iotax_load::engine::ALL;
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +25,33 @@ pub enum Extent {
     Percent(u8),
 }
 
-/// `auto`, `null`, `sync`, `uring`, `fio`.
+/// `auto`, a name of ours, `fio`; fio's own names of interfaces are answered with ours.
 ///
 /// # Errors
 /// Any other word.
 pub fn parse_engine(word: &str) -> Result<Option<Engine>, Fault> {
     match word {
         "auto" => Ok(None),
-        "null" => Ok(Some(Engine::Native(EngineName::Null))),
-        "sync" => Ok(Some(Engine::Native(EngineName::Sync))),
-        "uring" => Ok(Some(Engine::Native(EngineName::Uring))),
         "fio" => Ok(Some(Engine::Fio)),
-        "io_uring" => Err(Fault::hint("unknown engine \"io_uring\"", "did you mean \"uring\"?")),
-        other => Err(Fault::unknown("engine", other, &["auto", "null", "sync", "uring", "fio"])),
+        word => match ALL.iter().find(|kind| kind.word == word) {
+            Some(kind) => Ok(Some(Engine::Native(kind.name))),
+            None => Err(unknown_engine(word)),
+        },
     }
+}
+
+fn unknown_engine(word: &str) -> Fault {
+    let meant = match word {
+        "io_uring" => "uring",
+        "libaio" => "aio",
+        "psync" | "pvsync" | "pvsync2" | "vsync" => "sync",
+        _ => {
+            let known: Vec<&str> =
+                ["auto"].into_iter().chain(ALL.iter().map(|kind| kind.word)).chain(["fio"]).collect();
+            return Fault::unknown("engine", word, &known);
+        }
+    };
+    Fault::hint(format!("unknown engine \"{word}\""), format!("did you mean \"{meant}\"?"))
 }
 
 pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {

@@ -72,8 +72,10 @@ fn the_loop_does_not_allocate() {
     for (engine, hold, rate_iops) in [
         (EngineName::Null, Hold::default(), None),
         (EngineName::Sync, Hold::default(), None),
+        (EngineName::Aio, Hold::default(), None),
         (EngineName::Uring, Hold::default(), None),
         (EngineName::Sync, share, None),
+        (EngineName::Aio, share, None),
         (EngineName::Uring, share, None),
         (EngineName::Uring, Hold::default(), Some(100_000)),
     ] {
@@ -102,7 +104,7 @@ fn nothing_is_left_when_a_worker_is_dropped() {
         names.filter(|name| name.starts_with("iotax-load")).count()
     };
     let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
         let job = Job { rw: Rw::RandRw, direct: false, iodepth: 2, numjobs: 3, ..Job::default() };
         // The first of them may leave what the C library keeps for later threads.
         drop(prepare(file.path(), engine, &job, Hold::default()));

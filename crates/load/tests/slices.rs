@@ -70,7 +70,7 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
     let bound = Bound::Time { ns: 200 * MS };
     let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
         let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
             continue;
@@ -104,7 +104,7 @@ fn the_next_slice_discards_twice_the_last_drain() {
 #[test]
 fn a_slice_by_bytes_issues_exactly_these() {
     let file = file_of(1024 * KIB);
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
         let jobs = [
             Job { numjobs: 3, iodepth: 2, ..buffered(Rw::Write) },
             Job { bs: 16 * KIB, ..buffered(Rw::RandRw) },
@@ -122,7 +122,7 @@ fn a_slice_by_bytes_issues_exactly_these() {
 
 #[test]
 fn writes_stay_in_the_region_and_are_incompressible() {
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
         let file = file_of(512 * KIB);
         let job = Job { iodepth, offset: 128 * KIB, size: Some(256 * KIB), ..buffered(Rw::Write) };
         let spec = SliceSpec { flush: true, ..by_bytes(512 * KIB) };
@@ -165,7 +165,7 @@ fn o_direct_works_where_the_file_system_has_it() {
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
         let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
         let mut worker = match Worker::prepare(&[target(&path)], &[job], Some(engine)) {
             Ok(worker) => worker,
@@ -216,7 +216,7 @@ fn depth_by_threads_goes_through_a_region_once() {
 #[test]
 fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
     let file = file_of(256 * KIB);
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
         let job = Job { fsync: 8, fdatasync: 4, end_fsync: true, iodepth, ..buffered(Rw::RandWrite) };
         let Some(result) = run(file.path(), &[job], engine, &by_bytes(128 * KIB)) else {
             continue;
@@ -230,7 +230,7 @@ fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
 #[test]
 fn a_rate_is_not_exceeded() {
     let file = file_of(256 * KIB);
-    for (engine, iodepth) in [(EngineName::Sync, 2), (EngineName::Uring, 4)] {
+    for (engine, iodepth) in [(EngineName::Sync, 2), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
         let job = Job { rate_iops: Some(2_000), iodepth, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &by_bytes(404 * KIB)) else {
             continue;
@@ -246,7 +246,9 @@ fn a_rate_is_not_exceeded() {
 #[test]
 fn a_hold_counts_as_latency_with_every_engine() {
     let file = file_of(256 * KIB);
-    for (engine, iodepth) in [(EngineName::Null, 4), (EngineName::Sync, 1), (EngineName::Uring, 4)] {
+    for (engine, iodepth) in
+        [(EngineName::Null, 4), (EngineName::Sync, 1), (EngineName::Aio, 4), (EngineName::Uring, 4)]
+    {
         let mut target = target(file.path());
         target.hold = Hold { ns: 3 * MS, share_ppm: 0 };
         let job = Job { iodepth, ..buffered(Rw::RandRead) };
@@ -270,7 +272,7 @@ fn a_hold_counts_as_latency_with_every_engine() {
 
 #[test]
 fn a_file_that_is_cut_gives_short_reads_that_do_not_count() {
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Uring, 4)] {
+    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
         let file = file_of(64 * KIB);
         let job = Job { iodepth, ..buffered(Rw::Read) };
         let Some(mut worker) = worker(file.path(), &[job], engine) else {
@@ -359,7 +361,7 @@ fn bytes_that_do_not_divide_differ_by_a_block_between_targets() {
 fn a_timed_slice_reads_all_targets_in_one_window() {
     let (files, targets) = two(64 * KIB);
     let jobs = [Job { iodepth: 2, ..buffered(Rw::RandRead) }];
-    for engine in [EngineName::Sync, EngineName::Uring] {
+    for engine in [EngineName::Sync, EngineName::Aio, EngineName::Uring] {
         let Some(mut worker) = on_all(&targets, &jobs, engine) else {
             continue;
         };

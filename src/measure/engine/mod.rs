@@ -120,13 +120,11 @@ pub fn kind_of(engine: Option<Engine>) -> &'static Kind {
 mod tests {
     use super::*;
     use crate::host::needs;
-    use iotax_load::EngineName;
 
     #[test]
     fn every_engine_has_one_member() {
-        let native =
-            [EngineName::Null, EngineName::Sync, EngineName::Uring].map(|name| Some(Engine::Native(name)));
-        for engine in native.into_iter().chain([None, Some(Engine::Fio)]) {
+        let native = iotax_load::engine::ALL.iter().map(|kind| Some(Engine::Native(kind.name)));
+        for engine in native.chain([None, Some(Engine::Fio)]) {
             assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
         }
         for need in ALL.iter().flat_map(|kind| kind.needs) {

@@ -46,8 +46,12 @@ pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<Trial>]) -> Result
     Ok(Chosen { name, why })
 }
 
-/// How a depth is reached that one thread of the engine cannot.
+/// How a depth is reached that one thread of the engine cannot, or that it is not.
 fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
+    if name == EngineName::Aio && jobs.iter().any(|job| job.iodepth > 1 && !job.direct) {
+        return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
+            .to_string();
+    }
     let Some(depth) = name.kind().depth else {
         return String::new();
     };
@@ -61,17 +65,29 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// io_uring, if every job that is deeper than 1 gets on with it on every target.
+/// io_uring, if every job that is deeper than 1 gets on with it on every target; else what keeps their depth without it.
 fn by_trial(trials: &[Vec<Trial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
         let tried = try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
         if let Some(against) = tried.against(trial, several) {
-            return Ok((EngineName::Sync, against));
+            return Ok(instead(trials, against));
         }
     }
     let why = format!("io_uring works here, and {PROBES} probe reads needed no worker thread");
     Ok((EngineName::Uring, why))
+}
+
+/// libaio's calls, where they keep a depth at all and the kernel has them; else one I/O at a time a thread.
+fn instead(trials: &[Vec<Trial>], against: String) -> (EngineName, String) {
+    let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
+    if deep.any(|trial| !trial.job.direct) {
+        return (EngineName::Sync, against);
+    }
+    match super::aio::is_here() {
+        Ok(()) => (EngineName::Aio, format!("{against}; libaio's calls keep the depth, with O_DIRECT")),
+        Err(error) => (EngineName::Sync, format!("{against}, and libaio's calls are refused ({error})")),
+    }
 }
 
 /// How io_uring did on a target.
@@ -264,6 +280,24 @@ mod tests {
         let refused = chosen.why.starts_with("io_uring is refused");
         let told = chosen.why.contains(&format!("reads of {}", targets[1].path().display()));
         assert!(refused || told, "{}", chosen.why);
+    }
+
+    #[test]
+    fn what_uring_cannot_do_aio_does_with_o_direct_and_sync_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target_in(folder.path());
+        let region = Region { offset: 0, bs: 4096, blocks: 256 };
+        let instead_of = |direct: bool| {
+            let job = Job { direct, ..job(8) };
+            let file = File::open(target.path()).unwrap();
+            instead(&[vec![Trial { job: &job, target: &target, file, region }]], "refused".into())
+        };
+        assert_eq!(instead_of(false), (EngineName::Sync, "refused".to_string()));
+        let direct = instead_of(true);
+        assert_eq!(direct.0, EngineName::Aio, "{}", direct.1);
+        assert!(direct.1.starts_with("refused; libaio's calls keep"), "{}", direct.1);
+        assert!(depth_note(EngineName::Aio, &[&job(8)]).contains("one is in flight in truth"));
+        assert_eq!(depth_note(EngineName::Aio, &[&Job { direct: true, ..job(8) }]), "");
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The family of engines: null, sync, uring. A new one is a file and an entry in [`ALL`]. An
+//! The family of engines: null, sync, aio, uring. A new one is a file and an entry in [`ALL`]. An
 //! engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
 //! completions.
 
+mod aio;
 mod choose;
 mod null;
 mod sync;
@@ -21,6 +22,8 @@ pub enum EngineName {
     Null,
     /// preadv2 / pwritev2, one I/O at a time a thread.
     Sync,
+    /// io_submit and its kin, as libaio calls them.
+    Aio,
     /// io_uring.
     Uring,
 }
@@ -49,7 +52,7 @@ pub struct Kind {
 }
 
 /// Every engine.
-pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &uring::KIND];
+pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND];
 
 impl EngineName {
     /// Its entry in [`ALL`].
@@ -57,6 +60,7 @@ impl EngineName {
         match self {
             EngineName::Null => &null::KIND,
             EngineName::Sync => &sync::KIND,
+            EngineName::Aio => &aio::KIND,
             EngineName::Uring => &uring::KIND,
         }
     }
@@ -121,6 +125,10 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
+/// I/Os are handed over in batches of at most so many: a device that serves them side by side starts on the first ones while the
+/// others are still being made (docs/decisions/submit-batches.md).
+const MOST_QUEUED: u32 = 4;
+
 /// Issues I/Os on one open file for one thread.
 pub(crate) trait Engine {
     /// Takes an I/O; it is handed to the kernel now, or at the next `reap`.
@@ -168,6 +176,6 @@ mod tests {
     #[test]
     fn an_unknown_engine_is_answered_with_the_known() {
         let error = "libaio".parse::<EngineName>().unwrap_err();
-        assert_eq!(error, "no engine \"libaio\"; hint: one of null, sync, uring");
+        assert_eq!(error, "no engine \"libaio\"; hint: one of null, sync, aio, uring");
     }
 }

@@ -1,7 +1,7 @@
 //! The uring engine: io_uring with registered file and buffers, one enter a batch that both
 //! submits and reaps. What an older kernel or a memory limit refuses is done without.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op};
+use super::{Completion, Engine, EngineName, Io, Kind, MOST_QUEUED, Op};
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
@@ -129,10 +129,6 @@ impl Engine for Uring {
         }
     }
 }
-
-/// Entries are handed over in batches of at most so many: a device that serves them side by side starts
-/// on the first ones while the others are still being made.
-const MOST_QUEUED: u32 = 4;
 
 /// Asks for the flags that make completions cheapest first, then for less.
 fn build(depth: u32) -> io::Result<IoUring> {

@@ -1,0 +1,412 @@
+//! The aio engine: the system calls of libaio, for kernels without io_uring and for targets that io_uring hands to worker
+//! threads. Without O_DIRECT the kernel does each I/O within the call that submits it, so its depth is one in truth.
+//!
+//! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h and fs/aio.c of Linux), with
+//! no system call, where that ring is as it is known here; else they are asked for.
+
+use super::{Completion, Engine, EngineName, Io, Kind, Op};
+use crate::clock;
+use crate::lane::{Lane, Setup};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(super) const KIND: Kind = Kind {
+    name: EngineName::Aio,
+    word: "aio",
+    help: "the system calls of libaio, completions read without one; needs O_DIRECT to have more than one I/O in flight",
+    depth: None,
+    start: |setup: Setup| {
+        let depth = setup.depth;
+        Lane::boxed(setup, |file, _| Aio::new(file, depth))
+    },
+};
+
+/// As the kernel's aio_abi.h has it, on a machine of either byte order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct ControlBlock {
+    data: u64,
+    #[cfg(target_endian = "little")]
+    key: u32,
+    rw_flags: u32,
+    #[cfg(target_endian = "big")]
+    key: u32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+/// What came of a control block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    more: i64,
+}
+
+/// What stands before the events in the mapped ring.
+#[repr(C)]
+struct Header {
+    id: u32,
+    events: u32,
+    /// The next event to be read; whoever reads writes it.
+    head: AtomicU32,
+    /// Where the kernel puts the next one.
+    tail: AtomicU32,
+    magic: u32,
+    compatible: u32,
+    incompatible: u32,
+    length: u32,
+}
+
+const MAGIC: u32 = 0xa10a_10a1;
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+const FSYNC: u16 = 2;
+const FDATASYNC: u16 = 3;
+
+/// A context of the kernel's, which is an address where a ring is mapped; destroyed when dropped, which waits for what is in
+/// flight.
+struct Context(libc::c_ulong);
+
+impl Context {
+    fn new(depth: u32) -> io::Result<Context> {
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the kernel writes one context, into a variable of its size.
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, depth, &mut context) };
+        if made == 0 {
+            return Ok(Context(context));
+        }
+        let error = io::Error::last_os_error();
+        let hint = match error.raw_os_error() {
+            Some(libc::EAGAIN) => "; hint: /proc/sys/fs/aio-max-nr bounds all of the machine's",
+            Some(libc::ENOSYS) => "; hint: this kernel was built without CONFIG_AIO",
+            _ => "",
+        };
+        Err(io::Error::new(error.kind(), format!("io_setup for {depth} I/Os: {error}{hint}")))
+    }
+
+    /// The mapped ring, where it is one that is known here.
+    fn ring(&self) -> Option<&Header> {
+        // SAFETY: the context is the address of the mapping, which begins with the header and lasts until io_destroy, at the
+        // end of `self`. Of what the kernel changes there (head, tail) the fields are atomic.
+        let header = unsafe { &*(self.0 as *const Header) };
+        let known = header.magic == MAGIC
+            && header.incompatible == 0
+            && header.length as usize == size_of::<Header>()
+            && header.events > 0;
+        known.then_some(header)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours and is not used again.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
+    }
+}
+
+/// Whether the kernel has these calls, and room for one more.
+///
+/// # Errors
+/// What it says.
+pub(super) fn is_here() -> io::Result<()> {
+    Context::new(1).map(drop)
+}
+
+struct Aio {
+    context: Context,
+    file: File,
+    mapped: bool,
+    /// A block a slot. What points to them does so only until the kernel has taken them.
+    blocks: Vec<ControlBlock>,
+    /// Slots that the kernel has not taken yet.
+    queued: Vec<u32>,
+    /// Their blocks' addresses, for the call.
+    pointers: Vec<*const ControlBlock>,
+    /// Ended without the kernel's queue: refused when they were submitted.
+    ended: Vec<Completion>,
+    events: Vec<Event>,
+    in_flight: usize,
+}
+
+/// Blocks are handed over in batches of at most so many, as those of the ring are.
+const MOST_QUEUED: usize = super::MOST_QUEUED as usize;
+
+impl Aio {
+    fn new(file: File, depth: u32) -> io::Result<Aio> {
+        let slots = depth as usize;
+        let context = Context::new(depth)?;
+        Ok(Aio {
+            mapped: context.ring().is_some(),
+            context,
+            file,
+            blocks: vec![ControlBlock::default(); slots],
+            queued: Vec::with_capacity(slots),
+            pointers: Vec::with_capacity(slots),
+            ended: Vec::with_capacity(slots),
+            events: vec![Event::default(); slots],
+            in_flight: 0,
+        })
+    }
+
+    /// Hands over what is queued. What the kernel has no room for now stays queued while something is in flight that will make
+    /// room; what it refuses has ended.
+    fn hand_over(&mut self) -> io::Result<()> {
+        while !self.queued.is_empty() {
+            self.pointers.clear();
+            for slot in &self.queued {
+                self.pointers.push(&self.blocks[*slot as usize]);
+            }
+            let (number, first) = (self.pointers.len(), self.pointers.as_ptr());
+            // SAFETY: `first` points to `number` addresses of blocks, each of which describes a buffer that the caller of
+            // `submit` keeps valid until its completion was reaped. The kernel copies the blocks.
+            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, number, first) };
+            if taken > 0 {
+                self.queued.drain(..taken as usize);
+                self.in_flight += taken as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            match error {
+                libc::EINTR => {}
+                libc::EAGAIN if self.in_flight > 0 => return Ok(()),
+                libc::EAGAIN => std::thread::yield_now(),
+                // The first of them; none was taken.
+                _ => self.refuse(error),
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&mut self, error: i32) {
+        let slot = self.queued.remove(0);
+        let opcode = self.blocks[slot as usize].opcode;
+        // Kernels before 4.18 sync no file by this interface.
+        let result = match (error, opcode) {
+            (libc::EINVAL, FSYNC) => result_of(self.file.sync_all()),
+            (libc::EINVAL, FDATASYNC) => result_of(self.file.sync_data()),
+            _ => -error,
+        };
+        self.ended.push(Completion { slot, result });
+    }
+
+    /// Reads completions off the mapped ring.
+    #[inline]
+    fn read_off(&mut self, done: &mut Vec<Completion>) {
+        let Some(ring) = self.context.ring() else { return };
+        let mut head = ring.head.load(Ordering::Relaxed);
+        // What the kernel wrote before it moved the tail is seen.
+        let tail = ring.tail.load(Ordering::Acquire);
+        let mut taken = 0;
+        while head != tail && head < ring.events {
+            // SAFETY: behind the header lie `events` events, `head` is below that, and the kernel writes none that lies
+            // between head and tail.
+            let event = unsafe { (ring as *const Header).add(1).cast::<Event>().add(head as usize).read() };
+            done.push(completion(&event));
+            taken += 1;
+            head = if head + 1 == ring.events { 0 } else { head + 1 };
+        }
+        // The kernel may use again what was read before.
+        ring.head.store(head, Ordering::Release);
+        self.in_flight -= taken;
+    }
+
+    /// Asks the kernel: for at least one, within a time (`None`: however long it takes).
+    fn ask(
+        &mut self,
+        least: libc::c_long,
+        time_ns: Option<u64>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        let time = time_ns.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        });
+        let (context, room, events) = (self.context.0, self.events.len(), self.events.as_mut_ptr());
+        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
+        // SAFETY: there is room for as many events as are asked for; `time` is null or a timespec that lives.
+        let told = unsafe { libc::syscall(libc::SYS_io_getevents, context, least, room, events, time) };
+        if told < 0 {
+            return match io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
+                error => Err(error),
+            };
+        }
+        done.extend(self.events[..told as usize].iter().map(completion));
+        self.in_flight -= told as usize;
+        Ok(())
+    }
+
+    /// Waits until something has ended, or the time is near.
+    fn wait(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        let Some(until_ns) = until_ns else { return self.ask(1, None, done) };
+        let left_ns = until_ns.saturating_sub(clock::now());
+        match left_ns > clock::SPIN_NS {
+            true => self.ask(1, Some(left_ns - clock::SPIN_NS), done),
+            // Near its end the wait is spun.
+            false if self.mapped => {
+                std::hint::spin_loop();
+                Ok(())
+            }
+            false => self.ask(0, Some(0), done),
+        }
+    }
+}
+
+impl Engine for Aio {
+    #[inline]
+    unsafe fn submit(&mut self, io: &Io) {
+        self.blocks[io.slot as usize] = ControlBlock {
+            data: u64::from(io.slot),
+            opcode: match io.op {
+                Op::Read => READ,
+                Op::Write => WRITE,
+                Op::Fsync => FSYNC,
+                Op::Fdatasync => FDATASYNC,
+            },
+            file: self.file.as_raw_fd() as u32,
+            buffer: io.buffer as u64,
+            bytes: u64::from(io.len),
+            offset: io.offset as i64,
+            ..ControlBlock::default()
+        };
+        self.queued.push(io.slot);
+        if self.queued.len() >= MOST_QUEUED {
+            // What fails here is met again, and told, by the next reap.
+            let _ = self.hand_over();
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
+        loop {
+            self.hand_over()?;
+            done.append(&mut self.ended);
+            if self.mapped {
+                self.read_off(done);
+            }
+            if !done.is_empty() || until_ns.is_some_and(|until_ns| clock::now() >= until_ns) {
+                return Ok(());
+            }
+            self.wait(until_ns, done)?;
+            if !done.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn completion(event: &Event) -> Completion {
+    Completion { slot: event.data as u32, result: event.result as i32 }
+}
+
+fn result_of(synced: io::Result<()>) -> i32 {
+    synced.map_or_else(|error| -error.raw_os_error().unwrap_or(libc::EIO), |()| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_are_as_large_as_the_kernels() {
+        assert_eq!((size_of::<ControlBlock>(), size_of::<Event>(), size_of::<Header>()), (64, 32, 32));
+    }
+
+    fn aio(depth: u32) -> (tempfile::NamedTempFile, Aio) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; 64 << 10]).unwrap();
+        let opened = File::options().read(true).write(true).open(file.path()).unwrap();
+        (file, Aio::new(opened, depth).unwrap())
+    }
+
+    fn io(op: Op, slot: u32, buffer: &mut [u8]) -> Io {
+        let len = if op.is_sync() { 0 } else { buffer.len() as u32 };
+        Io { op, slot, len, offset: u64::from(slot) * 4096, buffer: buffer.as_mut_ptr() }
+    }
+
+    fn all(aio: &mut Aio, count: usize) -> Vec<Completion> {
+        let mut done = Vec::new();
+        while done.len() < count {
+            aio.reap(None, &mut done).unwrap();
+        }
+        done.sort_by_key(|completion| completion.slot);
+        done
+    }
+
+    #[test]
+    fn completions_are_read_off_the_ring_and_asked_for_alike() {
+        for mapped in [true, false] {
+            let (_file, mut aio) = aio(8);
+            assert!(aio.mapped, "the ring of this kernel is not known");
+            aio.mapped = mapped;
+            let mut memory = [[0u8; 4096]; 8];
+            // More rounds than the ring has room: it wraps.
+            for _ in 0..64 {
+                for (slot, buffer) in memory.iter_mut().enumerate() {
+                    // SAFETY: the buffer lives until all have been reaped below.
+                    unsafe { aio.submit(&io(Op::Read, slot as u32, buffer)) };
+                }
+                let done = all(&mut aio, 8);
+                assert!(done.iter().all(|completion| completion.result == 4096), "{done:?}");
+                assert_eq!(aio.in_flight, 0);
+            }
+            assert!(memory.iter().flatten().all(|byte| *byte == 7));
+        }
+    }
+
+    #[test]
+    fn syncs_come_back_and_what_is_refused_has_its_error() {
+        let (_file, mut aio) = aio(4);
+        let mut memory = [0u8; 4096];
+        // SAFETY: as above.
+        unsafe {
+            aio.submit(&io(Op::Write, 0, &mut memory));
+            aio.submit(&io(Op::Fsync, 1, &mut []));
+            aio.submit(&io(Op::Fdatasync, 2, &mut []));
+        }
+        assert_eq!(all(&mut aio, 3).iter().map(|one| one.result).collect::<Vec<_>>(), [4096, 0, 0]);
+        let mut beyond = io(Op::Read, 0, &mut memory);
+        beyond.offset = 1 << 20;
+        // SAFETY: as above.
+        unsafe { aio.submit(&beyond) };
+        assert_eq!(all(&mut aio, 1)[0].result, 0, "nothing is there");
+        let only_reads = Aio::new(File::open("/proc/self/exe").unwrap(), 1);
+        let mut aio = only_reads.unwrap();
+        // SAFETY: as above.
+        unsafe { aio.submit(&io(Op::Write, 0, &mut memory)) };
+        assert_eq!(all(&mut aio, 1)[0].result, -libc::EBADF);
+    }
+
+    #[test]
+    fn a_wait_without_anything_in_flight_ends_at_its_time() {
+        for mapped in [true, false] {
+            let (_file, mut aio) = aio(1);
+            aio.mapped = mapped;
+            let (until_ns, mut done) = (clock::now() + 300_000, Vec::new());
+            aio.reap(Some(until_ns), &mut done).unwrap();
+            assert!(done.is_empty() && clock::now() >= until_ns);
+        }
+    }
+
+    #[test]
+    fn more_than_the_machine_has_is_refused_with_its_bound() {
+        let most: u64 = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse().unwrap();
+        let Ok(depth) = u32::try_from(most + 1) else { return };
+        let error = Context::new(depth).err().unwrap().to_string();
+        assert!(error.contains("io_setup") && error.contains("aio-max-nr"), "{error}");
+    }
+}
