@@ -95,8 +95,16 @@ pub struct Job {
     /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
+    /// Stamp the start of every I/O by itself. Otherwise all that are issued behind one look at the queue begin at that look: a
+    /// clock reading less for each, and latencies that are longer by what it takes to issue those before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stamp_each: bool,
     /// Seed of offsets, mix and buffers; thread i uses seed and i.
     pub randseed: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(percent: &u8) -> bool {
@@ -145,6 +153,7 @@ impl Default for Job {
             buffer_compress_percentage: 0,
             dedupe_percentage: 0,
             dedupe_unit: None,
+            stamp_each: false,
             randseed: 1,
         }
     }

@@ -10,6 +10,7 @@ use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
 use crate::source::Source;
+use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
 use crate::worker::Direction;
 use crate::{Histogram, Hold, Job};
@@ -117,6 +118,10 @@ pub(crate) struct LaneResult {
     pub(crate) read: Direction,
     pub(crate) write: Direction,
     pub(crate) sync_latency: Histogram,
+    pub(crate) reap_gap: Histogram,
+    pub(crate) in_flight_ns: u64,
+    pub(crate) served_ns: u64,
+    pub(crate) service: Histogram,
     pub(crate) discarded_ios: u64,
     pub(crate) first_submit_ns: Option<u64>,
     pub(crate) last_release_ns: Option<u64>,
@@ -178,6 +183,9 @@ pub(crate) struct Lane<E: Engine> {
     buffers: Buffers,
     file: File,
     bs: u32,
+    /// More than one I/O in flight: a completion may lie there while others are issued.
+    deep: bool,
+    stamp_each: bool,
     source: Source,
     pace: Option<Pace>,
     holder: Holder,
@@ -188,6 +196,7 @@ pub(crate) struct Lane<E: Engine> {
     syncs_in_flight: u32,
     first_submit_ns: Option<u64>,
     tally: Tally,
+    stamps: Stamps,
     beat_ns: Arc<AtomicU64>,
 }
 
@@ -221,6 +230,8 @@ impl<E: Engine + 'static> Lane<E> {
             buffers,
             file,
             bs: job.bs as u32,
+            deep: setup.depth > 1,
+            stamp_each: job.stamp_each,
             source: Source::new(job, offsets, random(1)),
             pace: setup.pace,
             holder: Holder::new(setup.hold, setup.depth),
@@ -230,14 +241,15 @@ impl<E: Engine + 'static> Lane<E> {
             in_flight: 0,
             syncs_in_flight: 0,
             first_submit_ns: None,
-            tally: Tally::new(),
+            tally: Tally::new(setup.job.rate_iops.is_some()),
+            stamps: Stamps::new(),
             beat_ns: setup.beat_ns,
         })
     }
 
     /// Runs until the slice has ended and the queue is empty; tells when that was.
     fn run(&mut self, end_ns: u64, gate: &Gate) -> io::Result<u64> {
-        let mut now_ns = clock::now();
+        let mut now_ns = self.stamps.now();
         loop {
             let open = now_ns < end_ns && !gate.abort.load(Ordering::Relaxed);
             let next_start_ns = if open { self.issue(now_ns) } else { None };
@@ -247,7 +259,10 @@ impl<E: Engine + 'static> Lane<E> {
             }
             self.beat(until_ns.unwrap_or(0).max(now_ns));
             self.wait(until_ns)?;
-            now_ns = clock::now();
+            let looked_ns = self.stamps.now();
+            let busy = self.slots.len() - self.ready.len() - self.syncs_in_flight as usize;
+            self.tally.looked(now_ns..looked_ns, busy as u64, self.deep && !self.done.is_empty());
+            now_ns = looked_ns;
             self.collect(now_ns);
             if self.tally.only_fails() {
                 gate.abort.store(true, Ordering::Relaxed);
@@ -282,13 +297,21 @@ impl<E: Engine + 'static> Lane<E> {
     #[inline]
     fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
         let (len, buffer, ready_ns) = match op {
+            Op::Read if self.stamp_each => (self.bs, self.buffers.read(slot), self.stamps.now()),
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
-            Op::Write => (self.bs, self.buffers.write(slot), clock::now()),
+            Op::Write => (self.bs, self.buffers.write(slot), self.stamps.now()),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
         self.slots[slot as usize] = Slot {
-            io: Ended { op, offset, len, result: 0, start_ns: intended_ns.unwrap_or(ready_ns) },
+            io: Ended {
+                op,
+                offset,
+                len,
+                result: 0,
+                start_ns: intended_ns.unwrap_or(ready_ns),
+                issued_ns: ready_ns,
+            },
             cycle_from_ns: now_ns,
         };
         self.first_submit_ns = self.first_submit_ns.or(Some(ready_ns));
@@ -296,6 +319,8 @@ impl<E: Engine + 'static> Lane<E> {
         if op.is_sync() {
             self.syncs_in_flight += 1;
             self.beat(now_ns);
+        } else {
+            self.tally.issued_behind(ready_ns.saturating_sub(now_ns));
         }
         let io = Io { op, slot, len, offset, buffer };
         // SAFETY: the buffer is the slot's own, of `bs` bytes; the slot came from `ready` and goes
@@ -368,6 +393,10 @@ impl<E: Engine + 'static> Lane<E> {
             read: trimmed(&tally.read),
             write: trimmed(&tally.write),
             sync_latency: tally.sync_latency.trimmed(),
+            reap_gap: tally.reap_gap.trimmed(),
+            in_flight_ns: tally.in_flight_ns,
+            served_ns: tally.served_ns,
+            service: tally.service.trimmed(),
             discarded_ios: tally.discarded_ios,
             first_submit_ns: self.first_submit_ns,
             last_release_ns: tally.last_release_ns,
@@ -383,6 +412,7 @@ impl<E: Engine + 'static> Lane<E> {
 impl<E: Engine + 'static> Resident for Lane<E> {
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
         let before = Cpu::of_thread();
+        self.stamps.anchor();
         let start_ns = order.gate.pass();
         self.restart(start_ns, order.stop);
         let end_ns = match order.stop {
@@ -439,7 +469,10 @@ fn trimmed(direction: &Direction) -> Direction {
 }
 
 fn idle_slot() -> Slot {
-    Slot { io: Ended { op: Op::Read, offset: 0, len: 0, result: 0, start_ns: 0 }, cycle_from_ns: 0 }
+    Slot {
+        io: Ended { op: Op::Read, offset: 0, len: 0, result: 0, start_ns: 0, issued_ns: 0 },
+        cycle_from_ns: 0,
+    }
 }
 
 #[cfg(test)]
@@ -571,6 +604,35 @@ mod tests {
         assert!(result.read.latency.min().unwrap() >= 15_900_000);
         // One after the other, each would wait for the holds of seven others: 150 ms and more.
         assert!(result.read.latency.percentile(0.5).unwrap() < 80_000_000);
+    }
+
+    #[test]
+    fn littles_law_holds_with_and_without_a_schedule() {
+        for rate_iops in [None, Some(20_000)] {
+            for stamp_each in [false, true] {
+                let job = Job { iodepth: 4, rate_iops, stamp_each, ..Job::default() };
+                // By blocks: none lies across an end of the window.
+                let result = run(setup(job, Hold::default()), device(100_000), Stop::Blocks(2000));
+                let error = result.served_ns as f64 / result.in_flight_ns as f64 - 1.0;
+                assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamp_each}");
+                assert!(result.reap_gap.count() > 0);
+                assert_eq!(result.service.count(), rate_iops.map_or(0, |_| result.read.ios));
+            }
+        }
+    }
+
+    #[test]
+    fn the_latency_of_a_schedule_is_not_that_of_the_service() {
+        let job = Job { rate_iops: Some(10_000), ..Job::default() };
+        let engine = Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
+        let result =
+            run(setup(job, Hold::default()), engine, Stop::Time { discard_ns: 0, window_ns: 300_000_000 });
+        let slow = |histogram: &Histogram| {
+            let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).0 >= 10_000_000;
+            histogram.sparse().filter(late).map(|(_, count)| count).sum::<u64>()
+        };
+        assert!(slow(&result.read.latency) >= 800);
+        assert!(slow(&result.service) <= 10, "one was stalled, the others waited to be issued");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod offsets;
 mod pace;
 mod random;
 mod source;
+mod stamps;
 mod tally;
 mod target;
 pub mod worker;

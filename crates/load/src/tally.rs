@@ -21,8 +21,10 @@ pub(crate) struct Ended {
     pub(crate) len: u32,
     /// Bytes moved, or an errno below zero.
     pub(crate) result: i32,
-    /// Where its latency begins.
+    /// Where its latency begins: with a schedule, when it was meant to start.
     pub(crate) start_ns: u64,
+    /// When it was issued.
+    pub(crate) issued_ns: u64,
 }
 
 /// Counts of one thread and slice.
@@ -31,6 +33,18 @@ pub(crate) struct Tally {
     pub(crate) read: Direction,
     pub(crate) write: Direction,
     pub(crate) sync_latency: Histogram,
+    /// Between two looks at the queue, of those that found something: by so much at most a latency may be too long.
+    pub(crate) reap_gap: Histogram,
+    /// Reads and writes in flight, summed up over the window's nanoseconds.
+    pub(crate) in_flight_ns: u64,
+    /// What those that were issued since the last look were not in flight of the time since.
+    behind_ns: u64,
+    /// The same summed up by I/Os: of those that ended in the window, from issue to end.
+    pub(crate) served_ns: u64,
+    /// From issue to end, where latencies begin earlier.
+    pub(crate) service: Histogram,
+    /// Whether they do.
+    paced: bool,
     pub(crate) discarded_ios: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
@@ -47,13 +61,19 @@ struct Failing {
 
 impl Tally {
     /// Empty, with all the memory it will need.
-    pub(crate) fn new() -> Tally {
+    pub(crate) fn new(paced: bool) -> Tally {
         let direction = || Direction { latency: Histogram::preallocated(), ..Direction::default() };
         Tally {
             window_ns: 0..0,
             read: direction(),
             write: direction(),
             sync_latency: Histogram::preallocated(),
+            reap_gap: Histogram::preallocated(),
+            in_flight_ns: 0,
+            behind_ns: 0,
+            served_ns: 0,
+            service: if paced { Histogram::preallocated() } else { Histogram::new() },
+            paced,
             discarded_ios: 0,
             errors: 0,
             first_error: None,
@@ -70,11 +90,38 @@ impl Tally {
         }
         self.window_ns = window_ns;
         self.sync_latency.clear();
+        self.reap_gap.clear();
+        self.in_flight_ns = 0;
+        self.behind_ns = 0;
+        self.served_ns = 0;
+        self.service.clear();
         self.discarded_ios = 0;
         self.errors = 0;
         self.first_error = None;
         self.last_release_ns = None;
         self.failing = None;
+    }
+
+    /// An I/O was issued so long behind the look before.
+    #[inline]
+    pub(crate) fn issued_behind(&mut self, ns: u64) {
+        self.behind_ns += ns;
+    }
+
+    /// From the look before to this one so many reads and writes were in flight; `gap`: it found something that may have lain
+    /// there since.
+    #[inline]
+    pub(crate) fn looked(&mut self, since_ns: Range<u64>, in_flight: u64, gap: bool) {
+        let behind_ns = std::mem::take(&mut self.behind_ns);
+        let (begin_ns, end_ns) =
+            (since_ns.start.max(self.window_ns.start), since_ns.end.min(self.window_ns.end));
+        if begin_ns >= end_ns {
+            return;
+        }
+        self.in_flight_ns += ((end_ns - begin_ns) * in_flight).saturating_sub(behind_ns);
+        if gap && end_ns == since_ns.end {
+            self.reap_gap.record(since_ns.end - since_ns.start);
+        }
     }
 
     /// Counts one I/O, released at `now_ns`.
@@ -98,6 +145,11 @@ impl Tally {
         direction.ios += 1;
         direction.bytes += u64::from(ended.len);
         direction.latency.record(latency_ns);
+        let served_ns = now_ns.saturating_sub(ended.issued_ns);
+        self.served_ns += served_ns;
+        if self.paced {
+            self.service.record(served_ns);
+        }
     }
 
     /// Whether the target does nothing but fail.
@@ -139,11 +191,18 @@ mod tests {
     use super::*;
 
     fn ended(op: Op, result: i32) -> Ended {
-        Ended { op, offset: 8192, len: if op.is_sync() { 0 } else { 4096 }, result, start_ns: 100 }
+        Ended {
+            op,
+            offset: 8192,
+            len: if op.is_sync() { 0 } else { 4096 },
+            result,
+            start_ns: 100,
+            issued_ns: 100,
+        }
     }
 
     fn tally() -> Tally {
-        let mut tally = Tally::new();
+        let mut tally = Tally::new(false);
         tally.restart(1000..2000);
         tally
     }
@@ -159,6 +218,27 @@ mod tests {
         assert_eq!(tally.read.latency.max(), Some(1903), "bucket of 1899");
         assert_eq!(tally.discarded_ios, 2);
         assert_eq!(tally.last_release_ns, Some(2000));
+    }
+
+    #[test]
+    fn what_is_in_flight_counts_within_the_window() {
+        let mut tally = tally();
+        for (since_ns, gap) in [(0..900, true), (900..1100, true), (1100..1400, false), (1900..2200, true)] {
+            tally.looked(since_ns, 3, gap);
+        }
+        assert_eq!(tally.in_flight_ns, (100 + 300 + 100) * 3);
+        assert_eq!((tally.reap_gap.count(), tally.reap_gap.min()), (1, Some(200)));
+    }
+
+    #[test]
+    fn service_begins_at_the_issue_and_latency_at_the_schedule() {
+        let mut tally = Tally::new(true);
+        tally.restart(1000..2000);
+        tally.add(&Ended { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
+        assert_eq!(
+            (tally.served_ns, tally.service.max(), tally.read.latency.min()),
+            (50, Some(50), Some(1400))
+        );
     }
 
     #[test]

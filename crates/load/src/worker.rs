@@ -100,6 +100,17 @@ pub struct SliceResult {
     pub write: Direction,
     /// fsync and fdatasync calls that the job asked for, with their latencies.
     pub sync_latency: Histogram,
+    /// Time between two looks at the queue of a thread, of the looks that found completions, nanoseconds: by so much at most a
+    /// latency may be too long, since what had ended lay there. Empty where no thread has more than one I/O in flight: it waits
+    /// for that one.
+    pub reap_gap: Histogram,
+    /// Reads and writes in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
+    pub in_flight_ns: u64,
+    /// Times from issue to end of the reads and writes that ended in the window, summed up.
+    pub served_ns: u64,
+    /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
+    /// when they were meant to be issued. Empty in a closed loop, where that is the same.
+    pub service: Histogram,
     /// Reads and writes completed outside the window (start and drain).
     pub discarded_ios: u64,
     /// Time discarded at the start.
@@ -342,10 +353,20 @@ fn time_of(flushed: &[FlushResult]) -> Option<u64> {
 }
 
 impl SliceResult {
+    /// By how much mean service time times rate and the mean number in flight differ (Little's law), a share of the latter; `None`:
+    /// nothing was in flight. What began before the window or ended behind it makes them differ by some I/Os of each thread.
+    pub fn littles_law_error(&self) -> Option<f64> {
+        (self.in_flight_ns > 0).then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
+    }
+
     fn add(&mut self, lane: &LaneResult) {
         self.read.add(&lane.read);
         self.write.add(&lane.write);
         self.sync_latency.merge(&lane.sync_latency);
+        self.reap_gap.merge(&lane.reap_gap);
+        self.in_flight_ns += lane.in_flight_ns;
+        self.served_ns += lane.served_ns;
+        self.service.merge(&lane.service);
         self.discarded_ios += lane.discarded_ios;
         self.cpu_user_ns += lane.cpu.user_ns;
         self.cpu_system_ns += lane.cpu.system_ns;

@@ -1,0 +1,184 @@
+//! What a load thread reads the time from: the time-stamp counter where that counts time and nothing else, else CLOCK_MONOTONIC
+//! through the vDSO, which costs two to three times as much. Both tell nanoseconds of CLOCK_MONOTONIC.
+
+use crate::clock;
+use std::sync::OnceLock;
+
+/// Long enough that the counter's rate is known to some millionths.
+const OVER_NS: u64 = 20_000_000;
+
+/// Of so many pairs of readings the narrowest counts.
+const READINGS: usize = 8;
+
+/// The clock is slewed by 500 parts per million at most (adjtimex(2)); a counter that runs apart from it by more is none.
+const APART: f64 = 0.001;
+
+/// Sources of the kernel's own time that are made of the counter: where it has left them, it trusts the counter no more.
+const MADE_OF_IT: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
+
+/// The time, for one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamps {
+    counter: Option<Counter>,
+}
+
+/// A line through two points of both clocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Counter {
+    /// Where the rate is measured from.
+    first: Point,
+    /// Where the line begins.
+    anchor: Point,
+    /// Nanoseconds a tick, in units of 2^-32.
+    rate: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    ticks: u64,
+    ns: u64,
+}
+
+impl Stamps {
+    /// By the counter, if this machine's can be trusted; the first call of a process takes 20 ms to know its rate.
+    pub(crate) fn new() -> Stamps {
+        static HERE: OnceLock<Option<Counter>> = OnceLock::new();
+        Stamps { counter: *HERE.get_or_init(Counter::of_this_machine) }
+    }
+
+    /// Always by CLOCK_MONOTONIC.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Stamps {
+        Stamps { counter: None }
+    }
+
+    /// Whether it reads the counter.
+    pub(crate) fn counts(&self) -> bool {
+        self.counter.is_some()
+    }
+
+    /// Begins anew at CLOCK_MONOTONIC. A counter that has run apart from it is not read again.
+    pub(crate) fn anchor(&mut self) {
+        self.counter = self.counter.and_then(|counter| counter.anchored(Point::now()?));
+    }
+
+    /// Nanoseconds of CLOCK_MONOTONIC, never less than at the anchor.
+    #[inline(always)]
+    pub(crate) fn now(&self) -> u64 {
+        match (&self.counter, ticks()) {
+            (Some(counter), Some(ticks)) => counter.ns_at(ticks),
+            _ => clock::now(),
+        }
+    }
+}
+
+impl Counter {
+    fn of_this_machine() -> Option<Counter> {
+        let source =
+            std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        if !is_invariant() || !MADE_OF_IT.contains(&source.ok()?.trim()) {
+            return None;
+        }
+        let first = Point::now()?;
+        clock::wait_until(first.ns + OVER_NS);
+        Counter::through(first, Point::now()?)
+    }
+
+    fn through(first: Point, now: Point) -> Option<Counter> {
+        let (ticks, ns) = (now.ticks.checked_sub(first.ticks)?, now.ns.checked_sub(first.ns)?);
+        let rate = (u128::from(ns) << 32).checked_div(u128::from(ticks))?;
+        Some(Counter { first, anchor: now, rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)? })
+    }
+
+    /// With the line through where both clocks are now, if they have gone together so far.
+    fn anchored(self, now: Point) -> Option<Counter> {
+        let next = Counter::through(self.first, now)?;
+        let apart = next.rate as f64 / self.rate as f64 - 1.0;
+        (apart.abs() <= APART).then_some(next)
+    }
+
+    #[inline(always)]
+    fn ns_at(&self, ticks: u64) -> u64 {
+        // Counters of two processors may differ by some ticks: never backwards.
+        let passed = ticks.saturating_sub(self.anchor.ticks);
+        self.anchor.ns + ((u128::from(passed) * u128::from(self.rate)) >> 32) as u64
+    }
+}
+
+impl Point {
+    fn now() -> Option<Point> {
+        let around = || {
+            let before = clock::now();
+            let ticks = ticks()?;
+            let width = clock::now() - before;
+            Some((width, Point { ticks, ns: before + width / 2 }))
+        };
+        (0..READINGS).map_while(|_| around()).min_by_key(|(width, _)| *width).map(|(_, point)| point)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ticks() -> Option<u64> {
+    // SAFETY: every x86-64 processor has RDTSC, and Linux lets programs use it unless they ask otherwise (PR_SET_TSC).
+    Some(unsafe { core::arch::x86_64::_rdtsc() })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn ticks() -> Option<u64> {
+    None
+}
+
+/// Whether it counts at one rate in all states of the processor, as the kernel found.
+fn is_invariant() -> bool {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = told.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
+    has("constant_tsc") && has("nonstop_tsc")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Point = Point { ticks: 1_000, ns: 5_000_000 };
+
+    #[test]
+    fn ticks_become_nanoseconds_of_the_clock() {
+        // 2.5 GHz, known after 20 ms.
+        let counter = Counter::through(START, Point { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        assert_eq!(counter.ns_at(50_001_000), 25_000_000);
+        assert!(counter.ns_at(50_001_000 + 2_500_000_000).abs_diff(1_025_000_000) <= 1);
+        assert_eq!(counter.ns_at(0), 25_000_000, "another processor's, a little behind");
+        // A day on.
+        let day_ns = 86_400_000_000_000;
+        assert!(counter.ns_at(50_001_000 + day_ns * 5 / 2).abs_diff(25_000_000 + day_ns) < 100_000);
+    }
+
+    #[test]
+    fn a_counter_that_runs_apart_is_not_read_again() {
+        let counter = Counter::through(START, Point { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        let after =
+            |ticks: u64, ns: u64| counter.anchored(Point { ticks: START.ticks + ticks, ns: START.ns + ns });
+        assert!(after(2_500_000_000, 1_000_400_000).is_some(), "slewed by 400 ppm");
+        assert_eq!(after(2_500_000_000, 1_002_000_000), None);
+        assert_eq!(after(0, 1_000_000_000), None, "it stands");
+        assert_eq!(counter.anchored(Point { ticks: 0, ns: 1 << 40 }), None, "it went back");
+    }
+
+    #[test]
+    fn both_tell_the_same_time() {
+        let mut stamps = Stamps::new();
+        for _ in 0..3 {
+            stamps.anchor();
+            let (before, told, after) = (clock::now(), stamps.now(), clock::now());
+            // Each pair of readings is off by half its width.
+            assert!(
+                before.saturating_sub(10_000) <= told && told <= after + 10_000,
+                "{before} {told} {after}"
+            );
+        }
+        assert!(!Stamps::plain().counts());
+    }
+}
