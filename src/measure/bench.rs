@@ -536,6 +536,18 @@ impl Bench<'_> {
             let at = self.store.histogram(&result.sync_latency)?;
             samples.push(sample("sync.latency", "ns", Better::Lower, Value::Histogram(at)));
         }
+        for (name, histogram) in [("reap_gap", &result.reap_gap), ("service.latency", &result.service)] {
+            if histogram.count() > 0 {
+                let at = self.store.histogram(histogram)?;
+                samples.push(sample(name, "ns", Better::Lower, Value::Histogram(at)));
+            }
+        }
+        if result.in_flight_ns > 0 {
+            // Both are sums over I/Os: of the queue's own count, and of each I/O's time.
+            let (in_flight, served) = (result.in_flight_ns as f64, result.served_ns as f64);
+            samples.push(sample("in_flight", "ns", Better::Higher, Value::Value(in_flight)));
+            samples.push(sample("served", "ns", Better::Lower, Value::Value(served)));
+        }
         if let Some(flush_ns) = result.flush_ns {
             samples.push(sample("flush", "ns", Better::Lower, Value::Value(flush_ns as f64)));
         }

@@ -227,6 +227,10 @@ fn add(all: &mut SliceResult, one: &SliceResult) {
         sum.latency.merge(&one.latency);
     }
     all.sync_latency.merge(&one.sync_latency);
+    all.reap_gap.merge(&one.reap_gap);
+    all.service.merge(&one.service);
+    all.in_flight_ns += one.in_flight_ns;
+    all.served_ns += one.served_ns;
     all.discarded_ios += one.discarded_ios;
     all.discarded_ns = all.discarded_ns.max(one.discarded_ns);
     all.drain_ns = all.drain_ns.max(one.drain_ns);

@@ -10,7 +10,7 @@ pub const NOISE_LIMIT: usize = 64 << 10;
 /// First bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"IOTX";
 /// Version of the protocol.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 /// Longest JSON of a frame.
 pub const JSON_LIMIT: u32 = 4 << 20;
 /// Longest blob of a frame.

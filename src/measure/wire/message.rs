@@ -288,6 +288,10 @@ pub struct SliceScalars {
     pub read_len: u32,
     pub write_len: u32,
     pub sync_len: u32,
+    pub reap_gap_len: u32,
+    pub service_len: u32,
+    pub in_flight_ns: u64,
+    pub served_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTimes>,
 }
@@ -304,8 +308,10 @@ pub struct Count {
 /// Takes a result apart for the wire.
 pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     let result = &ran.result;
-    let parts = [&result.read.latency, &result.write.latency, &result.sync_latency].map(Histogram::encode);
-    let [read_len, write_len, sync_len] = [0, 1, 2].map(|i: usize| parts[i].len() as u32);
+    let SliceResult { read, write, sync_latency, reap_gap, service, .. } = result;
+    let parts = [&read.latency, &write.latency, sync_latency, reap_gap, service].map(Histogram::encode);
+    let [read_len, write_len, sync_len, reap_gap_len, service_len] =
+        [0, 1, 2, 3, 4].map(|i: usize| parts[i].len() as u32);
     let scalars = SliceScalars {
         window_start_ns: result.window_start_ns,
         window_ns: result.window_ns,
@@ -322,6 +328,10 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         read_len,
         write_len,
         sync_len,
+        reap_gap_len,
+        service_len,
+        in_flight_ns: result.in_flight_ns,
+        served_ns: result.served_ns,
         cpu: ran.cpu,
     };
     (scalars, parts.concat())
@@ -335,6 +345,8 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
     let (read, rest) = split(blob, scalars.read_len)?;
     let (write, rest) = split(rest, scalars.write_len)?;
     let (sync, rest) = split(rest, scalars.sync_len)?;
+    let (reap_gap, rest) = split(rest, scalars.reap_gap_len)?;
+    let (service, rest) = split(rest, scalars.service_len)?;
     if !rest.is_empty() {
         return Err(format!("{} bytes too many behind the histograms", rest.len()));
     }
@@ -344,6 +356,10 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         read: direction(scalars.read, read)?,
         write: direction(scalars.write, write)?,
         sync_latency: histogram(sync)?,
+        reap_gap: histogram(reap_gap)?,
+        service: histogram(service)?,
+        in_flight_ns: scalars.in_flight_ns,
+        served_ns: scalars.served_ns,
         discarded_ios: scalars.discarded_ios,
         discarded_ns: scalars.discarded_ns,
         drain_ns: scalars.drain_ns,
@@ -398,8 +414,11 @@ mod tests {
         for ns in [1, 90_000, u64::MAX] {
             result.read.latency.record(ns);
             result.sync_latency.record(ns / 2);
+            result.reap_gap.record(ns / 3);
+            result.service.record(ns / 4);
         }
         result.read.ios = 3;
+        (result.in_flight_ns, result.served_ns) = (12, 11);
         Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }) }
     }
 
