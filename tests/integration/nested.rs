@@ -1,7 +1,7 @@
 //! What this machine's kernel may lack is tried in a guest that has it (tools/lab-guest): the program runs there as on a
 //! host, with guests of its own, a translator in a translator. Slow, so part of the long suite; it proves ways, not figures.
 
-use crate::rig::{alone, can, has, is_root};
+use crate::rig::{self, alone, can, has, is_root};
 use iotax::layer::guest::kernel;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let file = folder.path().join("script");
     // A copy: a build beside the test would put another program in its place.
     let program = folder.path().join("iotax");
-    std::fs::copy(env!("CARGO_BIN_EXE_iotax"), &program).unwrap();
+    std::fs::copy(rig::program(), &program).unwrap();
     std::fs::write(&file, format!("{HEAD}iotax={}\n{script}\n", program.display())).unwrap();
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/lab-guest");
     let output = Command::new(tool)
