@@ -1,7 +1,7 @@
 //! What this machine's kernel may lack is tried in a guest that has it (tools/lab-guest): the program runs there as on a
 //! host, with guests of its own, a translator in a translator. Slow, so part of the long suite; it proves ways, not figures.
 
-use crate::rig::{self, alone, can, has, is_root};
+use crate::rig::{self, beside, can, has, is_root};
 use iotax::layer::guest::kernel;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -78,7 +78,7 @@ fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> Stri
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_a_drive_that_a_guest_in_the_lab_is_given() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives = drive(folder.path(), 0);
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
@@ -125,7 +125,7 @@ fact given back
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_a_machine_whose_iommu_is_off() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives = drive(folder.path(), 0);
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
@@ -149,7 +149,7 @@ fact listed $($iotax list)
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_disks_that_the_kernel_of_the_lab_serves() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives: Vec<String> = (0..2).flat_map(|number| drive(folder.path(), number)).collect();
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
