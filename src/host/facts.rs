@@ -207,8 +207,21 @@ const MD: &[&str] = &[
 ];
 
 /// Programs whose version belongs to a result.
-pub const TOOLS: &[&str] =
-    &["qemu-system-x86_64", "qemu-img", "fio", "ssh", "losetup", "mkfs.xfs", "mkfs.ext4"];
+pub const TOOLS: &[&str] = &[
+    "qemu-system-x86_64",
+    "qemu-img",
+    "fio",
+    "ssh",
+    "losetup",
+    "mkfs.xfs",
+    "mkfs.ext4",
+    "mkfs.btrfs",
+    "mdadm",
+    "lvm",
+    "zfs",
+    "iscsiadm",
+    "nbd-client",
+];
 
 /// Facts of this machine and of these files and devices.
 pub fn gather(targets: &[PathBuf]) -> Facts {
@@ -230,8 +243,18 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
-        tools: TOOLS.iter().filter_map(|name| Some(((*name).to_owned(), probe.version(name)?))).collect(),
+        tools: versions(probe),
     }
+}
+
+/// All are asked at once: each takes as long as a program takes to start, and that is long in a translated guest.
+fn versions(probe: &Probe) -> BTreeMap<String, String> {
+    std::thread::scope(|scope| {
+        let ask = |name: &'static str| (name, scope.spawn(move || probe.version(name)));
+        let asked: Vec<_> = TOOLS.iter().copied().map(ask).collect();
+        let told = asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??)));
+        told.map(|(name, version)| (name.to_owned(), version)).collect()
+    })
 }
 
 fn os_name(probe: &Probe) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The lab guest for real: its image, its drives and both of its agents. It is booted in the translator where there is no
 //! better, so it is part of the long suite, which builds the image before.
 
-use crate::rig::{alone, can, can_run};
+use crate::rig::{alone, can, can_run, program};
 use iotax::guard::inspect::{Inspection, Kind};
 use iotax::lab::root_image;
 use iotax::layer::PlanContext;
@@ -15,7 +15,6 @@ use iotax::step::op::{MakeDirectory, Op, Spawn};
 use iotax::step::system::RealSystem;
 use iotax::step::{RunTag, Step, Yield};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,8 +32,7 @@ impl Made {
         let made = match &step.op {
             // This process is the test, and the guest's PID 1 is the program.
             Op::BuildInitramfs(build) => {
-                let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-                let archive = initramfs::build(&stripped(folder.path()), &parts.kernel, &build.more).unwrap();
+                let archive = initramfs::build(program(), &parts.kernel, &build.more).unwrap();
                 std::fs::write(&build.path, archive).unwrap();
                 Yield { path: Some(build.path.clone()), ..Yield::default() }
             }
@@ -42,13 +40,6 @@ impl Made {
         };
         self.steps.push((step, made));
     }
-}
-
-/// The program without what a debugger needs, which is most of it: a lab reads it at every start, and copies it over ssh.
-fn stripped(folder: &Path) -> PathBuf {
-    let (program, small) = (Path::new(env!("CARGO_BIN_EXE_iotax")), folder.join("iotax"));
-    let strip = Command::new("strip").args(["--strip-all", "-o"]).arg(&small).arg(program).status();
-    if strip.is_ok_and(|status| status.success()) { small } else { program.to_owned() }
 }
 
 impl Drop for Made {

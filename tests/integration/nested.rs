@@ -1,7 +1,7 @@
 //! What this machine's kernel may lack is tried in a guest that has it (tools/lab-guest): the program runs there as on a
 //! host, with guests of its own, a translator in a translator. Slow, so part of the long suite; it proves ways, not figures.
 
-use crate::rig::{alone, can, has, is_root};
+use crate::rig::{self, beside, can, has, is_root};
 use iotax::layer::guest::kernel;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let file = folder.path().join("script");
     // A copy: a build beside the test would put another program in its place.
     let program = folder.path().join("iotax");
-    std::fs::copy(env!("CARGO_BIN_EXE_iotax"), &program).unwrap();
+    std::fs::copy(rig::program(), &program).unwrap();
     std::fs::write(&file, format!("{HEAD}iotax={}\n{script}\n", program.display())).unwrap();
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/lab-guest");
     let output = Command::new(tool)
@@ -78,7 +78,7 @@ fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> Stri
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_a_drive_that_a_guest_in_the_lab_is_given() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives = drive(folder.path(), 0);
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
@@ -125,7 +125,7 @@ fact given back
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_a_machine_whose_iommu_is_off() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives = drive(folder.path(), 0);
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
@@ -149,7 +149,7 @@ fact listed $($iotax list)
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_disks_that_the_kernel_of_the_lab_serves() {
-    let _alone = alone();
+    let _beside = beside();
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let drives: Vec<String> = (0..2).flat_map(|number| drive(folder.path(), number)).collect();
     let drives: Vec<&str> = drives.iter().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 /// A folder on a disk with O_DIRECT (not tmpfs), removed afterwards, with room for runs and files.
@@ -37,7 +37,7 @@ impl Rig {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_iotax"));
+        let mut command = Command::new(program());
         command.arg("--runs").arg(self.runs()).args(args).current_dir(self.folder.path());
         command
     }
@@ -104,6 +104,30 @@ pub fn flat(text: &str) -> String {
 
 pub fn words(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The program without what a debugger needs, which is most of it: guests read it at every start, and it is copied over ssh.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| stripped(Path::new(env!("CARGO_BIN_EXE_iotax"))))
+}
+
+/// A copy that is made anew when the program is newer; where there is no strip, the program itself.
+fn stripped(whole: &Path) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let small = folder.join("iotax");
+    let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    if changed(&small) > changed(whole) {
+        return small;
+    }
+    // Others may be running what is there.
+    let fresh = folder.join(format!("iotax.{}", std::process::id()));
+    let strip = Command::new("strip").args(["--strip-all", "-o"]).arg(&fresh).arg(whole).status();
+    match strip.is_ok_and(|status| status.success()) {
+        true => std::fs::rename(&fresh, &small).unwrap(),
+        false => return whole.to_owned(),
+    }
+    small
 }
 
 /// What is left of runs on this machine: loop devices, mounts and processes that name the folder.
