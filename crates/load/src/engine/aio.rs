@@ -4,7 +4,7 @@
 //! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h and fs/aio.c of Linux), with
 //! no system call, where that ring is as it is known here; else they are asked for.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op};
+use super::{Batch, Completion, Engine, EngineName, Io, Kind, Op};
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use std::fs::File;
@@ -139,10 +139,8 @@ struct Aio {
     ended: Vec<Completion>,
     events: Vec<Event>,
     in_flight: usize,
+    batch: Batch,
 }
-
-/// Blocks are handed over in batches of at most so many, as those of the ring are.
-const MOST_QUEUED: usize = super::MOST_QUEUED as usize;
 
 impl Aio {
     fn new(file: File, depth: u32) -> io::Result<Aio> {
@@ -158,6 +156,7 @@ impl Aio {
             ended: Vec::with_capacity(slots),
             events: vec![Event::default(); slots],
             in_flight: 0,
+            batch: Batch::new(),
         })
     }
 
@@ -201,6 +200,14 @@ impl Aio {
             _ => -error,
         };
         self.ended.push(Completion { slot, result });
+    }
+
+    /// Completions that lie in the mapped ring.
+    #[inline]
+    fn waiting(&self) -> u32 {
+        let Some(ring) = self.context.ring() else { return 0 };
+        let (head, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
+        if tail >= head { tail - head } else { ring.events - head + tail }
     }
 
     /// Reads completions off the mapped ring.
@@ -284,9 +291,12 @@ impl Engine for Aio {
             ..ControlBlock::default()
         };
         self.queued.push(io.slot);
-        if self.queued.len() >= MOST_QUEUED {
+        let queued = self.queued.len() as u32;
+        if queued >= self.batch.most() {
+            let before = self.waiting();
             // What fails here is met again, and told, by the next reap.
             let _ = self.hand_over();
+            self.batch.handed_over(queued, self.waiting().saturating_sub(before));
         }
     }
 

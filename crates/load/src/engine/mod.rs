@@ -125,9 +125,33 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
-/// I/Os are handed over in batches of at most so many: a device that serves them side by side starts on the first ones while the
-/// others are still being made (docs/decisions/submit-batches.md).
-const MOST_QUEUED: u32 = 4;
+/// How many I/Os are handed over at once. A device that serves them side by side starts on the first ones while the others are still
+/// being made, so it gets few at a time; a target that has done each when the call that submits it returns (a page cache, a null
+/// device) gains nothing by that, and pays for every call (docs/decisions/submit-batches.md).
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    most: u32,
+}
+
+impl Batch {
+    const FEW: u32 = 4;
+    const MANY: u32 = 32;
+
+    fn new() -> Batch {
+        Batch { most: Batch::FEW }
+    }
+
+    #[inline]
+    fn most(self) -> u32 {
+        self.most
+    }
+
+    /// So many were handed over, and so many ended within that call.
+    #[inline]
+    fn handed_over(&mut self, number: u32, ended: u32) {
+        self.most = if ended >= number { (self.most * 2).min(Batch::MANY) } else { Batch::FEW };
+    }
+}
 
 /// Issues I/Os on one open file for one thread.
 pub(crate) trait Engine {
@@ -171,6 +195,17 @@ mod tests {
             assert_eq!(format!("{:?}", kind.name).to_lowercase(), kind.word);
             assert_eq!(ALL.iter().filter(|k| k.word == kind.word).count(), 1);
         }
+    }
+
+    #[test]
+    fn what_ends_within_the_call_is_handed_over_in_larger_batches() {
+        let mut batch = Batch::new();
+        let mut told = vec![batch.most()];
+        for (number, ended) in [(4, 4), (8, 8), (16, 16), (32, 33), (32, 31), (4, 0)] {
+            batch.handed_over(number, ended);
+            told.push(batch.most());
+        }
+        assert_eq!(told, [4, 8, 16, 32, 32, 4, 4]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The uring engine: io_uring with registered file and buffers, one enter a batch that both
 //! submits and reaps. What an older kernel or a memory limit refuses is done without.
 
-use super::{Completion, Engine, EngineName, Io, Kind, MOST_QUEUED, Op};
+use super::{Batch, Completion, Engine, EngineName, Io, Kind, Op};
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
@@ -34,6 +34,7 @@ pub(crate) struct Uring {
     timed_wait: bool,
     /// Entries since the last enter.
     queued: u32,
+    batch: Batch,
 }
 
 /// An entry of opcode `$kind`: the crate's types of a registered and a plain file have no common
@@ -58,7 +59,7 @@ impl Uring {
         let fixed_file = ring.submitter().register_files(&[file.as_raw_fd()]).is_ok();
         let timed_wait = ring.params().is_feature_ext_arg();
         let fixed_buffers = register(&ring, memory);
-        Ok(Uring { ring, file, fixed_file, fixed_buffers, timed_wait, queued: 0 })
+        Ok(Uring { ring, file, fixed_file, fixed_buffers, timed_wait, queued: 0, batch: Batch::new() })
     }
 
     fn entry(&self, io: &Io) -> squeue::Entry {
@@ -108,10 +109,13 @@ impl Engine for Uring {
         // The ring was made for all slots, and no slot is in flight twice.
         debug_assert!(pushed.is_ok());
         self.queued += 1;
-        if self.queued >= MOST_QUEUED {
-            self.queued = 0;
+        if self.queued >= self.batch.most() {
+            let before = self.ring.completion().len();
             // What the kernel does not take now goes with the next enter, which tells its error.
             let _ = self.ring.submitter().submit();
+            let ended = self.ring.completion().len().saturating_sub(before);
+            self.batch.handed_over(self.queued, ended as u32);
+            self.queued = 0;
         }
     }
 
