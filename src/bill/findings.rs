@@ -272,6 +272,9 @@ pub struct WorkloadFindings {
     pub measured_s: f64,
     /// A row a stack.
     pub rows: Vec<Row>,
+    /// Other generators on the baseline against ours, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_baseline: Vec<String>,
     /// Each stack against the baseline; writes have two each.
     pub comparisons: Vec<Comparison>,
     /// Latency and CPU time of each stack against the baseline.

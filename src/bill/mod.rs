@@ -215,6 +215,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
+        on_baseline: generator::on_baseline(reading, &comparisons),
         comparisons,
         charges,
         arrays,

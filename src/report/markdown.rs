@@ -144,6 +144,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
             table.markdown()
         );
     }
+    out += &list("", workload.on_baseline.clone());
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));
     out

@@ -136,6 +136,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(table) = generator::table(workload) {
         out += &format!("\n{}", table.text(width, left_out));
     }
+    out += &list("", workload.on_baseline.iter().cloned(), width);
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
 }

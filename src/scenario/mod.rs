@@ -505,6 +505,13 @@ pub struct MeasureSpec {
     /// What is done to the drives before anything is measured.
     #[serde(default, skip_serializing_if = "Precondition::is_off")]
     pub precondition: Precondition,
+    /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fio_on_baseline: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What a verdict on writes is about.
@@ -550,6 +557,7 @@ impl Default for MeasureSpec {
             seed: 1,
             regime: Regime::Burst,
             write_cache: None,
+            fio_on_baseline: false,
             precondition: Precondition::default(),
         }
     }

@@ -464,6 +464,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
+        @for line in &workload.on_baseline { p { (signed(line)) "." } }
         @if let Some(own) = generator::table(workload) {
             details {
                 summary { (generator::TITLE) }
