@@ -7,6 +7,7 @@ mod compare;
 mod crash;
 mod durability;
 mod each;
+mod engine;
 mod guests;
 mod images;
 mod lab;
