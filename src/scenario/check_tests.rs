@@ -806,3 +806,34 @@ fn a_load_that_is_random_in_part_says_in_which() {
     assert_eq!(subject("randwrite", "0"), "4k sequential writes at iodepth 1");
     assert_eq!(subject("randread", "100"), "4k random reads at iodepth 1");
 }
+
+fn asked(words: &[(&str, &str)]) -> Result<Scenario, String> {
+    let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+    from_arguments(&["/dev/x".to_owned()], &Request { words, ..Request::default() })
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn without_a_word_blocks_may_come_again() {
+    let drawn = asked(&[("rw", "randread")]).unwrap();
+    assert!(!drawn.workloads[0].jobs[0].random_map);
+    let once = asked(&[("rw", "randwrite"), ("norandommap", "0")]).unwrap();
+    assert_eq!(once.workloads[0].subject(), "4k random writes at iodepth 1, random map");
+    for words in
+        [[("rw", "read"), ("norandommap", "0")], [("random_distribution", "zipf"), ("norandommap", "0")]]
+    {
+        let error = asked(&words).unwrap_err();
+        assert!(error.contains("key \"norandommap\": each block once"), "{error}");
+    }
+}
+
+#[test]
+fn a_skewed_load_says_by_which_law() {
+    let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
+    assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");
+    let error = asked(&[("rw", "write"), ("random_distribution", "pareto:0.3")]).unwrap_err();
+    assert_eq!(
+        error,
+        "command line: key \"random_distribution\": \"pareto:0.3\" is of random offsets, and rw=write is sequential; hint: write rw=randwrite, or no random_distribution"
+    );
+}

@@ -12,7 +12,7 @@ use super::jobfile::{
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
-use iotax_load::EngineName;
+use iotax_load::{Distribution, EngineName};
 use std::path::Path;
 
 /// The format's entry in the family.
@@ -227,6 +227,10 @@ impl FioJob {
             match pair.key.as_str() {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
                 "name" => name = pair.value()?.to_owned(),
+                // fio's own flag without a value.
+                "norandommap" => {
+                    words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
+                }
                 "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
                 key => match canonical(key) {
                     Some(word) => {
@@ -254,6 +258,14 @@ impl FioJob {
                 self.draft.job.iodepth
             ));
             self.draft.job.iodepth = 1;
+        }
+        let distribution = self.draft.job.random_distribution;
+        if !distribution.is_random() && !self.draft.job.rw.random() {
+            notes.add(format!(
+                "{line}: job \"{name}\": random_distribution={distribution} has no effect, as in fio: rw={} is sequential",
+                self.draft.job.rw.word()
+            ));
+            self.draft.job.random_distribution = Distribution::Random;
         }
         if let (FioEngine::Async, Some(pair)) = (self.engine, engine) {
             let value = pair.value.as_deref().unwrap_or_default();
@@ -399,11 +411,13 @@ const NOTED: &[Noted] = &[
     ("steadystate_duration", TIMING),
     ("steadystate_ramp_time", TIMING),
     ("exitall", TIMING),
-    ("norandommap", "random offsets are drawn independently, as norandommap does"),
-    ("softrandommap", "random offsets are drawn independently, as norandommap does"),
+    ("softrandommap", "the random map of iotax takes no memory that might be lacking"),
     ("randrepeat", "offsets follow randseed"),
     ("allrandrepeat", "offsets follow randseed"),
-    ("random_generator", "offsets come from iotax's generator"),
+    (
+        "random_generator",
+        "offsets come from iotax's generator; whether blocks come again is said by norandommap",
+    ),
     ("refill_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
     ("scramble_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
     ("rw_sequencer", "it acts only on rw=...:N"),
@@ -479,7 +493,6 @@ const SHAPING: &[Shaping] = &[
     ("file_append", &["0"], "it changes the region", ""),
     ("offset_increment", &["0"], OFFSETS, "write one job for each offset"),
     ("offset_align", &["0"], OFFSETS, ""),
-    ("random_distribution", &["random"], OFFSETS, "this version draws uniformly"),
     ("experimental_verify", &["0"], VERIFY, ""),
     ("zonemode", &["none"], OFFSETS, ""),
     ("zonesize", &["0"], OFFSETS, ""),

@@ -134,6 +134,9 @@ const BAD: &[&str] = &[
     "[a]\nioengine=mmap\n",
     "[a]\nioengine=null\n[b]\nioengine=libaio\n",
     "[a]\nzonemode=zbd\n",
+    "[a]\nrw=randread\nrandom_distribution=normal:10\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf:0\n",
     "[a]\nverify=crc32c\n",
     "[a]\nthinktime=1000\n",
     "[a]\nrate=1m\n",
@@ -188,6 +191,11 @@ const GOOD: &[&str] = &[
     "[a]\ndedupe_percentage=30\ndedupe_mode=repeat\n",
     "[a]\nname=other\ndescription=words\n",
     "[a]\npercentage_random=50\nrandrepeat=0\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf\nnorandommap=0\n",
+    "[a]\nrw=write\nnorandommap=0\n",
+    "[a]\nrw=randrw\nrandom_distribution=zipf:0.8\n",
+    "[a]\nrw=read\nrandom_distribution=pareto:0.3\n",
     "[a]\nbuffered=0\nnumjobs=3\nloops=2\n",
 ];
 
@@ -204,6 +212,7 @@ const BAD_FOR_BOTH: &[&str] = &[
     "[a]\niodepth=0\n",
     "[a]\nrwmixread=101\n",
     "[a]\npercentage_random=101\n",
+    "[a]\nrw=randread\nrandom_distribution=pareto:1.2\n",
     "[a]\nrw=bogus\n",
     "[a]\nRW=read\n",
     "[a]\niodpeth=3\n",
@@ -280,6 +289,19 @@ fn the_real_fio_reads_the_same_numbers() {
             );
         }
     }
+}
+
+#[test]
+fn a_job_file_has_fios_random_map_unless_it_says_otherwise() {
+    let map = |words: &str| {
+        let file = read_text(&format!("[a]\n{words}\n"), &[]).unwrap();
+        file.drafts[0].jobs[0].job.random_map
+    };
+    assert!(map("rw=randread") && map("rw=randrw\nnorandommap=0"));
+    for without in ["rw=randread\nnorandommap", "rw=randread\nnorandommap=1", "rw=read"] {
+        assert!(!map(without), "{without}");
+    }
+    assert!(!map("rw=randread\nrandom_distribution=zipf:1.2"), "as in fio");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
-use iotax_load::{DataKind, EngineName, Job};
+use iotax_load::{DataKind, Distribution, EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -405,12 +405,16 @@ impl Workload {
     }
 }
 
-/// `random`, `sequential`, `80 % random`.
+/// `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
 pub fn order_words(job: &Job) -> String {
+    let random = match job.random_distribution {
+        Distribution::Random => "random".to_owned(),
+        skewed => format!("{skewed} random"),
+    };
     match (job.rw.random(), job.percentage_random) {
         (false, _) | (true, 0) => "sequential".to_owned(),
-        (true, 1..=99) => format!("{} % random", job.percentage_random),
-        (true, _) => "random".to_owned(),
+        (true, 1..=99) => format!("{} % {random}", job.percentage_random),
+        (true, _) => random,
     }
 }
 
@@ -434,8 +438,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         threads => said("numjobs", format!(" x {threads}")),
     };
     let rate = said("rate_iops", rate_words(job));
-    let data = data_words(job);
-    format!("{bs}{kind}{depth}{jobs}{rate}{data}")
+    let (map, data) = (if job.random_map { ", random map" } else { "" }, data_words(job));
+    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}")
 }
 
 /// `, rate_iops 1000` of an open loop.

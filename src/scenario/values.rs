@@ -4,8 +4,8 @@
 use super::Engine;
 use super::error::Fault;
 use crate::units;
-use iotax_load::Rw;
 use iotax_load::engine::ALL;
+use iotax_load::{Distribution, Rw};
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
             Err(Fault::unknown("rw", other, &["read", "write", "randread", "randwrite", "rw", "randrw"]))
         }
     }
+}
+
+pub(super) fn parse_distribution(word: &str, _: Dialect) -> Result<Distribution, Fault> {
+    word.parse().map_err(|clause: String| Fault::from_clause(&clause))
 }
 
 const LARGEST_BLOCK: u64 = 1 << 30;

@@ -4,8 +4,10 @@
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
-use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw};
-use iotax_load::{Job, Rw};
+use super::values::{
+    Dialect, parse_bs, parse_distribution, parse_extent, parse_flag, parse_number, parse_percent, parse_rw,
+};
+use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
 
 /// One of fio's words that is honoured.
@@ -29,6 +31,16 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
     WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
     WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
+    WordDef {
+        name: "random_distribution",
+        aliases: &[],
+        help: "how often which blocks are hit: random, zipf:1.1 or pareto:0.2",
+    },
+    WordDef {
+        name: "norandommap",
+        aliases: &[],
+        help: "0: each block once before any comes again, of random offsets; 1: drawn whatever came before",
+    },
     WordDef { name: "fsync", aliases: &[], help: "fsync after so many writes" },
     WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after so many writes" },
     WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
@@ -136,6 +148,7 @@ impl JobWords {
             Rw::RandRead
         });
         let default = Job::default();
+        let random_distribution = read.distribution(rw)?;
         let direct = read.direct()?.unwrap_or(dialect == Dialect::Ours);
         let job = Job {
             rw,
@@ -151,6 +164,8 @@ impl JobWords {
                 100 * u8::from(rw.random()),
                 parse_percent,
             )?,
+            random_distribution,
+            random_map: read.random_map(rw, random_distribution)?,
             fsync: read.number("fsync", 0, u32::MAX, 0)?,
             fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
@@ -222,6 +237,37 @@ impl Reader<'_> {
     fn direct(&self) -> Result<Option<bool>, InputError> {
         let negated = self.words.values.get("direct").is_some_and(|written| written.key == "buffered");
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
+    }
+
+    /// fio takes no notice of it where `rw` is sequential; a job file is noted to say so (fio.rs).
+    fn distribution(&self, rw: Rw) -> Result<Distribution, InputError> {
+        let distribution = self.get("random_distribution", parse_distribution)?.unwrap_or_default();
+        match distribution.is_random() || rw.random() || self.dialect == Dialect::Fio {
+            true => Ok(distribution),
+            false => {
+                let why =
+                    format!("\"{distribution}\" is of random offsets, and rw={} is sequential", rw.word());
+                let hint = format!("write rw=rand{}, or no random_distribution", rw.word());
+                Err(self.refuse("random_distribution", Fault::hint(why, hint)))
+            }
+        }
+    }
+
+    /// fio keeps a map if nothing is said; here it is asked for. As in fio there is none of other laws, and none of a sequential rw.
+    fn random_map(&self, rw: Rw, distribution: Distribution) -> Result<bool, InputError> {
+        let none = self.get("norandommap", parse_flag)?.unwrap_or(self.dialect == Dialect::Ours);
+        let why = match (rw.random(), distribution.is_random()) {
+            _ if none => return Ok(false),
+            (true, true) => return Ok(true),
+            (false, _) => format!("each block once, of random offsets, and rw={} is sequential", rw.word()),
+            (_, false) => {
+                format!("each block once, and random_distribution={distribution} hits some more often")
+            }
+        };
+        match self.dialect {
+            Dialect::Fio => Ok(false),
+            Dialect::Ours => Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap"))),
+        }
     }
 
     fn rwmixread(&self) -> Result<Option<u8>, InputError> {

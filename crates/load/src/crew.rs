@@ -300,7 +300,7 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::Own([0; 2]),
+            cursor: Cursor::own(0),
             pace: None,
             hold: Hold::default(),
             depth: 1,

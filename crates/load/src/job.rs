@@ -1,6 +1,7 @@
 //! What I/O to issue, in fio's own words. A job says nothing about where: that is the target.
 
 use crate::data::DataKind;
+use crate::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 
 /// fio's `rw`.
@@ -75,6 +76,14 @@ pub struct Job {
     /// fio, a sequential `rw` takes no notice of it, and every thread of a sequential job starts
     /// at the region's first block; a pass goes on from slice to slice.
     pub percentage_random: u8,
+    /// How often which blocks are hit by I/Os at a random offset. Hot blocks lie all over the region, and are the same for all
+    /// threads of the job.
+    #[serde(default, skip_serializing_if = "Distribution::is_random")]
+    pub random_distribution: Distribution,
+    /// Each block once before any is hit again (fio's random map, the opposite of its `norandommap`), of I/Os at a random offset:
+    /// reads and writes together, each thread in an order of its own, on from slice to slice.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub random_map: bool,
     /// fsync after so many writes; 0 never. As in fio it takes a place in the queue and does not
     /// wait for other writes in flight; where `fdatasync` is due too, only this is issued.
     pub fsync: u32,
@@ -145,6 +154,8 @@ impl Default for Job {
             offset: 0,
             size: None,
             percentage_random: 100,
+            random_distribution: Distribution::Random,
+            random_map: false,
             fsync: 0,
             fdatasync: 0,
             end_fsync: false,

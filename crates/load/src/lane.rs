@@ -542,7 +542,7 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::Own([0; 2]),
+            cursor: Cursor::own(0),
             hold,
             stream: 0,
             beat_ns: Arc::default(),

@@ -116,7 +116,7 @@ mod tests {
 
     fn source(job: Job, blocks: u64) -> Source {
         let region = Region { offset: 0, bs: job.bs, blocks: 100 };
-        let offsets = Offsets::new(&job, region, Cursor::Own([0; 2]));
+        let offsets = Offsets::new(&job, region, Cursor::own(0));
         let mut source = Source::new(&job, offsets, Random::new(job.randseed, 0));
         source.restart(blocks);
         source

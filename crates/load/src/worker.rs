@@ -427,11 +427,13 @@ fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>
 /// what does not divide evenly among threads differs by no more than a block between targets.
 fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadError> {
     let mut setups = Vec::new();
+    let mut walks = 0..;
     for on_targets in fitted {
         let job = on_targets[0].job;
         let split = split(job, engine);
         for _ in 0..job.numjobs {
-            let shared: Vec<Shared> = on_targets.iter().map(|_| Shared::default()).collect();
+            let shared: Vec<Shared> =
+                on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
             for part in 0..split {
                 for (fitted, shared) in on_targets.iter().zip(&shared) {
                     let stream = setups.len() as u64;
@@ -456,7 +458,7 @@ fn setup(
         job: job.clone(),
         file: fitted.target.open(job)?,
         region: fitted.region,
-        cursor: if split == 1 { Cursor::Own([0; 2]) } else { Cursor::Shared(shared.clone()) },
+        cursor: if split == 1 { Cursor::own(shared.walk) } else { Cursor::Shared(shared.clone()) },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
         depth: job.iodepth / split,
@@ -524,6 +526,18 @@ fn oddity(job: &Job) -> Option<String> {
         (job.numjobs == 0, "numjobs=0 issues nothing".into()),
         (job.rwmixread > 100, format!("rwmixread={} is above 100", job.rwmixread)),
         (job.percentage_random > 100, format!("percentage_random={} is above 100", job.percentage_random)),
+        (
+            !job.random_distribution.is_random() && !job.rw.random(),
+            format!(
+                "random_distribution={} and rw={}, which is sequential; hint: a random rw",
+                job.random_distribution,
+                job.rw.word()
+            ),
+        ),
+        (
+            job.random_map && (!job.rw.random() || !job.random_distribution.is_random()),
+            "a random map is of a random rw that hits every block alike; hint: norandommap=1".into(),
+        ),
         (
             job.buffer_compress_percentage > 100,
             format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),

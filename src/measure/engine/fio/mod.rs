@@ -185,10 +185,13 @@ impl Fio {
         line("direct", &u8::from(job.direct));
         line("fsync", &job.fsync);
         line("fdatasync", &job.fdatasync);
-        // A map of blocks done would be lost at the end of each slice anyway.
-        line("norandommap", &1);
+        // fio's map of blocks done is lost at the end of each slice.
+        line("norandommap", &u8::from(!job.random_map));
         if job.rw.random() != (job.percentage_random == 100) || !matches!(job.percentage_random, 0 | 100) {
             line("percentage_random", &job.percentage_random);
+        }
+        if !job.random_distribution.is_random() {
+            line("random_distribution", &job.random_distribution);
         }
         // fio starts anew each slice: with one seed it would read the same blocks each time.
         let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
