@@ -828,6 +828,23 @@ fn without_a_word_blocks_may_come_again() {
 }
 
 #[test]
+fn regions_that_are_moved_on_from_thread_to_thread_must_fit() {
+    let on_file = |words: &[(&str, &str)]| {
+        let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+        let asked = from_arguments(&[FILE.to_owned()], &Request { words, ..Request::default() });
+        asked.map_err(|error| error.to_string())
+    };
+    let quarters = [("numjobs", "4"), ("size", "25%"), ("offset_increment", "25%")];
+    let job = on_file(&quarters).unwrap().workloads[0].jobs[0].clone();
+    assert_eq!((job.offset_increment, job.last_offset(), job.size), (1 << 30, 3 << 30, Some(1 << 30)));
+    let error = on_file(&[("numjobs", "5"), ("size", "1g"), ("offset_increment", "1g")]).unwrap_err();
+    assert_eq!(
+        error,
+        "command line: key \"offset_increment\": the workload does not fit the file: 1 GiB from offset 4 GiB of thread 5 of a file of 4 GiB; hint: make the file larger or the workload smaller"
+    );
+}
+
+#[test]
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");

@@ -9,6 +9,8 @@ use super::{Engine, Workload, block_size_word};
 use crate::units;
 use iotax_load::{EngineName, Job};
 
+const INCREMENT: &str = "offset_increment";
+
 /// What is known of the targets of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Targets {
@@ -38,12 +40,14 @@ impl Default for Keys {
 /// A job whose region is not yet known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobDraft {
-    /// All but `size` and `offset`.
+    /// All but `size`, `offset` and `offset_increment`.
     pub job: Job,
     pub(super) size: Option<Extent>,
     pub(super) offset: Option<Extent>,
     pub(super) size_origin: Option<Origin>,
     pub(super) offset_origin: Option<Origin>,
+    pub(super) increment: Option<Extent>,
+    pub(super) increment_origin: Option<Origin>,
     pub(super) bs_origin: Option<Origin>,
     pub(super) iodepth_origin: Option<Origin>,
     pub(super) keys: Keys,
@@ -70,7 +74,9 @@ impl JobDraft {
         let size = self.extent(self.keys.size, true, self.size, self.size_origin.as_ref(), known)?;
         let offset = self.extent(self.keys.offset, false, self.offset, self.offset_origin.as_ref(), known)?;
         let offset = offset.unwrap_or(0);
-        let job = Job { size, offset, ..self.job.clone() };
+        let increment =
+            self.extent(INCREMENT, false, self.increment, self.increment_origin.as_ref(), known)?;
+        let job = Job { size, offset, offset_increment: increment.unwrap_or(0), ..self.job.clone() };
         self.check_region(&job, targets.smallest)?;
         Ok(job)
     }
@@ -123,6 +129,11 @@ impl JobDraft {
             (None, None, Some(origin)) => (origin.clone(), self.keys.bs),
             (None, None, None) => (Origin::command_line(), self.keys.bs),
         };
+        let last = job.last_offset();
+        let (origin, key) = match &self.increment_origin {
+            Some(moved) if last > job.offset => (moved.clone(), INCREMENT),
+            _ => (origin, key),
+        };
         let region = job.size.unwrap_or(job.bs);
         if region < job.bs {
             let why = format!(
@@ -133,13 +144,13 @@ impl JobDraft {
             return Err(origin.error(key, Fault::hint(why, "take a larger size or a smaller bs")));
         }
         let Some(target) = target else { return Ok(()) };
-        if job.offset.checked_add(region).is_some_and(|end| end <= target) {
+        if last.checked_add(region).is_some_and(|end| end <= target) {
             return Ok(());
         }
-        let from = if job.offset == 0 {
-            String::new()
-        } else {
-            format!(" from offset {}", units::show_bytes(job.offset))
+        let whose = if last > job.offset { format!(" of thread {}", job.numjobs) } else { String::new() };
+        let from = match last {
+            0 => String::new(),
+            offset => format!(" from offset {}{whose}", units::show_bytes(offset)),
         };
         let why = format!(
             "the workload does not fit the file: {}{from} of a file of {}",

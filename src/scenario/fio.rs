@@ -491,7 +491,6 @@ const SHAPING: &[Shaping] = &[
     ("fill_device", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("fill_fs", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("file_append", &["0"], "it changes the region", ""),
-    ("offset_increment", &["0"], OFFSETS, "write one job for each offset"),
     ("offset_align", &["0"], OFFSETS, ""),
     ("experimental_verify", &["0"], VERIFY, ""),
     ("zonemode", &["none"], OFFSETS, ""),

@@ -194,6 +194,8 @@ const GOOD: &[&str] = &[
     "[a]\nrw=randread\nrandom_distribution=zipf\n",
     "[a]\nrw=randread\nrandom_distribution=zipf\nnorandommap=0\n",
     "[a]\nrw=write\nnorandommap=0\n",
+    "[a]\nnumjobs=4\nsize=1m\noffset_increment=1m\n",
+    "[a]\nnumjobs=4\nsize=10%\noffset_increment=25%\n",
     "[a]\nrw=randrw\nrandom_distribution=zipf:0.8\n",
     "[a]\nrw=read\nrandom_distribution=pareto:0.3\n",
     "[a]\nbuffered=0\nnumjobs=3\nloops=2\n",

@@ -30,6 +30,11 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "numjobs", aliases: &[], help: "threads; 1,2,4 sweeps" },
     WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
     WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
+    WordDef {
+        name: "offset_increment",
+        aliases: &[],
+        help: "by how much the region of each thread begins behind that of the thread before; bytes, or percent of the target",
+    },
     WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
     WordDef {
         name: "random_distribution",
@@ -181,6 +186,8 @@ impl JobWords {
             offset: read.get("offset", parse_extent)?,
             size_origin: self.origin_of("size"),
             offset_origin: self.origin_of("offset"),
+            increment: read.get("offset_increment", parse_extent)?,
+            increment_origin: self.origin_of("offset_increment"),
             bs_origin: self.origin_of("bs"),
             iodepth_origin: self.origin_of("iodepth"),
             keys: Keys::default(),
@@ -192,7 +199,8 @@ impl JobWords {
 
     /// Words in fio's "KiB" form, which fio reads as powers of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
-        let sizes = ["bs", "size", "offset"].into_iter().filter_map(|key| self.values.get(key));
+        let sizes =
+            ["bs", "size", "offset", "offset_increment"].into_iter().filter_map(|key| self.values.get(key));
         sizes.filter(|written| written.value.to_ascii_lowercase().contains("ib")).map(|written| {
             let (key, value) = (&written.key, &written.value);
             format!(

@@ -70,6 +70,9 @@ pub struct Job {
     pub numjobs: u32,
     /// First byte of the region.
     pub offset: u64,
+    /// By how many bytes the region of each thread begins behind that of the thread before (fio's, of numjobs).
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub offset_increment: u64,
     /// Bytes of the region, of which whole blocks are used; `None` up to the end of the target.
     pub size: Option<u64>,
     /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential). As in
@@ -116,6 +119,10 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+fn is_nothing(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
 fn is_zero(percent: &u8) -> bool {
     *percent == 0
 }
@@ -127,6 +134,32 @@ impl Job {
             compress_percent: self.buffer_compress_percentage,
             dedupe_percent: self.dedupe_percentage,
             unit: self.dedupe_unit.unwrap_or(self.bs),
+        }
+    }
+
+    /// Where the region of a thread of numjobs begins, from 0; beyond what a number holds at its end.
+    pub fn offset_of(&self, thread: u32) -> u64 {
+        self.offset.saturating_add(self.offset_increment.saturating_mul(u64::from(thread)))
+    }
+
+    /// Where the last region begins.
+    pub fn last_offset(&self) -> u64 {
+        self.offset_of(self.numjobs.saturating_sub(1))
+    }
+
+    /// The same load as jobs that need no increment: one for each thread where regions differ.
+    pub fn apart(&self) -> Vec<Job> {
+        match (self.offset_increment, self.numjobs) {
+            (0, _) | (_, 0 | 1) => vec![Job { offset_increment: 0, ..self.clone() }],
+            (_, threads) => {
+                let alone = |thread| Job {
+                    offset: self.offset_of(thread),
+                    offset_increment: 0,
+                    numjobs: 1,
+                    ..self.clone()
+                };
+                (0..threads).map(alone).collect()
+            }
         }
     }
 
@@ -152,6 +185,7 @@ impl Default for Job {
             iodepth: 1,
             numjobs: 1,
             offset: 0,
+            offset_increment: 0,
             size: None,
             percentage_random: 100,
             random_distribution: Distribution::Random,

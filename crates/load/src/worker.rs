@@ -414,10 +414,10 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<Target>, LoadError> {
 /// A job on each target.
 fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>, LoadError> {
     let fit_one = |job: &'a Job, target: &'a Target| {
-        let region = target.region(job)?;
+        let regions = target.regions(job)?;
         let file = target.open(job)?;
-        target.probe(job, &file, region)?;
-        Ok(Trial { job, target, file, region })
+        target.probe(job, &file, regions[0])?;
+        Ok(Trial { job, target, file, regions })
     };
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
@@ -431,13 +431,13 @@ fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadE
     for on_targets in fitted {
         let job = on_targets[0].job;
         let split = split(job, engine);
-        for _ in 0..job.numjobs {
+        for thread in 0..job.numjobs {
             let shared: Vec<Shared> =
                 on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
             for part in 0..split {
                 for (fitted, shared) in on_targets.iter().zip(&shared) {
                     let stream = setups.len() as u64;
-                    setups.push(setup(fitted, shared, (part, split), stream)?);
+                    setups.push(setup(fitted, shared, thread, (part, split), stream)?);
                 }
             }
         }
@@ -445,10 +445,11 @@ fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadE
     Ok(setups)
 }
 
-/// A thread that is the `part`th of those that make up one of fio's on a target.
+/// A thread that is the `part`th of those that make up one of fio's (the how manieth of numjobs) on a target.
 fn setup(
     fitted: &Trial,
     shared: &Shared,
+    thread: u32,
     (part, split): (u32, u32),
     stream: u64,
 ) -> Result<Setup, LoadError> {
@@ -457,7 +458,7 @@ fn setup(
     Ok(Setup {
         job: job.clone(),
         file: fitted.target.open(job)?,
-        region: fitted.region,
+        region: fitted.region_of(thread),
         cursor: if split == 1 { Cursor::own(shared.walk) } else { Cursor::Shared(shared.clone()) },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),

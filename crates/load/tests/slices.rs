@@ -509,3 +509,38 @@ fn a_worker_that_is_a_little_late_keeps_its_window_and_one_that_is_later_has_its
     assert_eq!(begun(paced.clone(), 10 * MS), 2_000 * MS);
     assert!(begun(paced, 600 * MS) >= 2_600 * MS);
 }
+
+/// Which blocks of 4 KiB a file holds data in.
+fn written_blocks(path: &Path) -> Vec<usize> {
+    let data = std::fs::read(path).unwrap();
+    let blocks = data.chunks(4096).enumerate();
+    blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(at, _)| at).collect()
+}
+
+#[test]
+fn with_a_map_slices_together_meet_every_block_once() {
+    for (engine, iodepth) in [(EngineName::Sync, 4), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
+        let file = file_of(400 * KIB);
+        let job = Job { iodepth, random_map: true, ..buffered(Rw::RandWrite) };
+        let Some(mut worker) = worker(file.path(), &[job], engine) else { continue };
+        worker.slice(&by_bytes(160 * KIB)).unwrap();
+        assert_eq!(written_blocks(file.path()).len(), 40, "{engine}");
+        worker.slice(&by_bytes(240 * KIB)).unwrap();
+        assert_eq!(written_blocks(file.path()).len(), 100, "{engine}");
+    }
+}
+
+#[test]
+fn each_thread_writes_its_own_region() {
+    let file = file_of(400 * KIB);
+    let job = Job {
+        numjobs: 3,
+        offset: 40 * KIB,
+        offset_increment: 120 * KIB,
+        size: Some(40 * KIB),
+        ..buffered(Rw::Write)
+    };
+    run(file.path(), &[job], EngineName::Sync, &by_bytes(120 * KIB)).unwrap();
+    let expected: Vec<usize> = [10..20, 40..50, 70..80].into_iter().flatten().collect();
+    assert_eq!(written_blocks(file.path()), expected);
+}

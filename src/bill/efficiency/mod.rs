@@ -213,7 +213,8 @@ impl Case<'_> {
         let smallest = members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
         let target = self.reading.worker(self.stack)?.bytes;
         let rest = target.saturating_sub(job.offset);
-        let bytes = job.size.map_or(rest, |size| size.min(rest));
+        let bytes =
+            job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
         let region = Region { offset: job.offset, bytes, parts: self.at_once() };
         Covered::of(layout, smallest.into_iter().min()?, &region)
     }

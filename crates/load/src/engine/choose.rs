@@ -24,7 +24,15 @@ pub(crate) struct Trial<'a> {
     pub(crate) job: &'a Job,
     pub(crate) target: &'a Target,
     pub(crate) file: File,
-    pub(crate) region: Region,
+    /// One for all threads of numjobs, or one for each.
+    pub(crate) regions: Vec<Region>,
+}
+
+impl Trial<'_> {
+    /// Of a thread of numjobs, from 0.
+    pub(crate) fn region_of(&self, thread: u32) -> Region {
+        self.regions[thread as usize % self.regions.len()]
+    }
 }
 
 /// Chooses one engine for all, or explains what was named. `trials` are job by job, of each on
@@ -115,7 +123,7 @@ impl Tried {
 /// thread that submits, and end with it.
 fn try_uring(trial: &Trial) -> io::Result<Tried> {
     let file = trial.file.try_clone()?;
-    let region = trial.region;
+    let region = trial.region_of(0);
     let probe = std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region))?;
     probe.join().unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
 }
@@ -201,7 +209,8 @@ mod tests {
     fn chosen_of(targets: &[Target], named: Option<EngineName>, iodepth: u32) -> Chosen {
         let job = job(iodepth);
         let region = Region { offset: 0, bs: 4096, blocks: 256 };
-        let trial = |target| Trial { job: &job, target, file: target.open(&job).unwrap(), region };
+        let trial =
+            |target| Trial { job: &job, target, file: target.open(&job).unwrap(), regions: vec![region] };
         choose(named, &[targets.iter().map(trial).collect()]).unwrap()
     }
 
@@ -290,7 +299,10 @@ mod tests {
         let instead_of = |direct: bool| {
             let job = Job { direct, ..job(8) };
             let file = File::open(target.path()).unwrap();
-            instead(&[vec![Trial { job: &job, target: &target, file, region }]], "refused".into())
+            instead(
+                &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]],
+                "refused".into(),
+            )
         };
         assert_eq!(instead_of(false), (EngineName::Sync, "refused".to_string()));
         let direct = instead_of(true);

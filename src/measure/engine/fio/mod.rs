@@ -356,7 +356,8 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     }
     let there = site.bytes(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
-    jobs.iter().map(|job| fitted_job(target, job, usable)).collect()
+    // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than we do.
+    jobs.iter().flat_map(Job::apart).map(|job| fitted_job(target, &job, usable)).collect()
 }
 
 fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
