@@ -274,6 +274,12 @@ impl FioJob {
                 pair.origin.line()
             ));
         }
+        if self.engine == FioEngine::Posix && self.draft.job.iodepth > 1 {
+            notes.add(format!(
+                "{line}: job \"{name}\": ioengine=posixaio has one I/O in flight in truth, as in fio on Linux: the others of iodepth={} wait in its queue",
+                self.draft.job.iodepth
+            ));
+        }
         if !self.draft.job.direct {
             notes.page_cache(&self.origin, &name, "direct=0");
         }
@@ -322,6 +328,8 @@ enum FioEngine {
     Sync,
     /// As many as iodepth says.
     Async,
+    /// A queue before one I/O at a time.
+    Posix,
     /// No I/O at all.
     Null,
 }
@@ -330,7 +338,8 @@ impl FioEngine {
     fn of(pair: &Pair) -> Result<Self, InputError> {
         match pair.value()? {
             "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
-            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
+            "libaio" | "io_uring" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
+            "posixaio" => Ok(FioEngine::Posix),
             "null" => Ok(FioEngine::Null),
             other => {
                 let known =
@@ -367,6 +376,14 @@ impl Group {
         }
         if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Null) {
             let fault = Fault::hint("ioengine=null beside jobs that do I/O", "put a stonewall between them");
+            return Err(job.origin.error("ioengine", fault));
+        }
+        if all(FioEngine::Posix) {
+            return Ok(Some(Engine::Native(EngineName::PosixAio)));
+        }
+        if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Posix) {
+            let why = "ioengine=posixaio beside jobs of another one, and all of a workload have one engine";
+            let fault = Fault::hint(why, "put a stonewall between them");
             return Err(job.origin.error("ioengine", fault));
         }
         Ok(all(FioEngine::Sync).then_some(Engine::Native(EngineName::Sync)))

@@ -133,6 +133,7 @@ const BAD: &[&str] = &[
     "[a]\ndedupe_percentage=30\ndedupe_mode=working_set\n",
     "[a]\nioengine=mmap\n",
     "[a]\nioengine=null\n[b]\nioengine=libaio\n",
+    "[a]\nioengine=posixaio\n[b]\nioengine=libaio\n",
     "[a]\nzonemode=zbd\n",
     "[a]\nrw=randread\nrandom_distribution=normal:10\n",
     "[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5\n",
@@ -304,6 +305,15 @@ fn a_job_file_has_fios_random_map_unless_it_says_otherwise() {
         assert!(!map(without), "{without}");
     }
     assert!(!map("rw=randread\nrandom_distribution=zipf:1.2"), "as in fio");
+}
+
+#[test]
+fn posixaio_is_itself() {
+    let file = read_text("[a]\nioengine=posixaio\niodepth=16\ndirect=1\n", &[]).unwrap();
+    assert_eq!(file.drafts[0].engine, Some(Engine::Native(EngineName::PosixAio)));
+    assert_eq!(file.drafts[0].jobs[0].job.iodepth, 16);
+    let [note] = file.notes.as_slice() else { panic!("{:?}", file.notes) };
+    assert!(note.contains("one I/O in flight in truth"), "{note}");
 }
 
 #[test]

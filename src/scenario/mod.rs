@@ -380,7 +380,7 @@ pub struct Workload {
     pub name: String,
     /// All run at once.
     pub jobs: Vec<Job>,
-    /// `engine = "..."`: null, sync, uring or fio; `None`: chosen by what the target does.
+    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

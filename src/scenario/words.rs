@@ -332,7 +332,7 @@ impl Reader<'_> {
 pub(super) fn unknown_word(key: &str) -> Fault {
     let known: Vec<&str> = known_words().into_iter().chain(["engine"]).collect();
     let hint = match key {
-        "ioengine" => Some("write engine = null, sync, aio, uring or fio".to_owned()),
+        "ioengine" => Some("write engine = null, sync, aio, uring, posixaio or fio".to_owned()),
         _ => Fault::unknown("word", key, &known).hint,
     };
     Fault { why: "unknown word of a workload".to_owned(), hint }

@@ -151,7 +151,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     /// Of the calling thread, since it began.
-    fn of_thread() -> Cpu {
+    pub(crate) fn of_thread() -> Cpu {
         // SAFETY: all bytes zero are a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
@@ -160,7 +160,12 @@ impl Cpu {
         Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
-    fn since(self, before: Cpu) -> Cpu {
+    /// With that of another thread.
+    fn plus(self, other: Cpu) -> Cpu {
+        Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
+    }
+
+    pub(crate) fn since(self, before: Cpu) -> Cpu {
         Cpu {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             system_ns: self.system_ns.saturating_sub(before.system_ns),
@@ -411,7 +416,7 @@ impl<E: Engine + 'static> Lane<E> {
 
 impl<E: Engine + 'static> Resident for Lane<E> {
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
-        let before = Cpu::of_thread();
+        let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
         self.stamps.anchor();
         let start_ns = order.gate.pass();
         self.restart(start_ns, order.stop);
@@ -424,7 +429,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
         let drained_ns = ran?;
-        let cpu = Cpu::of_thread().since(before);
+        let cpu = Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
         let aborted = order.gate.abort.load(Ordering::Relaxed);
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
     }

@@ -70,7 +70,9 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
     let bound = Bound::Time { ns: 200 * MS };
     let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
+    for engine in
+        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
+    {
         let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
             continue;
@@ -104,7 +106,9 @@ fn the_next_slice_discards_twice_the_last_drain() {
 #[test]
 fn a_slice_by_bytes_issues_exactly_these() {
     let file = file_of(1024 * KIB);
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
+    for engine in
+        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
+    {
         let jobs = [
             Job { numjobs: 3, iodepth: 2, ..buffered(Rw::Write) },
             Job { bs: 16 * KIB, ..buffered(Rw::RandRw) },
@@ -122,7 +126,9 @@ fn a_slice_by_bytes_issues_exactly_these() {
 
 #[test]
 fn writes_stay_in_the_region_and_are_incompressible() {
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in
+        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
+    {
         let file = file_of(512 * KIB);
         let job = Job { iodepth, offset: 128 * KIB, size: Some(256 * KIB), ..buffered(Rw::Write) };
         let spec = SliceSpec { flush: true, ..by_bytes(512 * KIB) };
@@ -165,7 +171,9 @@ fn o_direct_works_where_the_file_system_has_it() {
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in
+        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
+    {
         let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
         let mut worker = match Worker::prepare(&[target(&path)], &[job], Some(engine)) {
             Ok(worker) => worker,

@@ -60,6 +60,9 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
         return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
             .to_string();
     }
+    if name == EngineName::PosixAio && jobs.iter().any(|job| job.iodepth > 1) {
+        return "; as glibc it does the I/Os of a thread one after the other, so one is in flight in truth and latencies have the wait for it".to_string();
+    }
     let Some(depth) = name.kind().depth else {
         return String::new();
     };
@@ -310,6 +313,8 @@ mod tests {
         assert!(direct.1.starts_with("refused; libaio's calls keep"), "{}", direct.1);
         assert!(depth_note(EngineName::Aio, &[&job(8)]).contains("one is in flight in truth"));
         assert_eq!(depth_note(EngineName::Aio, &[&Job { direct: true, ..job(8) }]), "");
+        assert!(depth_note(EngineName::PosixAio, &[&job(8)]).contains("one is in flight in truth"));
+        assert_eq!(depth_note(EngineName::PosixAio, &[&job(1)]), "");
     }
 
     #[test]
