@@ -21,22 +21,40 @@ pub enum Rw {
     Rw,
     /// Random mix of reads and writes.
     RandRw,
+    /// Sequential trims: what is there is given up.
+    Trim,
+    /// Random trims.
+    RandTrim,
+    /// Sequential, each block trimmed and then written.
+    TrimWrite,
+    /// Random, each block trimmed and then written.
+    RandTrimWrite,
 }
 
 impl Rw {
-    /// Whether any write is issued.
+    /// Whether the target is changed, by writes or by trims: what is there may be lost.
     pub fn writes(self) -> bool {
         !matches!(self, Rw::Read | Rw::RandRead)
     }
 
     /// Whether any read is issued.
     pub fn reads(self) -> bool {
-        !matches!(self, Rw::Write | Rw::RandWrite)
+        matches!(self, Rw::Read | Rw::RandRead | Rw::Rw | Rw::RandRw)
+    }
+
+    /// Whether any trim is issued.
+    pub fn trims(self) -> bool {
+        matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
+    }
+
+    /// Whether any data is written: of what changes the target all but trims alone.
+    pub fn writes_data(self) -> bool {
+        self.writes() && !matches!(self, Rw::Trim | Rw::RandTrim)
     }
 
     /// Whether offsets are random by default.
     pub fn random(self) -> bool {
-        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw)
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw | Rw::RandTrim | Rw::RandTrimWrite)
     }
 
     /// fio's word.
@@ -48,6 +66,10 @@ impl Rw {
             Rw::RandWrite => "randwrite",
             Rw::Rw => "rw",
             Rw::RandRw => "randrw",
+            Rw::Trim => "trim",
+            Rw::RandTrim => "randtrim",
+            Rw::TrimWrite => "trimwrite",
+            Rw::RandTrimWrite => "randtrimwrite",
         }
     }
 }

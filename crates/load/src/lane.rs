@@ -117,6 +117,7 @@ pub(crate) struct LaneResult {
     pub(crate) start_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
+    pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
     pub(crate) reap_gap: Histogram,
     pub(crate) in_flight_ns: u64,
@@ -224,7 +225,7 @@ impl<E: Engine + 'static> Lane<E> {
             slots: setup.depth,
             bs: job.bs as usize,
             reads: job.rw.reads(),
-            writes: job.rw.writes(),
+            writes: job.rw.writes_data(),
             data: job.data(),
         };
         let buffers = Buffers::new(needs, random(0))?;
@@ -306,6 +307,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
             Op::Write => (self.bs, self.buffers.write(slot), self.stamps.now()),
+            Op::Trim => (self.bs, std::ptr::null_mut(), now_ns),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
         self.slots[slot as usize] = Slot {
@@ -397,6 +399,7 @@ impl<E: Engine + 'static> Lane<E> {
             start_ns,
             read: trimmed(&tally.read),
             write: trimmed(&tally.write),
+            trim: trimmed(&tally.trim),
             sync_latency: tally.sync_latency.trimmed(),
             reap_gap: tally.reap_gap.trimmed(),
             in_flight_ns: tally.in_flight_ns,

@@ -32,6 +32,7 @@ pub(crate) struct Tally {
     window_ns: Range<u64>,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
+    pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
     /// Between two looks at the queue, of those that found something: by so much at most a latency may be too long.
     pub(crate) reap_gap: Histogram,
@@ -67,6 +68,7 @@ impl Tally {
             window_ns: 0..0,
             read: direction(),
             write: direction(),
+            trim: direction(),
             sync_latency: Histogram::preallocated(),
             reap_gap: Histogram::preallocated(),
             in_flight_ns: 0,
@@ -84,7 +86,7 @@ impl Tally {
 
     /// A slice begins; completions inside the window will count.
     pub(crate) fn restart(&mut self, window_ns: Range<u64>) {
-        for direction in [&mut self.read, &mut self.write] {
+        for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             (direction.ios, direction.bytes) = (0, 0);
             direction.latency.clear();
         }
@@ -140,6 +142,7 @@ impl Tally {
         let direction = match ended.op {
             Op::Read => &mut self.read,
             Op::Write => &mut self.write,
+            Op::Trim => &mut self.trim,
             Op::Fsync | Op::Fdatasync => return self.sync_latency.record(latency_ns),
         };
         direction.ios += 1;

@@ -6,7 +6,7 @@ use crate::buffer::{Buffers, Needs};
 use crate::data::DataKind;
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Hold, Job, LoadError, TargetSpec};
+use crate::{Hold, Job, LoadError, TargetSpec, engine};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -174,6 +174,15 @@ impl Target {
             }
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Whether it can trim the job's blocks.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(crate) fn check_trim(&self, job: &Job, file: &File, region: Region) -> Result<(), LoadError> {
+        engine::check_trim(file, region.offset, region.bs)
+            .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
 
     /// The error of a system call on this target.

@@ -98,6 +98,8 @@ pub struct SliceResult {
     pub read: Direction,
     /// Writes.
     pub write: Direction,
+    /// Trims.
+    pub trim: Direction,
     /// fsync and fdatasync calls that the job asked for, with their latencies.
     pub sync_latency: Histogram,
     /// Time between two looks at the queue of a thread, of the looks that found completions, nanoseconds: by so much at most a
@@ -362,6 +364,7 @@ impl SliceResult {
     fn add(&mut self, lane: &LaneResult) {
         self.read.add(&lane.read);
         self.write.add(&lane.write);
+        self.trim.add(&lane.trim);
         self.sync_latency.merge(&lane.sync_latency);
         self.reap_gap.merge(&lane.reap_gap);
         self.in_flight_ns += lane.in_flight_ns;
@@ -417,6 +420,9 @@ fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>
         let regions = target.regions(job)?;
         let file = target.open(job)?;
         target.probe(job, &file, regions[0])?;
+        if job.rw.trims() {
+            regions.iter().try_for_each(|region| target.check_trim(job, &file, *region))?;
+        }
         Ok(Trial { job, target, file, regions })
     };
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
@@ -496,7 +502,7 @@ fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(
             "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
         )));
     }
-    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes());
+    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes_data());
     let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
     let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
     let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);

@@ -552,3 +552,44 @@ fn each_thread_writes_its_own_region() {
     let expected: Vec<usize> = [10..20, 40..50, 70..80].into_iter().flatten().collect();
     assert_eq!(written_blocks(file.path()), expected);
 }
+
+#[test]
+fn trims_punch_holes_where_they_are_meant_to_and_are_counted_apart() {
+    for iodepth in [1, 4] {
+        let file = file_of(0);
+        std::fs::write(file.path(), vec![7; 400 << 10]).unwrap();
+        let job = Job {
+            iodepth,
+            offset: 40 * KIB,
+            size: Some(80 * KIB),
+            random_map: true,
+            ..buffered(Rw::RandTrim)
+        };
+        let result = run(file.path(), &[job], EngineName::Sync, &by_bytes(80 * KIB)).unwrap();
+        assert_eq!((result.trim.ios, result.trim.bytes, result.write.ios, result.errors), (20, 80 * KIB, 0, 0));
+        assert_eq!(result.trim.latency.count(), 20);
+        let kept: Vec<usize> = (0..10).chain(30..100).collect();
+        assert_eq!(written_blocks(file.path()), kept);
+    }
+}
+
+#[test]
+fn what_is_trimmed_and_written_is_there_again() {
+    let file = file_of(0);
+    std::fs::write(file.path(), vec![7; 400 << 10]).unwrap();
+    let result =
+        run(file.path(), &[buffered(Rw::TrimWrite)], EngineName::Sync, &by_bytes(800 * KIB)).unwrap();
+    assert_eq!((result.trim.ios, result.write.ios, result.write.bytes), (100, 100, 400 * KIB));
+    let data = std::fs::read(file.path()).unwrap();
+    assert!(entropy(&data) > 7.99 && result.errors == 0);
+}
+
+#[test]
+fn trims_need_permission_and_the_sync_engine() {
+    let file = file_of(64 * KIB);
+    let job = buffered(Rw::Trim);
+    let reading = TargetSpec { writable: false, ..target(file.path()) };
+    assert!(refusal(&reading, std::slice::from_ref(&job)).contains("rw=trim writes, and writing was not"));
+    let other = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Aio));
+    assert!(other.err().unwrap().to_string().contains("hint: engine sync"));
+}

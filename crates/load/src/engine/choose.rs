@@ -42,12 +42,21 @@ impl Trial<'_> {
 /// When a probe read fails or does not come back.
 pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<Trial>]) -> Result<Chosen, LoadError> {
     let jobs: Vec<&Job> = trials.iter().flatten().map(|trial| trial.job).collect();
-    let (name, why) = match named {
-        Some(name) => (name, "named by the user".to_string()),
-        None if jobs.iter().all(|job| job.iodepth == 1) => {
+    let (name, why) = match (named, jobs.iter().find(|job| job.rw.trims())) {
+        (Some(name), Some(job)) if !matches!(name, EngineName::Sync | EngineName::Null) => {
+            return Err(LoadError::Unfit(format!(
+                "job \"{}\" trims, which engine {name} does not; hint: engine sync, whose threads make up the depth",
+                job.name
+            )));
+        }
+        (Some(name), _) => (name, "named by the user".to_string()),
+        (None, Some(_)) => {
+            (EngineName::Sync, "trims are done when the call returns, so threads make up a depth".to_string())
+        }
+        (None, None) if jobs.iter().all(|job| job.iodepth == 1) => {
             (EngineName::Sync, "iodepth is 1 in every job".to_string())
         }
-        None => by_trial(trials)?,
+        (None, None) => by_trial(trials)?,
     };
     let note = depth_note(name, &jobs);
     let why = why + &note;
@@ -227,6 +236,24 @@ mod tests {
         let chosen = chosen_on(folder.path(), None, 1);
         assert_eq!(chosen.name, EngineName::Sync);
         assert_eq!(chosen.why, "iodepth is 1 in every job");
+    }
+
+    #[test]
+    fn trims_are_of_the_sync_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target_in(folder.path());
+        let job = Job { rw: crate::Rw::RandTrim, ..job(8) };
+        let region = Region { offset: 0, bs: 4096, blocks: 256 };
+        let chosen = |named| {
+            let file = File::open(target.path()).unwrap();
+            choose(named, &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]])
+        };
+        let auto = chosen(None).unwrap();
+        assert_eq!(auto.name, EngineName::Sync);
+        assert!(auto.why.starts_with("trims are done when the call returns") && auto.why.contains("8 threads"));
+        assert_eq!(chosen(Some(EngineName::Null)).unwrap().name, EngineName::Null);
+        let refused = chosen(Some(EngineName::Uring)).unwrap_err().to_string();
+        assert!(refused.contains("trims, which engine uring does not; hint: engine sync"), "{refused}");
     }
 
     #[test]

@@ -7,9 +7,11 @@ mod choose;
 mod null;
 mod posixaio;
 mod sync;
+mod trim;
 mod uring;
 
 pub(crate) use choose::{Trial, choose};
+pub(crate) use trim::{Trimmer, check as check_trim};
 
 use crate::lane::{Cpu, Resident, Setup};
 use serde::{Deserialize, Serialize};
@@ -95,6 +97,8 @@ pub(crate) enum Op {
     Write,
     Fsync,
     Fdatasync,
+    /// Of the sync engine alone: choose sees to it.
+    Trim,
 }
 
 impl Op {
@@ -108,11 +112,12 @@ impl Op {
             Op::Write => "write",
             Op::Fsync => "fsync",
             Op::Fdatasync => "fdatasync",
+            Op::Trim => "trim",
         }
     }
 }
 
-/// One I/O to issue. `len` is 0 and `buffer` unused where the operation is a sync.
+/// One I/O to issue. `len` is 0 where the operation is a sync; `buffer` is unused there, and of a trim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Io {
     pub(crate) op: Op,

@@ -112,6 +112,7 @@ unsafe fn issue(file: &File, io: &Io) -> i32 {
             Op::Write => unsafe { libc::pwrite(fd, io.buffer.cast(), len, at) },
             // SAFETY: the descriptor is the file's.
             Op::Fsync => unsafe { libc::fsync(fd) as isize },
+            Op::Trim => unreachable!("only the sync engine trims"),
             // SAFETY: the descriptor is the file's.
             Op::Fdatasync => unsafe { libc::fdatasync(fd) as isize },
         };

@@ -70,6 +70,7 @@ impl Uring {
             (Op::Write, true) => on_file!(self, WriteFixed, buffer, len, 0).offset(at).build(),
             (Op::Write, false) => on_file!(self, Write, buffer, len).offset(at).build(),
             (Op::Fsync, _) => on_file!(self, Fsync).build(),
+            (Op::Trim, _) => unreachable!("only the sync engine trims"),
             (Op::Fdatasync, _) => on_file!(self, Fsync).flags(FsyncFlags::DATASYNC).build(),
         };
         entry.user_data(u64::from(io.slot))
