@@ -99,6 +99,8 @@ pub struct Side {
     pub read: Batches,
     /// Latencies of writes.
     pub write: Batches,
+    /// Latencies of trims.
+    pub trim: Batches,
     /// I/Os that failed or came back short.
     pub errors: u64,
     /// First failed sample, in words.
@@ -178,8 +180,33 @@ fn generator_span(slice: &Slice) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     round: RoundId,
-    writes: bool,
+    way: Way,
     offset: u64,
+}
+
+/// What an I/O did, where its latency is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+}
+
+impl Way {
+    /// All of them, in the order of reports.
+    pub const ALL: [Way; 3] = [Way::Read, Way::Write, Way::Trim];
+
+    /// As in the names of samples.
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Read => "read",
+            Way::Write => "write",
+            Way::Trim => "trim",
+        }
+    }
 }
 
 /// Place of each stack in the scenario, by its name.
@@ -243,9 +270,9 @@ impl Side {
         self.errors += slice.errors;
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        self.frames.extend(found.frames.iter().map(|(writes, offset)| Frame {
+        self.frames.extend(found.frames.iter().map(|(way, offset)| Frame {
             round: id,
-            writes: *writes,
+            way: *way,
             offset: *offset,
         }));
         let round = self.rounds.entry(id).or_default();
@@ -312,6 +339,7 @@ impl Side {
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         self.read = Batches::new(position.len());
         self.write = Batches::new(position.len());
+        self.trim = Batches::new(position.len());
         for frame in &self.frames {
             let Some(at) = position.get(&frame.round) else {
                 continue;
@@ -325,7 +353,21 @@ impl Side {
                 round.latency.sum += sum;
                 round.latency.items += items;
             }
-            if frame.writes { self.write.add(*at, &histogram) } else { self.read.add(*at, &histogram) }
+            let batches = match frame.way {
+                Way::Read => &mut self.read,
+                Way::Write => &mut self.write,
+                Way::Trim => &mut self.trim,
+            };
+            batches.add(*at, &histogram);
+        }
+    }
+
+    /// Latencies of all whole rounds.
+    pub fn of_way(&self, way: Way) -> &Batches {
+        match way {
+            Way::Read => &self.read,
+            Way::Write => &self.write,
+            Way::Trim => &self.trim,
         }
     }
 
@@ -352,10 +394,10 @@ impl Side {
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
-    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], writes: bool) -> Batches {
+    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut batches = Batches::new(rounds.len());
-        for frame in self.frames.iter().filter(|frame| frame.writes == writes) {
+        for frame in self.frames.iter().filter(|frame| frame.way == way) {
             let at = position.get(&frame.round);
             if let Some((at, histogram)) = at.zip(run.histograms.histogram(frame.offset)) {
                 batches.add(*at, &histogram);
@@ -386,7 +428,7 @@ pub(super) struct Samples {
     pub(super) bytes: f64,
     pub(super) flush_ns: Option<f64>,
     cpu_ns: Option<f64>,
-    frames: Vec<(bool, u64)>,
+    frames: Vec<(Way, u64)>,
     pub(super) failed: Option<String>,
 }
 
@@ -406,8 +448,8 @@ impl Samples {
 
     fn number(&mut self, metric: &str, value: f64) {
         match metric {
-            "read.ios" | "write.ios" => self.ios += value,
-            "read.bytes" | "write.bytes" => self.bytes += value,
+            "read.ios" | "write.ios" | "trim.ios" => self.ios += value,
+            "read.bytes" | "write.bytes" | "trim.bytes" => self.bytes += value,
             "flush" => self.flush_ns = Some(value),
             "cpu.user" | "cpu.system" => self.cpu_ns = Some(self.cpu_ns.unwrap_or(0.0) + value),
             _ => {}
@@ -416,8 +458,9 @@ impl Samples {
 
     fn frame(&mut self, metric: &str, offset: u64) {
         match metric {
-            "read.latency" => self.frames.push((false, offset)),
-            "write.latency" => self.frames.push((true, offset)),
+            "read.latency" => self.frames.push((Way::Read, offset)),
+            "write.latency" => self.frames.push((Way::Write, offset)),
+            "trim.latency" => self.frames.push((Way::Trim, offset)),
             _ => {}
         }
     }

@@ -51,6 +51,9 @@ fn one(job: &Job, figure: &str) -> String {
 
 fn kind(job: &Job) -> String {
     let order = order_words(job);
+    if job.rw.trims() {
+        return format!("{order}-{}", if job.rw.writes_data() { "trim-and-write" } else { "trim" });
+    }
     match (job.rw.reads(), job.rw.writes()) {
         (true, true) => format!("{order} {}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100)),
         (_, true) => format!("{order}-write"),

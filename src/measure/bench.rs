@@ -160,16 +160,20 @@ pub struct Spot {
 impl Done {
     /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
     pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
-        let (read, write) = (&self.result.read, &self.result.write);
-        let amount = if by_bytes { read.bytes + write.bytes } else { read.ios + write.ios };
+        let all = self.result.directions();
+        let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
         Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
     }
 
     /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
     pub fn latency_part(&self, stack: usize) -> Part {
         let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
-        let (read, write) = (&self.result.read.latency, &self.result.write.latency);
-        Part { stack, amount: (read.count() + write.count()) as f64, seconds: (sum(read) + sum(write)) / 1e9 }
+        let latencies = self.result.directions().map(|one| &one.latency);
+        let (count, ns): (u64, f64) = (
+            latencies.iter().map(|latency| latency.count()).sum(),
+            latencies.iter().map(|latency| sum(latency)).sum(),
+        );
+        Part { stack, amount: count as f64, seconds: ns / 1e9 }
     }
 
     /// Seconds of the flush behind it; 0 where there was none.
@@ -513,7 +517,7 @@ impl Bench<'_> {
 
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
         let mut samples = Vec::new();
-        for (name, direction) in [("read", &result.read), ("write", &result.write)] {
+        for (name, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
             if direction.ios == 0 {
                 continue;
             }

@@ -845,6 +845,26 @@ fn regions_that_are_moved_on_from_thread_to_thread_must_fit() {
 }
 
 #[test]
+fn a_run_that_trims_does_nothing_else() {
+    let trims = asked(&[("rw", "randtrim"), ("iodepth", "8")]).unwrap();
+    assert!(trims.writes(), "what is there is lost");
+    assert_eq!(trims.workloads[0].subject(), "4k random trims at iodepth 8");
+    assert!(
+        trims.notes.iter().any(|note| note.contains("rw=randtrimwrite writes each block")),
+        "{:?}",
+        trims.notes
+    );
+    let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
+    assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
+    assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.fio");
+    std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
+    let mixed = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_err().to_string();
+    assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
+}
+
+#[test]
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");

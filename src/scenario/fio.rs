@@ -491,7 +491,7 @@ const NOTED: &[Noted] = &[
 const BLOCKS: &str = "it changes the size or place of blocks";
 const BATCHES: &str = "it changes how many I/Os are issued or reaped at once";
 const CACHE: &str = "it changes what the page cache holds";
-const TRIM: &str = "this version does not trim";
+const TRIM: &str = "it trims what a job wrote, which is another load";
 const LOAD: &str = "it changes what I/O is issued";
 
 /// Keys that shape the load: the values at which they change nothing, what they change, a hint.

@@ -388,7 +388,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether any job writes.
+    /// Whether any job changes what it is on, by writes or trims.
     pub fn writes(&self) -> bool {
         self.jobs.iter().any(|job| job.rw.writes())
     }
@@ -425,6 +425,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         false => order_words(job),
     };
     let kind = match (job.rw.reads(), job.rw.writes()) {
+        _ if job.rw.trims() && job.rw.writes_data() => format!("{order} trims, each with a write"),
+        _ if job.rw.trims() => format!("{order} trims"),
         (true, true) => format!("{order} {}/{} mix", job.rwmixread, 100 - job.rwmixread),
         (_, true) => format!("{order} writes"),
         _ => format!("{order} reads"),
@@ -450,7 +452,7 @@ pub fn rate_words(job: &Job) -> String {
 /// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
 fn data_words(job: &Job) -> String {
     let said = |percent: u8, what: &str| {
-        let stated = job.rw.writes() && percent > 0;
+        let stated = job.rw.writes_data() && percent > 0;
         if stated { format!(", {percent} % {what}") } else { String::new() }
     };
     said(job.buffer_compress_percentage, "compressible") + &said(job.dedupe_percentage, "duplicates")

@@ -62,20 +62,32 @@ pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
         "randwrite" => Ok(Rw::RandWrite),
         "rw" | "readwrite" => Ok(Rw::Rw),
         "randrw" => Ok(Rw::RandRw),
-        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
-            Err(Fault::hint(format!("\"{word}\": this version does not trim"), "take a read or a write"))
-        }
+        "trim" => Ok(Rw::Trim),
+        "randtrim" => Ok(Rw::RandTrim),
+        "trimwrite" => Ok(Rw::TrimWrite),
+        "randtrimwrite" => Ok(Rw::RandTrimWrite),
         other if other.contains(':') => Err(Fault::hint(
             format!(
                 "\"{other}\": an order of offsets behind \":\" is not issued, and without it the load would be another one"
             ),
             "write it without \":\", or use percentage_random",
         )),
-        other => {
-            Err(Fault::unknown("rw", other, &["read", "write", "randread", "randwrite", "rw", "randrw"]))
-        }
+        other => Err(Fault::unknown("rw", other, RW)),
     }
 }
+
+const RW: &[&str] = &[
+    "read",
+    "write",
+    "randread",
+    "randwrite",
+    "rw",
+    "randrw",
+    "trim",
+    "randtrim",
+    "trimwrite",
+    "randtrimwrite",
+];
 
 pub(super) fn parse_distribution(word: &str, _: Dialect) -> Result<Distribution, Fault> {
     word.parse().map_err(|clause: String| Fault::from_clause(&clause))

@@ -22,7 +22,11 @@ pub struct WordDef {
 
 /// All words that shape the load.
 pub const WORDS: &[WordDef] = &[
-    WordDef { name: "rw", aliases: &["readwrite"], help: "read, write, randread, randwrite, rw or randrw" },
+    WordDef {
+        name: "rw",
+        aliases: &["readwrite"],
+        help: "read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or randtrimwrite",
+    },
     WordDef { name: "rwmixread", aliases: &[], help: "percent of reads in a mix" },
     WordDef { name: "rwmixwrite", aliases: &[], help: "percent of writes in a mix" },
     WordDef { name: "bs", aliases: &["blocksize"], help: "block size; \"[4k,64k]\" sweeps" },
@@ -307,6 +311,19 @@ impl Reader<'_> {
         }
         let read = values[0];
         let write = values.get(1).copied().unwrap_or(read);
+        let trim = values.get(2).copied().unwrap_or(write);
+        if rw.trims() {
+            return match rw.writes_data() && write != trim {
+                false => Ok(trim),
+                true => Err(refuse(Fault::hint(
+                    format!(
+                        "\"{}\" differs between writes and trims, and each trim is followed by its write",
+                        written.value
+                    ),
+                    "write one value",
+                ))),
+            };
+        }
         match (rw.reads(), rw.writes()) {
             (true, true) if read != write => Err(refuse(Fault::hint(
                 format!(

@@ -361,6 +361,11 @@ impl SliceResult {
         (self.in_flight_ns > 0).then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
     }
 
+    /// Reads, writes and trims.
+    pub fn directions(&self) -> [&Direction; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
     fn add(&mut self, lane: &LaneResult) {
         self.read.add(&lane.read);
         self.write.add(&lane.write);

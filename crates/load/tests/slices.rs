@@ -566,7 +566,10 @@ fn trims_punch_holes_where_they_are_meant_to_and_are_counted_apart() {
             ..buffered(Rw::RandTrim)
         };
         let result = run(file.path(), &[job], EngineName::Sync, &by_bytes(80 * KIB)).unwrap();
-        assert_eq!((result.trim.ios, result.trim.bytes, result.write.ios, result.errors), (20, 80 * KIB, 0, 0));
+        assert_eq!(
+            (result.trim.ios, result.trim.bytes, result.write.ios, result.errors),
+            (20, 80 * KIB, 0, 0)
+        );
         assert_eq!(result.trim.latency.count(), 20);
         let kept: Vec<usize> = (0..10).chain(30..100).collect();
         assert_eq!(written_blocks(file.path()), kept);

@@ -88,10 +88,11 @@ impl By {
     }
 }
 
-/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none.
+/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
+/// layout reckons with.
 pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
     let reading = &readings[at];
-    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some()) {
+    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims()) {
         return Vec::new();
     }
     let of_stack = |(stack, row)| {

@@ -250,7 +250,9 @@ mod tests {
         };
         let auto = chosen(None).unwrap();
         assert_eq!(auto.name, EngineName::Sync);
-        assert!(auto.why.starts_with("trims are done when the call returns") && auto.why.contains("8 threads"));
+        assert!(
+            auto.why.starts_with("trims are done when the call returns") && auto.why.contains("8 threads")
+        );
         assert_eq!(chosen(Some(EngineName::Null)).unwrap().name, EngineName::Null);
         let refused = chosen(Some(EngineName::Uring)).unwrap_err().to_string();
         assert!(refused.contains("trims, which engine uring does not; hint: engine sync"), "{refused}");

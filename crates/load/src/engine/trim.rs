@@ -107,7 +107,9 @@ mod tests {
         let mut data = vec![1; 16384];
         file.read_exact_at(&mut data, 0).unwrap();
         let kept = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 7);
-        assert!(kept(&data[..4096]) && kept(&data[12288..]) && data[4096..12288].iter().all(|byte| *byte == 0));
+        assert!(
+            kept(&data[..4096]) && kept(&data[12288..]) && data[4096..12288].iter().all(|byte| *byte == 0)
+        );
         assert_eq!(file.metadata().unwrap().len(), 16384);
     }
 

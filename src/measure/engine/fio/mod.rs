@@ -367,6 +367,11 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
             "job \"{name}\" writes, and writing to {path} was not permitted"
         )));
     }
+    if job.rw.trims() {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
+        )));
+    }
     if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\": bs, iodepth and numjobs must be at least 1"
