@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::error::Fault;
+use crate::layer::guest::pin::list;
 use crate::units;
 use iotax_load::engine::ALL;
 use iotax_load::{Distribution, Rw};
@@ -91,6 +92,19 @@ const RW: &[&str] = &[
 
 pub(super) fn parse_distribution(word: &str, _: Dialect) -> Result<Distribution, Fault> {
     word.parse().map_err(|clause: String| Fault::from_clause(&clause))
+}
+
+pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
+    list(word).map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
+}
+
+/// Whether each thread has a processor of its own.
+pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
+    match word {
+        "shared" => Ok(false),
+        "split" => Ok(true),
+        other => Err(Fault::unknown("policy", other, &["shared", "split"])),
+    }
 }
 
 const LARGEST_BLOCK: u64 = 1 << 30;

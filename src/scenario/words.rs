@@ -5,7 +5,8 @@ use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
 use super::values::{
-    Dialect, parse_bs, parse_distribution, parse_extent, parse_flag, parse_number, parse_percent, parse_rw,
+    Dialect, parse_bs, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_number, parse_percent,
+    parse_policy, parse_rw,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
@@ -65,6 +66,16 @@ pub const WORDS: &[WordDef] = &[
         name: "dedupe_percentage",
         aliases: &[],
         help: "percent of blocks written that repeat the thread's last new one",
+    },
+    WordDef {
+        name: "cpus_allowed",
+        aliases: &[],
+        help: "processors on which its threads run, where the load runs: 0-3,5",
+    },
+    WordDef {
+        name: "cpus_allowed_policy",
+        aliases: &[],
+        help: "shared: its threads share them; split: each thread has one, in turn",
     },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
@@ -182,6 +193,8 @@ impl JobWords {
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
+            cpus_allowed: read.get("cpus_allowed", parse_cpus)?.unwrap_or_default(),
+            cpus_split: read.split()?,
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };
@@ -280,6 +293,17 @@ impl Reader<'_> {
             Dialect::Fio => Ok(false),
             Dialect::Ours => Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap"))),
         }
+    }
+
+    fn split(&self) -> Result<bool, InputError> {
+        let split = self.get("cpus_allowed_policy", parse_policy)?;
+        if split.is_some() && self.dialect == Dialect::Ours && !self.words.values.contains_key("cpus_allowed")
+        {
+            let fault =
+                Fault::hint("there are no cpus_allowed to be shared or split", "write cpus_allowed=0-3");
+            return Err(self.refuse("cpus_allowed_policy", fault));
+        }
+        Ok(split.unwrap_or(false))
     }
 
     fn rwmixread(&self) -> Result<Option<u8>, InputError> {

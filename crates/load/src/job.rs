@@ -133,6 +133,18 @@ pub struct Job {
     /// clock reading less for each, and latencies that are longer by what it takes to issue those before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stamp_each: bool,
+    /// Processors of the place where the load runs on which its threads may run; none: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus_allowed: Vec<u32>,
+    /// Each thread has one of them, in turn (fio's `cpus_allowed_policy=split`); else all share all.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cpus_split: bool,
+    /// Class of the priority of its I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prioclass: Option<u8>,
+    /// Level within the class, 0 (the highest, and the default where a class is given) ..= 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prio: Option<u8>,
     /// Seed of offsets, mix and buffers; thread i uses seed and i.
     pub randseed: u64,
 }
@@ -221,6 +233,10 @@ impl Default for Job {
             dedupe_percentage: 0,
             dedupe_unit: None,
             stamp_each: false,
+            cpus_allowed: Vec::new(),
+            cpus_split: false,
+            prioclass: None,
+            prio: None,
             randseed: 1,
         }
     }

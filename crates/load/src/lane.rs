@@ -9,6 +9,7 @@ use crate::hold::Holder;
 use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
+use crate::seat::Seat;
 use crate::source::Source;
 use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
@@ -32,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) cursor: Cursor,
     pub(crate) pace: Option<Pace>,
     pub(crate) hold: Hold,
+    /// Where it sits.
+    pub(crate) seat: Seat,
     /// I/Os in flight in this thread.
     pub(crate) depth: u32,
     /// Which of the worker's streams of random numbers is this thread's.
@@ -552,6 +555,7 @@ mod tests {
             region,
             cursor: Cursor::own(0),
             hold,
+            seat: Seat::default(),
             stream: 0,
             beat_ns: Arc::default(),
         }

@@ -18,6 +18,7 @@ mod offsets;
 mod pace;
 mod random;
 mod scatter;
+mod seat;
 mod source;
 mod stamps;
 mod tally;

@@ -7,6 +7,7 @@ use crate::engine::{self, Trial};
 use crate::lane::{Begin, FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
+use crate::seat::Seat;
 use crate::source::share_out;
 use crate::target::Target;
 use crate::{Chosen, EngineName, Histogram, Hold, Job};
@@ -214,6 +215,7 @@ impl Worker {
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
         let chosen = engine::choose(engine, &fitted)?;
+        jobs.iter().try_for_each(Seat::check)?;
         check_resources(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, chosen.name)?;
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
@@ -473,6 +475,7 @@ fn setup(
         cursor: if split == 1 { Cursor::own(shared.walk) } else { Cursor::Shared(shared.clone()) },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
+        seat: Seat::of(job, shared.walk),
         depth: job.iodepth / split,
         stream,
         beat_ns: Arc::default(),
@@ -555,6 +558,10 @@ fn oddity(job: &Job) -> Option<String> {
             format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),
         ),
         (job.dedupe_percentage > 100, format!("dedupe_percentage={} is above 100", job.dedupe_percentage)),
+        (
+            job.prioclass.is_some_and(|class| class > 3) || job.prio.is_some_and(|level| level > 7),
+            "prioclass is 0 ..= 3 and prio 0 ..= 7".into(),
+        ),
         (rate == 0 || rate > pace::MAX_RATE, format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE)),
     ];
     checks.into_iter().find(|(odd, _)| *odd).map(|(_, reason)| reason)

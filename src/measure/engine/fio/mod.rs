@@ -205,6 +205,11 @@ impl Fio {
         if job.dedupe_percentage > 0 {
             line("dedupe_percentage", &job.dedupe_percentage);
         }
+        if !job.cpus_allowed.is_empty() {
+            let cpus: Vec<String> = job.cpus_allowed.iter().map(u32::to_string).collect();
+            line("cpus_allowed", &cpus.join(","));
+            line("cpus_allowed_policy", &if job.cpus_split { "split" } else { "shared" });
+        }
         if let Some(rate) = job.rate_iops {
             line("rate_iops", &rate);
         }
