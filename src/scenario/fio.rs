@@ -580,8 +580,6 @@ const SHAPING: &[Shaping] = &[
     ("numa_cpu_nodes", &[], CPU, ""),
     ("numa_mem_policy", &[], CPU, ""),
     ("nice", &["0"], CPU, ""),
-    ("prio", &[], CPU, ""),
-    ("prioclass", &[], CPU, ""),
     ("cgroup", &[], CPU, ""),
     ("cgroup_weight", &[], CPU, ""),
     ("uid", &[], CPU, ""),

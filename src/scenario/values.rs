@@ -107,6 +107,29 @@ pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     }
 }
 
+/// fio takes numbers only.
+pub(super) fn parse_class(word: &str, dialect: Dialect) -> Result<u8, Fault> {
+    let named = ["none", "rt", "be", "idle"].iter().position(|name| *name == word);
+    match (named.filter(|_| dialect == Dialect::Ours), word.parse::<u8>()) {
+        (Some(class), _) => Ok(class as u8),
+        (None, Ok(class @ 0..=3)) => Ok(class),
+        _ => {
+            let words = if dialect == Dialect::Ours { "none, rt, be, idle, or " } else { "" };
+            Err(Fault::hint(
+                format!("\"{word}\" is no class"),
+                format!("{words}0 to 3: 1 real time, 2 best effort, 3 idle"),
+            ))
+        }
+    }
+}
+
+pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
+    match word.parse::<u8>() {
+        Ok(level @ 0..=7) => Ok(level),
+        _ => Err(Fault::new(format!("\"{word}\" is not a level from 0 (highest) to 7"))),
+    }
+}
+
 const LARGEST_BLOCK: u64 = 1 << 30;
 
 pub(super) fn parse_bs(word: &str, dialect: Dialect) -> Result<u64, Fault> {

@@ -5,8 +5,8 @@ use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
 use super::values::{
-    Dialect, parse_bs, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_number, parse_percent,
-    parse_policy, parse_rw,
+    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_level,
+    parse_number, parse_percent, parse_policy, parse_rw,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
@@ -77,6 +77,12 @@ pub const WORDS: &[WordDef] = &[
         aliases: &[],
         help: "shared: its threads share them; split: each thread has one, in turn",
     },
+    WordDef {
+        name: "prioclass",
+        aliases: &[],
+        help: "class of the priority of its I/Os: rt (1), be (2) or idle (3); only some I/O schedulers heed it",
+    },
+    WordDef { name: "prio", aliases: &[], help: "level within the class, 0 (highest) to 7" },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
@@ -195,6 +201,8 @@ impl JobWords {
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
             cpus_allowed: read.get("cpus_allowed", parse_cpus)?.unwrap_or_default(),
             cpus_split: read.split()?,
+            prioclass: read.get("prioclass", parse_class)?,
+            prio: read.get("prio", parse_level)?,
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };

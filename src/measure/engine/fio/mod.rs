@@ -205,6 +205,12 @@ impl Fio {
         if job.dedupe_percentage > 0 {
             line("dedupe_percentage", &job.dedupe_percentage);
         }
+        if let Some(class) = job.prioclass {
+            line("prioclass", &class);
+        }
+        if let Some(level) = job.prio {
+            line("prio", &level);
+        }
         if !job.cpus_allowed.is_empty() {
             let cpus: Vec<String> = job.cpus_allowed.iter().map(u32::to_string).collect();
             line("cpus_allowed", &cpus.join(","));
