@@ -105,6 +105,8 @@ pub struct Bench<'a> {
     pub paced: bool,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<Keeper<'a>>,
+    /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
+    pub failing: BTreeSet<usize>,
 }
 
 /// How the places of one worker begin.
@@ -305,7 +307,7 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice into the record. Failed I/Os are an error.
+    /// Runs a slice into the record. Failed I/Os are an error, unless the load goes on without them.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -459,20 +461,26 @@ impl Bench<'_> {
         Ok(worst)
     }
 
-    /// A figure with failed I/Os in it is none.
+    /// A figure with failed I/Os in it is none, unless the load says that it goes on without them.
     fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
         if result.errors == 0 {
             return Ok(());
         }
         let stack = self.ready[worker].stack.clone();
         let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
-        let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
+        let goes_on = self.workload.jobs.iter().all(|job| job.continue_on_error);
+        if goes_on && !self.failing.insert(worker) {
+            return Ok(());
+        }
+        let words = if goes_on { "; the run goes on (continue_on_error)" } else { "" };
+        let text =
+            format!("{} I/Os failed or came back short on {stack}; the first: {first}{words}", result.errors);
         self.store.append(&Record::Warning(Warning {
             kind: IO_ERRORS.into(),
             subject: stack,
             text: text.clone(),
         }))?;
-        ensure!(result.errors == 0, Failed::measurement(text));
+        ensure!(goes_on, Failed::measurement(text));
         Ok(())
     }
 

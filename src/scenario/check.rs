@@ -344,6 +344,7 @@ impl Parts {
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
         self.check_trims(&workloads)?;
+        self.check_errors(&workloads)?;
         self.note_twins();
         self.note_choices();
         self.note_depth();
@@ -512,6 +513,25 @@ impl Parts {
                 "visits = {}: stacks that cannot be up together get no verdict from fewer than {}",
                 self.measure.visits,
                 measure::VISITS_FOR_A_VERDICT
+            ));
+        }
+        Ok(())
+    }
+
+    /// A run goes on with all jobs of a workload or with none.
+    fn check_errors(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
+        for workload in workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error)) {
+            if let Some(job) = workload.jobs.iter().find(|job| !job.continue_on_error) {
+                let why = format!(
+                    "job \"{}\" ends the run when an I/O fails, and others of its workload go on",
+                    job.name
+                );
+                let hint = "write the same continue_on_error for all jobs that run at once";
+                return Err(self.error(Fault::hint(why, hint)).key("continue_on_error"));
+            }
+            self.notes.push(format!(
+                "\"{}\" goes on where I/Os fail, as asked: they are counted, and its figures are of those that did not fail",
+                workload.name
             ));
         }
         Ok(())

@@ -865,6 +865,20 @@ fn a_run_that_trims_does_nothing_else() {
 }
 
 #[test]
+fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
+    assert!(!asked(&[("rw", "randread")]).unwrap().workloads[0].jobs[0].continue_on_error);
+    for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
+        let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
+        assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
+        assert_eq!(
+            scenario.notes.iter().any(|note| note.contains("goes on where I/Os fail")),
+            goes_on,
+            "{word}"
+        );
+    }
+}
+
+#[test]
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");

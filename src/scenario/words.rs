@@ -68,6 +68,11 @@ pub const WORDS: &[WordDef] = &[
         help: "percent of blocks written that repeat the thread's last new one",
     },
     WordDef {
+        name: "continue_on_error",
+        aliases: &[],
+        help: "none: the run ends when an I/O fails; io (or all, read, write): it goes on, and says how many",
+    },
+    WordDef {
         name: "cpus_allowed",
         aliases: &[],
         help: "processors on which its threads run, where the load runs: 0-3,5",
@@ -199,6 +204,7 @@ impl JobWords {
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
+            continue_on_error: read.continue_on_error(rw)?,
             cpus_allowed: read.get("cpus_allowed", parse_cpus)?.unwrap_or_default(),
             cpus_split: read.split()?,
             prioclass: read.get("prioclass", parse_class)?,
@@ -300,6 +306,24 @@ impl Reader<'_> {
         match self.dialect {
             Dialect::Fio => Ok(false),
             Dialect::Ours => Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap"))),
+        }
+    }
+
+    /// fio's `read` and `write` are of one direction, and a job of both goes on with both or with none here.
+    fn continue_on_error(&self, rw: Rw) -> Result<bool, InputError> {
+        let known: Parse<&'static str> = |word, _| {
+            const KNOWN: &[&str] = &["none", "io", "all", "read", "write", "0", "1"];
+            KNOWN.iter().copied().find(|one| *one == word).ok_or_else(|| Fault::unknown("value", word, KNOWN))
+        };
+        match (self.get("continue_on_error", known)?, rw.reads(), rw.writes()) {
+            (None | Some("none" | "0"), ..) => Ok(false),
+            (Some(one @ ("read" | "write")), true, true) => {
+                let why = format!("\"{one}\" is of one direction, and rw={} has both", rw.word());
+                Err(self.refuse("continue_on_error", Fault::hint(why, "write io, or none")))
+            }
+            (Some("read"), reads, _) => Ok(reads),
+            (Some("write"), _, writes) => Ok(writes),
+            (Some(_), ..) => Ok(true),
         }
     }
 

@@ -133,6 +133,10 @@ pub struct Job {
     /// clock reading less for each, and latencies that are longer by what it takes to issue those before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stamp_each: bool,
+    /// Whether a run goes on where its I/Os fail: they are counted, and are in no figure. Whoever runs slices decides by it; a target
+    /// that does nothing but fail ends a slice all the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub continue_on_error: bool,
     /// Processors of the place where the load runs on which its threads may run; none: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
@@ -233,6 +237,7 @@ impl Default for Job {
             dedupe_percentage: 0,
             dedupe_unit: None,
             stamp_each: false,
+            continue_on_error: false,
             cpus_allowed: Vec::new(),
             cpus_split: false,
             prioclass: None,

@@ -596,3 +596,100 @@ fn trims_need_permission_and_the_sync_engine() {
     let other = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Aio));
     assert!(other.err().unwrap().to_string().contains("hint: engine sync"));
 }
+
+/// A file system of so many KiB in memory, unmounted at the end. `None`: mounting is root's.
+struct SmallFileSystem(tempfile::TempDir);
+
+impl SmallFileSystem {
+    fn of(kib: u64) -> Option<SmallFileSystem> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "iotax-test"])
+            .arg(folder.path())
+            .output();
+        match mounted {
+            Ok(done) if done.status.success() => Some(SmallFileSystem(folder)),
+            other => {
+                println!("skipped: needs root, to mount a file system ({other:?})");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SmallFileSystem {
+    fn drop(&mut self) {
+        // A ring lets go of its files some time after it is gone.
+        let _ = std::process::Command::new("umount").arg("--lazy").arg(self.0.path()).output();
+    }
+}
+
+#[test]
+fn a_full_file_system_fails_writes_with_offset_and_cause_and_the_others_count() {
+    let Some(small) = SmallFileSystem::of(256) else { return };
+    let path = small.0.path().join("sparse");
+    // The first block is there, the others are holes: there is room for some sixty of them.
+    std::fs::write(&path, [7; 4096]).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(400 << 10).unwrap();
+    for engine in [EngineName::Sync, EngineName::PosixAio, EngineName::Uring] {
+        let Some(result) = run(&path, &[buffered(Rw::Write)], engine, &by_bytes(400 * KIB)) else { continue };
+        assert!(result.errors > 0 && result.write.ios > 0, "{engine} {result:?}");
+        assert_eq!(result.errors + result.write.ios, 100, "{engine}");
+        let first = result.first_error.unwrap();
+        assert!(first.starts_with("write of 4096 bytes at ") && first.contains("No space left"), "{first}");
+    }
+}
+
+#[test]
+fn a_device_whose_file_has_no_room_fails_writes_and_what_is_there_is_read() {
+    let Some(small) = SmallFileSystem::of(1024) else { return };
+    let path = small.0.path().join("backing");
+    File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let device = match made {
+        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        other => return println!("skipped: needs a loop device ({other:?})"),
+    };
+    let write = Job { rw: Rw::Write, direct: true, ..Job::default() };
+    let read = Job { direct: true, ..buffered(Rw::Read) };
+    let ran =
+        [write, read].map(|job| run(Path::new(&device), &[job], EngineName::Sync, &by_bytes(4096 * KIB)));
+    let _ = std::process::Command::new("losetup").args(["--detach", &device]).output();
+    let [Some(written), Some(read)] = ran else { panic!("the sync engine is everywhere") };
+    assert_eq!(written.errors + written.write.ios, 1024);
+    let first = written.first_error.unwrap();
+    let cause = ["Input/output error", "No space left"].iter().any(|cause| first.contains(cause));
+    assert!(written.errors > 0 && written.write.ios > 0 && cause, "{first}");
+    assert_eq!((read.read.ios, read.errors), (1024, 0), "holes are read as zeros");
+}
+
+#[test]
+fn a_file_cut_short_behind_our_back_gives_short_reads_and_the_others_count() {
+    let file = file_of(400 * KIB);
+    let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Sync).unwrap();
+    file.as_file().set_len(202 * KIB).unwrap();
+    let result = worker.slice(&by_bytes(400 * KIB)).unwrap();
+    assert_eq!((result.read.ios, result.errors), (50, 50));
+    assert_eq!(result.first_error.unwrap(), "short read: 2048 of 4096 bytes at 204800");
+}
+
+#[test]
+fn trims_of_a_device_reach_the_file_below() {
+    let Some(small) = SmallFileSystem::of(2048) else { return };
+    let path = small.0.path().join("backing");
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let device = match made {
+        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        other => return println!("skipped: needs a loop device ({other:?})"),
+    };
+    let half = Job { offset: 512 * KIB, ..buffered(Rw::Trim) };
+    let odd = Job { bs: 512, ..buffered(Rw::Trim) };
+    let refused = refusal(&target(Path::new(&device)), &[odd]);
+    let result = run(Path::new(&device), &[half], EngineName::Sync, &by_bytes(512 * KIB)).unwrap();
+    let kept = written_blocks(&path);
+    let _ = std::process::Command::new("losetup").args(["--detach", &device]).output();
+    assert_eq!((result.trim.ios, result.errors), (128, 0));
+    assert_eq!(kept, (0..128).collect::<Vec<_>>());
+    assert!(refused.contains("discard_granularity"), "{refused}");
+}
