@@ -29,6 +29,6 @@ pub use data::{DataKind, Stream};
 pub use distribution::Distribution;
 pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
-pub use job::{Hold, Job, Rw};
+pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use random::Random;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

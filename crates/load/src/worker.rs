@@ -9,8 +9,9 @@ use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
 use crate::seat::Seat;
 use crate::source::share_out;
+use crate::stamps::Stamps;
 use crate::target::Target;
-use crate::{Chosen, EngineName, Histogram, Hold, Job};
+use crate::{Chosen, EngineName, Histogram, Hold, Job, Stamping};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -214,7 +215,8 @@ impl Worker {
         check_jobs(jobs)?;
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
-        let chosen = engine::choose(engine, &fitted)?;
+        let mut chosen = engine::choose(engine, &fitted)?;
+        chosen.why += &stamped(jobs);
         jobs.iter().try_for_each(Seat::check)?;
         check_resources(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, chosen.name)?;
@@ -346,6 +348,19 @@ impl Worker {
         }
         result.flush_ns = time_of(&flushed);
         Ok(())
+    }
+}
+
+/// By which clock latencies are told, and from when on.
+fn stamped(jobs: &[Job]) -> String {
+    let clock = Stamps::new().source();
+    let mut kinds: Vec<Stamping> = jobs.iter().map(|job| job.stamps).collect();
+    kinds.dedup();
+    match kinds.as_slice() {
+        [Stamping::Each] => format!("; times by {clock}, read for each I/O"),
+        [Stamping::Batch] => format!("; times by {clock}, read for each batch"),
+        [Stamping::Off] => "; no latencies are recorded".to_string(),
+        _ => format!("; times by {clock}, read as each job asks"),
     }
 }
 

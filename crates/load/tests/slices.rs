@@ -664,16 +664,6 @@ fn a_device_whose_file_has_no_room_fails_writes_and_what_is_there_is_read() {
 }
 
 #[test]
-fn a_file_cut_short_behind_our_back_gives_short_reads_and_the_others_count() {
-    let file = file_of(400 * KIB);
-    let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Sync).unwrap();
-    file.as_file().set_len(202 * KIB).unwrap();
-    let result = worker.slice(&by_bytes(400 * KIB)).unwrap();
-    assert_eq!((result.read.ios, result.errors), (50, 50));
-    assert_eq!(result.first_error.unwrap(), "short read: 2048 of 4096 bytes at 204800");
-}
-
-#[test]
 fn trims_of_a_device_reach_the_file_below() {
     let Some(small) = SmallFileSystem::of(2048) else { return };
     let path = small.0.path().join("backing");
