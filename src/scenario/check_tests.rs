@@ -854,6 +854,21 @@ fn a_run_that_trims_does_nothing_else() {
         "{:?}",
         trims.notes
     );
+    let on_engine = |engine: &str| {
+        let words = vec![("rw".to_owned(), "randtrim".to_owned()), ("iodepth".to_owned(), "8".to_owned())];
+        let request = Request { words, engine: Some(engine.to_owned()), ..Request::default() };
+        from_arguments(&["/dev/x".to_owned()], &request).map_err(|error| error.to_string())
+    };
+    assert!(on_engine("sync").is_ok(), "threads make up the depth");
+    for engine in ["uring", "aio", "posixaio", "fio"] {
+        let error = on_engine(engine).unwrap_err();
+        assert!(
+            error.ends_with(
+                "rw=randtrim trims, which the named engine does not; hint: name no engine, or sync"
+            ),
+            "{error}"
+        );
+    }
     let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
     assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
     assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));

@@ -48,6 +48,7 @@ pub struct JobDraft {
     pub(super) offset_origin: Option<Origin>,
     pub(super) increment: Option<Extent>,
     pub(super) increment_origin: Option<Origin>,
+    pub(super) rw_origin: Option<Origin>,
     pub(super) bs_origin: Option<Origin>,
     pub(super) iodepth_origin: Option<Origin>,
     pub(super) keys: Keys,
@@ -83,12 +84,26 @@ impl JobDraft {
 
     /// The synchronous engine would run another load without a word.
     fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 {
+        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 || self.job.rw.trims() {
             return Ok(());
         }
         let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
         let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
         Err(origin.error(self.keys.iodepth, Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
+    }
+
+    /// Trims are of the sync engine alone, whose threads make up their depth.
+    fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
+        let trims =
+            [None, Some(EngineName::Sync), Some(EngineName::Null)].map(|name| name.map(Engine::Native));
+        if !self.job.rw.trims() || trims.contains(&engine) {
+            return Ok(());
+        }
+        let fault = Fault::hint(
+            format!("rw={} trims, which the named engine does not", self.job.rw.word()),
+            "name no engine, or sync",
+        );
+        Err(self.rw_origin.clone().unwrap_or_else(Origin::command_line).error("rw", fault))
     }
 
     fn extent(
@@ -181,6 +196,7 @@ impl Draft {
     /// As [`JobDraft::job_on`], and a depth that the engine cannot keep.
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
+        self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
         let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
         Ok(Workload { name: self.name.clone(), jobs, engine: self.engine, sweep: self.sweep.clone() })
     }

@@ -219,6 +219,7 @@ impl JobWords {
             offset_origin: self.origin_of("offset"),
             increment: read.get("offset_increment", parse_extent)?,
             increment_origin: self.origin_of("offset_increment"),
+            rw_origin: self.origin_of("rw"),
             bs_origin: self.origin_of("bs"),
             iodepth_origin: self.origin_of("iodepth"),
             keys: Keys::default(),

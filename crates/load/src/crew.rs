@@ -25,6 +25,7 @@ enum Order {
     Flush,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one a slice and thread")]
 enum Reply {
     Ready(io::Result<()>),
     Slice(io::Result<LaneResult>),

@@ -105,7 +105,8 @@ fn sit(cpus: &[u32]) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
         format!(
-            "cpus_allowed names processor {}, which is not there or not allowed; hint: {} of {first} to {last} are, where the load runs",
+            "cpus_allowed names {} {}, not there or not allowed; hint: {} of {first} to {last} are, where the load runs",
+            if lacking.len() == 1 { "processor" } else { "processors" },
             lacking.join(", "),
             there.len()
         ),
@@ -152,7 +153,7 @@ mod tests {
         for cpus in [vec![first, 1023], vec![1023], vec![first, 5000]] {
             let missing = *cpus.last().unwrap();
             let words = Seat::check(&Job { cpus_allowed: cpus, ..Job::default() }).unwrap_err().to_string();
-            assert!(words.contains(&format!("cpus_allowed names processor {missing}, which")), "{words}");
+            assert!(words.contains(&format!("cpus_allowed names processor {missing}, not there")), "{words}");
         }
         assert!(Seat::check(&Job { cpus_allowed: vec![first], ..Job::default() }).is_ok());
     }

@@ -177,6 +177,10 @@ impl Tally {
     #[cold]
     fn add_failure(&mut self, ended: &Ended, now_ns: u64) {
         self.errors += 1;
+        // It was in flight as others are, by the queue's own count.
+        if !ended.op.is_sync() && self.window_ns.contains(&now_ns) {
+            self.served_ns += now_ns.saturating_sub(ended.issued_ns);
+        }
         self.first_error.get_or_insert_with(|| words(ended));
         let failing = self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
         failing.last_ns = now_ns;
@@ -279,6 +283,7 @@ mod tests {
         tally.add(&ended(Op::Write, -5), 1500);
         tally.add(&ended(Op::Read, 512), 1500);
         assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
+        assert_eq!(tally.served_ns, 2 * 1400, "by Little's law they count");
         let first = tally.first_error.unwrap();
         assert_eq!(first, "write of 4096 bytes at 8192: Input/output error (os error 5)");
         assert_eq!(words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");

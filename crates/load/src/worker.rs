@@ -110,7 +110,7 @@ pub struct SliceResult {
     pub reap_gap: Histogram,
     /// Reads and writes in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
     pub in_flight_ns: u64,
-    /// Times from issue to end of the reads and writes that ended in the window, summed up.
+    /// Times from issue to end of the I/Os that ended in the window, summed up, with those that failed.
     pub served_ns: u64,
     /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
     /// when they were meant to be issued. Empty in a closed loop, where that is the same.
