@@ -1,61 +1,78 @@
-//! A permutation of the blocks of a region that needs no table: a Feistel network over the next power of two, walked on until it
-//! comes back into the region. No two blocks meet, whatever their number.
+//! A permutation of the blocks of a region that needs no table: a Feistel network over a grid that is hardly larger than the
+//! region, walked on where it leads out of it. No two blocks meet, whatever their number.
 
 use crate::random::Random;
 
 /// Four rounds are a permutation that no load can tell from a random one.
 const ROUNDS: usize = 4;
 
+/// Up to so many blocks a multiplication divides by the grid's width exactly: blocks times width stay below 2^64.
+const BY_RECIPROCAL: u64 = 1 << 42;
+
 /// One permutation of `0..blocks`.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     blocks: u64,
     keys: [u64; ROUNDS],
-    /// Bits of the lower and of the upper half.
-    low: u32,
-    high: u32,
+    width: u64,
+    height: u64,
+    /// 2^64 / width, rounded up.
+    reciprocal: u64,
 }
 
 impl Scatter {
     /// Of at least one block. Different seeds or numbers give permutations that do not resemble each other.
     pub(crate) fn new(blocks: u64, seed: u64, number: u64) -> Scatter {
-        let bits = (u64::BITS - blocks.saturating_sub(1).leading_zeros()).max(2);
+        // A width of 1 has no reciprocal of 64 bits.
+        let width = ((blocks as f64).sqrt() as u64).max(2);
         let mut random = Random::new(seed, number);
-        Scatter { blocks, keys: std::array::from_fn(|_| random.next()), low: bits / 2, high: bits - bits / 2 }
+        Scatter {
+            blocks,
+            keys: std::array::from_fn(|_| random.next()),
+            width,
+            height: blocks.div_ceil(width),
+            reciprocal: (u64::MAX / width) + 1,
+        }
     }
 
-    /// Where a block comes to lie. On average it takes less than two walks through the network.
+    /// Where a block comes to lie.
     #[inline]
     pub(crate) fn at(&self, block: u64) -> u64 {
         let mut walked = self.walk(block);
+        // Of a large region next to none of the grid is outside.
         while walked >= self.blocks {
             walked = self.walk(walked);
         }
         walked
     }
 
-    /// Each round changes one half by what the other and the key make, and the halves change places.
+    /// Row and column are moved on in turn, each by what the other and a key make.
     #[inline]
     fn walk(&self, block: u64) -> u64 {
-        let (mut low, mut high) = (self.low, self.high);
-        let (mut left, mut right) = (block >> low, block & mask(low));
-        for key in self.keys {
-            (left, right) = (right, left ^ (mixed(right ^ key) & mask(high)));
-            (low, high) = (high, low);
+        let mut row = match self.blocks < BY_RECIPROCAL {
+            true => ((u128::from(block) * u128::from(self.reciprocal)) >> 64) as u64,
+            false => block / self.width,
+        };
+        let mut column = block - row * self.width;
+        for [one, other] in [[self.keys[0], self.keys[1]], [self.keys[2], self.keys[3]]] {
+            row = moved(row, mixed(column ^ one), self.height);
+            column = moved(column, mixed(row ^ other), self.width);
         }
-        left << low | right
+        row * self.width + column
     }
 }
 
+/// On by what `by` is of 2^64, round `limit`.
 #[inline]
-fn mask(bits: u32) -> u64 {
-    (1 << bits) - 1
+fn moved(from: u64, by: u64, limit: u64) -> u64 {
+    let to = from + ((u128::from(by) * u128::from(limit)) >> 64) as u64;
+    if to >= limit { to - limit } else { to }
 }
 
 #[inline]
 fn mixed(value: u64) -> u64 {
     let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (value ^ (value >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
+    (value ^ (value >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 #[cfg(test)]
@@ -99,9 +116,11 @@ mod tests {
 
     #[test]
     fn the_largest_regions_have_one() {
-        for blocks in [1 << 53, u64::MAX] {
+        for blocks in [BY_RECIPROCAL - 1, BY_RECIPROCAL, 1 << 53, (1 << 62) + 12345] {
             let scatter = Scatter::new(blocks, 3, 0);
-            assert!((0..1000).all(|block| scatter.at(block) < blocks));
+            let ends = (0..1000).chain(blocks - 1000..blocks);
+            let met: std::collections::HashSet<u64> = ends.map(|block| scatter.at(block)).collect();
+            assert!(met.len() == 2000 && met.iter().all(|block| *block < blocks), "{blocks}");
         }
     }
 
