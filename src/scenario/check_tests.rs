@@ -819,6 +819,7 @@ fn without_a_word_blocks_may_come_again() {
     assert!(!drawn.workloads[0].jobs[0].random_map);
     let once = asked(&[("rw", "randwrite"), ("norandommap", "0")]).unwrap();
     assert_eq!(once.workloads[0].subject(), "4k random writes at iodepth 1, random map");
+    assert_eq!(once.workloads[0].name, "4k-randwrite-map-qd1");
     for words in
         [[("rw", "read"), ("norandommap", "0")], [("random_distribution", "zipf"), ("norandommap", "0")]]
     {
@@ -897,6 +898,7 @@ fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");
+    assert_eq!(skewed.workloads[0].name, "4k-randread-zipf1.1-qd1");
     let error = asked(&[("rw", "write"), ("random_distribution", "pareto:0.3")]).unwrap_err();
     assert_eq!(
         error,

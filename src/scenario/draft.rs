@@ -7,7 +7,7 @@ use super::values::Extent;
 use super::words::{JobWords, unknown_word};
 use super::{Engine, Workload, block_size_word};
 use crate::units;
-use iotax_load::{EngineName, Job};
+use iotax_load::{Distribution, EngineName, Job};
 
 const INCREMENT: &str = "offset_increment";
 
@@ -217,7 +217,7 @@ pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<Draft>
     sweep::drafts(&job, None, None)
 }
 
-/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`.
+/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`, `4k-randread-zipf1.1-qd1`.
 pub fn name_of(job: &Job) -> String {
     name_without(job, &[])
 }
@@ -229,7 +229,7 @@ pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
 }
 
 /// The parts of a name, each with the word that it tells.
-fn name_parts(job: &Job) -> [(&'static str, String); 6] {
+fn name_parts(job: &Job) -> [(&'static str, String); 8] {
     let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
     let jobs = if job.numjobs > 1 { format!("x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
@@ -238,9 +238,15 @@ fn name_parts(job: &Job) -> [(&'static str, String); 6] {
         (every, _) => format!("fsync{every}"),
     };
     let rate = job.rate_iops.map(|rate| format!("rate{rate}")).unwrap_or_default();
+    let distribution = match job.random_distribution {
+        Distribution::Random => String::new(),
+        skewed => skewed.to_string().replace(':', ""),
+    };
     [
         ("bs", block_size_word(job.bs)),
         ("rw", format!("{}{mix}", job.rw.word())),
+        ("random_distribution", distribution),
+        ("norandommap", if job.random_map { "map".to_owned() } else { String::new() }),
         ("iodepth", format!("qd{}", job.iodepth)),
         ("numjobs", jobs),
         ("fsync", sync),

@@ -440,13 +440,18 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         threads => said("numjobs", format!(" x {threads}")),
     };
     let rate = said("rate_iops", rate_words(job));
-    let (map, data) = (if job.random_map { ", random map" } else { "" }, data_words(job));
+    let (map, data) = (map_words(job), data_words(job));
     format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}")
 }
 
 /// `, rate_iops 1000` of an open loop.
 pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
+}
+
+/// `, random map` of random offsets that meet each block once before any comes again.
+pub fn map_words(job: &Job) -> &'static str {
+    if job.random_map { ", random map" } else { "" }
 }
 
 /// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
