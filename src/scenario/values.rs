@@ -3,7 +3,6 @@
 
 use super::Engine;
 use super::error::Fault;
-use crate::layer::guest::pin::list;
 use crate::units;
 use iotax_load::engine::ALL;
 use iotax_load::{Distribution, Rw};
@@ -95,7 +94,8 @@ pub(super) fn parse_distribution(word: &str, _: Dialect) -> Result<Distribution,
 }
 
 pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
-    list(word).map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
+    iotax_load::cpu_list(word)
+        .map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
 }
 
 /// Whether each thread has a processor of its own.

@@ -31,4 +31,5 @@ pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use random::Random;
+pub use seat::cpu_list;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

@@ -63,6 +63,33 @@ impl Seat {
     }
 }
 
+/// `0-3,8` as numbers, in order; the kernel's own spelling of lists.
+///
+/// # Errors
+/// Why it is no such list.
+pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        match part.split_once('-') {
+            None => all.push(number(part)?),
+            Some((from, to)) => {
+                let (from, to) = (number(from)?, number(to)?);
+                if from > to || to >= CpuSet::MAX_CPU as u32 {
+                    return Err(format!("\"{part}\" is no range of processors"));
+                }
+                all.extend(from..=to);
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    match all.last() {
+        Some(last) if *last >= CpuSet::MAX_CPU as u32 => Err(format!("there is no processor {last}")),
+        _ => Ok(all),
+    }
+}
+
 /// As fio: without a class best effort, without a level the highest.
 fn priority(class: Option<u8>, level: Option<u8>) -> Option<u16> {
     let class = match (class, level) {
@@ -133,6 +160,15 @@ mod tests {
             (cpus, priority as u16)
         };
         std::thread::spawn(told).join().unwrap()
+    }
+
+    #[test]
+    fn lists_of_processors_are_the_kernels() {
+        assert_eq!(cpu_list("0-2, 5,4"), Ok(vec![0, 1, 2, 4, 5]));
+        assert_eq!(cpu_list("3,1,2-3"), Ok(vec![1, 2, 3]));
+        for odd in ["", "2-1", "x", "0-", "9999", "0-9999"] {
+            assert!(cpu_list(odd).is_err(), "{odd}");
+        }
     }
 
     #[test]
