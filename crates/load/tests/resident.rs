@@ -134,7 +134,12 @@ fn nothing_is_left_when_a_worker_is_dropped() {
             assert!(load_threads() >= 3);
             allocations(&mut worker, 1 << 16);
         }
-        assert_eq!(load_threads(), 0, "{engine}");
+        // The kernel lists a thread for a moment after it was joined.
+        let gone = (0..2000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            load_threads() == 0
+        });
+        assert!(gone, "{engine}: {} threads", load_threads());
         assert_eq!(count("/proc/self/fd"), files, "{engine}");
         assert!(mapped() <= maps + 8, "{engine}: {} after {maps}", mapped());
     }

@@ -6,6 +6,7 @@ mod aio;
 mod choose;
 mod null;
 mod posixaio;
+mod ring;
 mod sync;
 mod trim;
 mod uring;
