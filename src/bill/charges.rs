@@ -4,7 +4,7 @@
 use super::ceiling::grouped;
 use super::compare::{Estimated, Paired, Taken, Unit, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
-use super::gather::{RoundId, RoundTotal, Side};
+use super::gather::{RoundId, RoundTotal, Side, Way};
 use super::generator;
 use super::reading::{Load, Reading};
 use super::rows;
@@ -226,22 +226,22 @@ fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&
     ratios(reading, [a, b], &paired)
 }
 
-/// Ratios of p50, p99 and p99.9 of both directions.
+/// Ratios of p50, p99 and p99.9 of each direction.
 pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'static str, f64, Figure)> {
     let mut ratios = Vec::new();
-    for (direction, writes) in [("read", false), ("write", true)] {
-        let beside = Latencies::of(reading, sides, paired, writes);
+    for way in Way::ALL {
+        let beside = Latencies::of(reading, sides, paired, way);
         if beside.are_there() {
-            ratios.extend([0.5, 0.99, 0.999].map(|q| (direction, q, beside.ratio(Some(q)))));
+            ratios.extend([0.5, 0.99, 0.999].map(|q| (way.word(), q, beside.ratio(Some(q)))));
         }
     }
     ratios
 }
 
 /// Of a quantile of one direction, or of the mean.
-pub fn latency_ratio(reading: &Reading, pair: [usize; 2], writes: bool, quantile: Option<f64>) -> Figure {
+pub fn latency_ratio(reading: &Reading, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
     let [a, b] = pair.map(|at| &reading.sides[at]);
-    Latencies::of(reading, [a, b], &reading.pair(a, b), writes).ratio(quantile)
+    Latencies::of(reading, [a, b], &reading.pair(a, b), way).ratio(quantile)
 }
 
 /// Of all rounds merged, without an interval.
@@ -260,14 +260,13 @@ enum Latencies {
 }
 
 impl Latencies {
-    fn of(reading: &Reading, sides: [&Side; 2], paired: &Paired, writes: bool) -> Latencies {
-        let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, writes);
+    fn of(reading: &Reading, sides: [&Side; 2], paired: &Paired, way: Way) -> Latencies {
+        let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, way);
         match paired {
             // All of them are there already, unless the sides differ.
             Paired::Rounds(ids) => {
                 Latencies::Rounds(sides.map(|side| match ids.len() == side.rounds.len() {
-                    true if writes => side.write.clone(),
-                    true => side.read.clone(),
+                    true => side.of_way(way).clone(),
                     false => some(side, ids),
                 }))
             }

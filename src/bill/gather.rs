@@ -101,6 +101,8 @@ pub struct Side {
     pub read: Batches,
     /// Latencies of writes.
     pub write: Batches,
+    /// Latencies of trims.
+    pub trim: Batches,
     /// From issue to end, where latencies begin at a schedule.
     pub service: Batches,
     /// Between the generator's looks at its queue.
@@ -211,10 +213,34 @@ struct Frame {
 /// What a histogram is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
-    Read,
-    Write,
+    Ios(Way),
     Service,
     ReapGap,
+}
+
+/// What an I/O did, where its latency is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+}
+
+impl Way {
+    /// All of them, in the order of reports.
+    pub const ALL: [Way; 3] = [Way::Read, Way::Write, Way::Trim];
+
+    /// As in the names of samples.
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Read => "read",
+            Way::Write => "write",
+            Way::Trim => "trim",
+        }
+    }
 }
 
 /// Place of each stack in the scenario, by its name.
@@ -343,7 +369,8 @@ impl Side {
     fn read_latencies(&mut self, run: &RunData) {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
-        for batches in [&mut self.read, &mut self.write, &mut self.service, &mut self.reap_gap] {
+        let all = [&mut self.read, &mut self.write, &mut self.trim, &mut self.service, &mut self.reap_gap];
+        for batches in all {
             *batches = Batches::new(position.len());
         }
         for frame in &self.frames {
@@ -355,13 +382,14 @@ impl Side {
                 continue;
             };
             let batches = match frame.of {
-                Of::Read => &mut self.read,
-                Of::Write => &mut self.write,
+                Of::Ios(Way::Read) => &mut self.read,
+                Of::Ios(Way::Write) => &mut self.write,
+                Of::Ios(Way::Trim) => &mut self.trim,
                 Of::Service => &mut self.service,
                 Of::ReapGap => &mut self.reap_gap,
             };
             batches.add(*at, &histogram);
-            if !matches!(frame.of, Of::Read | Of::Write) {
+            if !matches!(frame.of, Of::Ios(_)) {
                 continue;
             }
             let (sum, items) = quantile::total(&histogram);
@@ -369,6 +397,15 @@ impl Side {
                 round.latency.sum += sum;
                 round.latency.items += items;
             }
+        }
+    }
+
+    /// Latencies of all whole rounds.
+    pub fn of_way(&self, way: Way) -> &Batches {
+        match way {
+            Way::Read => &self.read,
+            Way::Write => &self.write,
+            Way::Trim => &self.trim,
         }
     }
 
@@ -395,11 +432,10 @@ impl Side {
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
-    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], writes: bool) -> Batches {
+    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut batches = Batches::new(rounds.len());
-        let of = if writes { Of::Write } else { Of::Read };
-        for frame in self.frames.iter().filter(|frame| frame.of == of) {
+        for frame in self.frames.iter().filter(|frame| frame.of == Of::Ios(way)) {
             let at = position.get(&frame.round);
             if let Some((at, histogram)) = at.zip(run.histograms.histogram(frame.offset)) {
                 batches.add(*at, &histogram);
@@ -453,8 +489,8 @@ impl Samples {
 
     fn number(&mut self, metric: &str, value: f64) {
         match metric {
-            "read.ios" | "write.ios" => self.ios += value,
-            "read.bytes" | "write.bytes" => self.bytes += value,
+            "read.ios" | "write.ios" | "trim.ios" => self.ios += value,
+            "read.bytes" | "write.bytes" | "trim.bytes" => self.bytes += value,
             "flush" => self.flush_ns = Some(value),
             "cpu.user" => self.cpu_user_ns = Some(value),
             "cpu.system" => self.cpu_kernel_ns = Some(value),
@@ -466,8 +502,9 @@ impl Samples {
 
     fn frame(&mut self, metric: &str, offset: u64) {
         let of = match metric {
-            "read.latency" => Of::Read,
-            "write.latency" => Of::Write,
+            "read.latency" => Of::Ios(Way::Read),
+            "write.latency" => Of::Ios(Way::Write),
+            "trim.latency" => Of::Ios(Way::Trim),
             "service.latency" => Of::Service,
             "reap_gap" => Of::ReapGap,
             _ => return,

@@ -96,7 +96,6 @@ pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::bill::{findings, twin};
     use crate::scenario::LayerSpec;
     use crate::store::record::Value;

@@ -3,6 +3,7 @@
 
 use super::charges;
 use super::findings::{Comparison, Figure, Interval, WorkloadFindings};
+use super::gather;
 use super::reading::Reading;
 use super::rows;
 use super::run::RunData;
@@ -194,8 +195,7 @@ impl Beside<'_> {
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
             Metric::Latency { way, .. } => {
-                let batches = if way == Some(Way::Write) { &side.write } else { &side.read };
-                rows::latency_at(batches, self.figure.metric.quantile())
+                rows::latency_at(side.of_way(told(way)), self.figure.metric.quantile())
             }
         }
     }
@@ -279,8 +279,7 @@ impl Beside<'_> {
             }
             (Metric::Rate { .. }, Some(one)) => one.ratio.clone(),
             (Metric::Latency { way, .. }, Some(_)) => {
-                let writes = way == Some(Way::Write);
-                charges::latency_ratio(self.reading, [base, self.stack], writes, metric.quantile())
+                charges::latency_ratio(self.reading, [base, self.stack], told(way), metric.quantile())
             }
             (_, None) => Figure::missing("it was not compared"),
         }
@@ -373,6 +372,11 @@ fn named(about: &[&PublishedFinding], all: usize) -> String {
     };
     let rows = about.chunk_by(|a, b| (&a.workload, &a.metric) == (&b.workload, &b.metric));
     rows.map(row).collect::<Vec<_>>().join("; ")
+}
+
+/// What the figure is of; nobody publishes trims.
+fn told(way: Option<Way>) -> gather::Way {
+    if way == Some(Way::Write) { gather::Way::Write } else { gather::Way::Read }
 }
 
 #[cfg(test)]

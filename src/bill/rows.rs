@@ -2,7 +2,7 @@
 
 use super::compare::{self, of_estimate, of_totals};
 use super::findings::{Figure, Latency, Row};
-use super::gather::{RoundTotal, Side};
+use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::Reading;
 use super::subject::Quantity;
@@ -70,8 +70,9 @@ pub fn of_side(
 
 /// Of each direction that has any.
 pub fn latencies(side: &Side) -> Vec<Latency> {
-    [("read", &side.read), ("write", &side.write)]
+    Way::ALL
         .into_iter()
+        .map(|way| (way.word(), side.of_way(way)))
         .filter(|(_, batches)| batches.count() > 0)
         .map(|(direction, batches)| latency(direction, batches))
         .collect()

@@ -1,6 +1,6 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
-use crate::scenario::{Regime, Workload, block_size_word, order_words, rate_words};
+use crate::scenario::{Regime, Workload, block_size_word, map_words, order_words, rate_words};
 use iotax_load::Job;
 
 /// From this block size on, people speak of throughput.
@@ -45,12 +45,15 @@ fn one(job: &Job, figure: &str) -> String {
     let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
-    let rate = rate_words(job);
-    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}", block_size_word(job.bs), kind(job))
+    let (rate, map) = (rate_words(job), map_words(job));
+    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}{map}", block_size_word(job.bs), kind(job))
 }
 
 fn kind(job: &Job) -> String {
     let order = order_words(job);
+    if job.rw.trims() {
+        return format!("{order}-{}", if job.rw.writes_data() { "trim-and-write" } else { "trim" });
+    }
     match (job.rw.reads(), job.rw.writes()) {
         (true, true) => format!("{order} {}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100)),
         (_, true) => format!("{order}-write"),

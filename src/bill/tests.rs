@@ -258,8 +258,10 @@ fn torn_histograms_are_said_and_the_rest_is_used() {
 
 #[test]
 fn recorded_warnings_are_not_said_twice() {
-    let with = |warned: bool| {
+    let with = |warned: bool, goes_on: bool| {
         let mut run = twin::a_against_a();
+        let jobs = run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs);
+        jobs.for_each(|job| job.continue_on_error = goes_on);
         run.slices[3].errors = 2;
         let stack = run.slices[3].stack.clone();
         if warned {
@@ -271,7 +273,8 @@ fn recorded_warnings_are_not_said_twice() {
         }
         findings(&run).warnings.iter().filter(|warning| warning.kind == "io_errors").count()
     };
-    assert_eq!((with(false), with(true)), (1, 1));
+    assert_eq!((with(false, false), with(true, false)), (1, 1));
+    assert_eq!(with(true, true), 2, "what the record tells is of the first slice alone");
 }
 
 #[test]

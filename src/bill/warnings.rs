@@ -166,7 +166,9 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
             );
         }
         let told = known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
-        if side.errors > 0 && !told {
+        // What the record tells is of one slice; of a run that went on all are told.
+        let goes_on = reading.workload.jobs.iter().all(|job| job.continue_on_error);
+        if side.errors > 0 && (!told || goes_on) {
             add(
                 "io_errors",
                 format!("{name}: failed or came back short: {}", counted(side.errors, "I/O", "I/Os")),

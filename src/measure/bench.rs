@@ -105,6 +105,8 @@ pub struct Bench<'a> {
     pub paced: bool,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<Keeper<'a>>,
+    /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
+    pub failing: BTreeSet<usize>,
 }
 
 /// How the places of one worker begin.
@@ -160,16 +162,20 @@ pub struct Spot {
 impl Done {
     /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
     pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
-        let (read, write) = (&self.result.read, &self.result.write);
-        let amount = if by_bytes { read.bytes + write.bytes } else { read.ios + write.ios };
+        let all = self.result.directions();
+        let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
         Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
     }
 
     /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
     pub fn latency_part(&self, stack: usize) -> Part {
         let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
-        let (read, write) = (&self.result.read.latency, &self.result.write.latency);
-        Part { stack, amount: (read.count() + write.count()) as f64, seconds: (sum(read) + sum(write)) / 1e9 }
+        let latencies = self.result.directions().map(|one| &one.latency);
+        let (count, ns): (u64, f64) = (
+            latencies.iter().map(|latency| latency.count()).sum(),
+            latencies.iter().map(|latency| sum(latency)).sum(),
+        );
+        Part { stack, amount: count as f64, seconds: ns / 1e9 }
     }
 
     /// Seconds of the flush behind it; 0 where there was none.
@@ -301,7 +307,7 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice into the record. Failed I/Os are an error.
+    /// Runs a slice into the record. Failed I/Os are an error, unless the load goes on without them.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -455,20 +461,26 @@ impl Bench<'_> {
         Ok(worst)
     }
 
-    /// A figure with failed I/Os in it is none.
+    /// A figure with failed I/Os in it is none, unless the load says that it goes on without them.
     fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
         if result.errors == 0 {
             return Ok(());
         }
         let stack = self.ready[worker].stack.clone();
         let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
-        let text = format!("{} I/Os failed or came back short on {stack}; the first: {first}", result.errors);
+        let goes_on = self.workload.jobs.iter().all(|job| job.continue_on_error);
+        if goes_on && !self.failing.insert(worker) {
+            return Ok(());
+        }
+        let words = if goes_on { "; the run goes on (continue_on_error)" } else { "" };
+        let text =
+            format!("{} I/Os failed or came back short on {stack}; the first: {first}{words}", result.errors);
         self.store.append(&Record::Warning(Warning {
             kind: IO_ERRORS.into(),
             subject: stack,
             text: text.clone(),
         }))?;
-        ensure!(result.errors == 0, Failed::measurement(text));
+        ensure!(goes_on, Failed::measurement(text));
         Ok(())
     }
 
@@ -513,7 +525,7 @@ impl Bench<'_> {
 
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
         let mut samples = Vec::new();
-        for (name, direction) in [("read", &result.read), ("write", &result.write)] {
+        for (name, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
             if direction.ios == 0 {
                 continue;
             }

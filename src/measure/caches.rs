@@ -92,7 +92,7 @@ fn guest_memory(stack: &Stack) -> Option<u64> {
 
 fn buffered(scenario: &Scenario) -> bool {
     let mut jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
-    jobs.any(|job| job.rw.writes() && !job.direct)
+    jobs.any(|job| job.rw.writes_data() && !job.direct)
 }
 
 #[cfg(test)]

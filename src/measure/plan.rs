@@ -477,7 +477,7 @@ fn lab_wish(place: &str, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> 
 /// Bad input naming the job and both sizes.
 fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
     for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
-        let wanted = job.offset.saturating_add(job.size.unwrap_or(job.bs));
+        let wanted = job.last_offset().saturating_add(job.size.unwrap_or(job.bs));
         if wanted > region {
             return Err(Failed::input(format!(
                 "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
@@ -510,7 +510,7 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
         return region;
     }
     let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs).filter(|job| job.rw.writes());
-    let ends = jobs.map(|job| job.size.map_or(region, |size| job.offset.saturating_add(size)));
+    let ends = jobs.map(|job| job.size.map_or(region, |size| job.last_offset().saturating_add(size)));
     ends.max().unwrap_or(0).min(region)
 }
 

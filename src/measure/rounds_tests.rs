@@ -44,6 +44,8 @@ struct Machine {
     stands_in: Option<u32>,
     /// By what part the pace falls with every slice, and for how many.
     falls: (f64, u32),
+    /// I/Os that fail in each slice of the host's.
+    failures: u64,
 }
 
 struct Simulated {
@@ -92,6 +94,10 @@ impl LoadEngine for Worker {
         (direction.ios, direction.bytes) = (ios, ios * 4096);
         (0..ios.min(100)).for_each(|_| direction.latency.record((1e9 / rate) as u64));
         result.flush_ns = spec.flush.then_some(1000);
+        if machine.failures > 0 && !self.in_guest {
+            result.errors = machine.failures;
+            result.first_error = Some("read of 4096 bytes at 8192: Input/output error (os error 5)".into());
+        }
         Ok(result)
     }
 }
@@ -227,6 +233,7 @@ impl Rig {
             since_ns: iotax_load::clock::now(),
             stands_in: None,
             falls: (0.0, 0),
+            failures: 0,
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
@@ -269,6 +276,7 @@ impl Rig {
                 clocks: Default::default(),
                 paced: false,
                 keeper: None,
+                failing: Default::default(),
             },
             baseline: 0,
             names: &["stack0", "stack1"],
@@ -297,6 +305,36 @@ impl Rig {
 
 fn precise() -> Until {
     Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+}
+
+#[test]
+fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().failures = 3;
+    let words = rig.try_measure(&mut Progress::default(), Until::Time(1.0)).unwrap_err().to_string();
+    assert!(
+        words
+            .starts_with("3 I/Os failed or came back short on stack0; the first: read of 4096 bytes at 8192"),
+        "{words}"
+    );
+    rig.workload.jobs[0].continue_on_error = true;
+    rig.records.clear();
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    let told: Vec<_> = rig
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Warning(warning) => Some((warning.subject.as_str(), warning.text.as_str())),
+            _ => None,
+        })
+        .collect();
+    let [(subject, text)] = told.as_slice() else { panic!("{told:?}") };
+    assert!(*subject == "stack0" && text.ends_with("; the run goes on (continue_on_error)"), "{text}");
+    let failed = rig.slices.iter().filter(|slice| slice.stack == "stack0");
+    assert!(
+        failed.clone().count() > 3 && failed.into_iter().all(|slice| slice.errors == 3),
+        "all are counted"
+    );
 }
 
 /// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace falls in so many slices.

@@ -394,6 +394,7 @@ impl Session<'_> {
                 clocks: BTreeMap::new(),
                 paced: false,
                 keeper: Some(states::keeper(&mut self.executor, watched)),
+                failing: Default::default(),
             },
             baseline: self.scenario.baseline,
             names: &names,

@@ -203,8 +203,8 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
     let part = |(name, (ran, _)): (&&str, &Answer)| SlicePart {
         place: (*name).to_owned(),
-        ios: ran.result.read.ios + ran.result.write.ios,
-        bytes: ran.result.read.bytes + ran.result.write.bytes,
+        ios: ran.result.directions().iter().map(|one| one.ios).sum(),
+        bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
         window_ns: ran.result.window_ns,
     };
     let whole = (last - first).max(1) as f64;
@@ -221,7 +221,8 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
 
 /// Everything but windows and flushes.
 fn add(all: &mut SliceResult, one: &SliceResult) {
-    for (sum, one) in [(&mut all.read, &one.read), (&mut all.write, &one.write)] {
+    let ways = [(&mut all.read, &one.read), (&mut all.write, &one.write), (&mut all.trim, &one.trim)];
+    for (sum, one) in ways {
         sum.ios += one.ios;
         sum.bytes += one.bytes;
         sum.latency.merge(&one.latency);

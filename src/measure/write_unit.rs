@@ -47,7 +47,7 @@ pub fn check(scenario: &Scenario, stack: &Stack, exposed: &Exposed) -> Result<()
     }
     let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
     for job in jobs.filter(|job| job.rw.writes()) {
-        if job.bs % unit != 0 || job.offset % unit != 0 {
+        if [job.bs, job.offset, job.offset_increment].iter().any(|bytes| bytes % unit != 0) {
             let offset =
                 if job.offset == 0 { String::new() } else { format!(" from {} on", show_bytes(job.offset)) };
             return refuse(

@@ -347,6 +347,8 @@ impl Parts {
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
+        self.check_trims(&workloads)?;
+        self.check_errors(&workloads)?;
         self.note_twins();
         self.note_choices();
         self.note_depth();
@@ -557,6 +559,54 @@ impl Parts {
                 measure::VISITS_FOR_A_VERDICT
             ));
         }
+        Ok(())
+    }
+
+    /// A run goes on with all jobs of a workload or with none.
+    fn check_errors(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
+        for workload in workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error)) {
+            if let Some(job) = workload.jobs.iter().find(|job| !job.continue_on_error) {
+                let why = format!(
+                    "job \"{}\" ends the run when an I/O fails, and others of its workload go on",
+                    job.name
+                );
+                let hint = "write the same continue_on_error for all jobs that run at once";
+                return Err(self.error(Fault::hint(why, hint)).key("continue_on_error"));
+            }
+            self.notes.push(format!(
+                "\"{}\" goes on where I/Os fail, as asked: they are counted, and its figures are of those that did not fail",
+                workload.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that trims does nothing else.
+    fn check_trims(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
+        let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
+        let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(()) };
+        if let Some(other) = jobs().find(|job| !job.rw.trims()) {
+            let why = format!(
+                "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
+                trims.name,
+                other.name,
+                other.rw.word()
+            );
+            return Err(self.error(Fault::hint(why, "a run of its own for loads that trim")).key("rw"));
+        }
+        if self.measure.regime == super::Regime::Steady || self.measure.precondition.steady {
+            let why = "trims fill no cache, and have no steady pace once all is trimmed";
+            let hint = "leave \"steady\" out of regime and precondition";
+            return Err(self.error(Fault::hint(why, hint)).key("rw"));
+        }
+        let alone = jobs().find(|job| !job.rw.writes_data());
+        self.notes.extend(alone.map(|job| {
+            format!(
+                "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block behind its trim",
+                job.name,
+                job.rw.word()
+            )
+        }));
         Ok(())
     }
 

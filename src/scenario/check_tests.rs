@@ -826,3 +826,102 @@ fn a_load_that_is_random_in_part_says_in_which() {
     assert_eq!(subject("randwrite", "0"), "4k sequential writes at iodepth 1");
     assert_eq!(subject("randread", "100"), "4k random reads at iodepth 1");
 }
+
+fn asked(words: &[(&str, &str)]) -> Result<Scenario, String> {
+    let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+    from_arguments(&["/dev/x".to_owned()], &Request { words, ..Request::default() })
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn without_a_word_blocks_may_come_again() {
+    let drawn = asked(&[("rw", "randread")]).unwrap();
+    assert!(!drawn.workloads[0].jobs[0].random_map);
+    let once = asked(&[("rw", "randwrite"), ("norandommap", "0")]).unwrap();
+    assert_eq!(once.workloads[0].subject(), "4k random writes at iodepth 1, random map");
+    assert_eq!(once.workloads[0].name, "4k-randwrite-map-qd1");
+    for words in
+        [[("rw", "read"), ("norandommap", "0")], [("random_distribution", "zipf"), ("norandommap", "0")]]
+    {
+        let error = asked(&words).unwrap_err();
+        assert!(error.contains("key \"norandommap\": each block once"), "{error}");
+    }
+}
+
+#[test]
+fn regions_that_are_moved_on_from_thread_to_thread_must_fit() {
+    let on_file = |words: &[(&str, &str)]| {
+        let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+        let asked = from_arguments(&[FILE.to_owned()], &Request { words, ..Request::default() });
+        asked.map_err(|error| error.to_string())
+    };
+    let quarters = [("numjobs", "4"), ("size", "25%"), ("offset_increment", "25%")];
+    let job = on_file(&quarters).unwrap().workloads[0].jobs[0].clone();
+    assert_eq!((job.offset_increment, job.last_offset(), job.size), (1 << 30, 3 << 30, Some(1 << 30)));
+    let error = on_file(&[("numjobs", "5"), ("size", "1g"), ("offset_increment", "1g")]).unwrap_err();
+    assert_eq!(
+        error,
+        "command line: key \"offset_increment\": the workload does not fit the file: 1 GiB from offset 4 GiB of thread 5 of a file of 4 GiB; hint: make the file larger or the workload smaller"
+    );
+}
+
+#[test]
+fn a_run_that_trims_does_nothing_else() {
+    let trims = asked(&[("rw", "randtrim"), ("iodepth", "8")]).unwrap();
+    assert!(trims.writes(), "what is there is lost");
+    assert_eq!(trims.workloads[0].subject(), "4k random trims at iodepth 8");
+    assert!(
+        trims.notes.iter().any(|note| note.contains("rw=randtrimwrite writes each block")),
+        "{:?}",
+        trims.notes
+    );
+    let on_engine = |engine: &str| {
+        let words = vec![("rw".to_owned(), "randtrim".to_owned()), ("iodepth".to_owned(), "8".to_owned())];
+        let request = Request { words, engine: Some(engine.to_owned()), ..Request::default() };
+        from_arguments(&["/dev/x".to_owned()], &request).map_err(|error| error.to_string())
+    };
+    assert!(on_engine("sync").is_ok(), "threads make up the depth");
+    for engine in ["uring", "aio", "posixaio", "fio"] {
+        let error = on_engine(engine).unwrap_err();
+        assert!(
+            error.ends_with(
+                "rw=randtrim trims, which the named engine does not; hint: name no engine, or sync"
+            ),
+            "{error}"
+        );
+    }
+    let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
+    assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
+    assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.fio");
+    std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
+    let mixed = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_err().to_string();
+    assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
+}
+
+#[test]
+fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
+    assert!(!asked(&[("rw", "randread")]).unwrap().workloads[0].jobs[0].continue_on_error);
+    for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
+        let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
+        assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
+        assert_eq!(
+            scenario.notes.iter().any(|note| note.contains("goes on where I/Os fail")),
+            goes_on,
+            "{word}"
+        );
+    }
+}
+
+#[test]
+fn a_skewed_load_says_by_which_law() {
+    let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
+    assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");
+    assert_eq!(skewed.workloads[0].name, "4k-randread-zipf1.1-qd1");
+    let error = asked(&[("rw", "write"), ("random_distribution", "pareto:0.3")]).unwrap_err();
+    assert_eq!(
+        error,
+        "command line: key \"random_distribution\": \"pareto:0.3\" is of random offsets, and rw=write is sequential; hint: write rw=randwrite, or no random_distribution"
+    );
+}

@@ -7,7 +7,9 @@ use super::values::Extent;
 use super::words::{JobWords, unknown_word};
 use super::{Engine, Workload, block_size_word};
 use crate::units;
-use iotax_load::{EngineName, Job};
+use iotax_load::{Distribution, EngineName, Job};
+
+const INCREMENT: &str = "offset_increment";
 
 /// What is known of the targets of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,12 +40,15 @@ impl Default for Keys {
 /// A job whose region is not yet known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobDraft {
-    /// All but `size` and `offset`.
+    /// All but `size`, `offset` and `offset_increment`.
     pub job: Job,
     pub(super) size: Option<Extent>,
     pub(super) offset: Option<Extent>,
     pub(super) size_origin: Option<Origin>,
     pub(super) offset_origin: Option<Origin>,
+    pub(super) increment: Option<Extent>,
+    pub(super) increment_origin: Option<Origin>,
+    pub(super) rw_origin: Option<Origin>,
     pub(super) bs_origin: Option<Origin>,
     pub(super) iodepth_origin: Option<Origin>,
     pub(super) keys: Keys,
@@ -70,19 +75,35 @@ impl JobDraft {
         let size = self.extent(self.keys.size, true, self.size, self.size_origin.as_ref(), known)?;
         let offset = self.extent(self.keys.offset, false, self.offset, self.offset_origin.as_ref(), known)?;
         let offset = offset.unwrap_or(0);
-        let job = Job { size, offset, ..self.job.clone() };
+        let increment =
+            self.extent(INCREMENT, false, self.increment, self.increment_origin.as_ref(), known)?;
+        let job = Job { size, offset, offset_increment: increment.unwrap_or(0), ..self.job.clone() };
         self.check_region(&job, targets.smallest)?;
         Ok(job)
     }
 
     /// The synchronous engine would run another load without a word.
     fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 {
+        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 || self.job.rw.trims() {
             return Ok(());
         }
         let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
         let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
         Err(origin.error(self.keys.iodepth, Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
+    }
+
+    /// Trims are of the sync engine alone, whose threads make up their depth.
+    fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
+        let trims =
+            [None, Some(EngineName::Sync), Some(EngineName::Null)].map(|name| name.map(Engine::Native));
+        if !self.job.rw.trims() || trims.contains(&engine) {
+            return Ok(());
+        }
+        let fault = Fault::hint(
+            format!("rw={} trims, which the named engine does not", self.job.rw.word()),
+            "name no engine, or sync",
+        );
+        Err(self.rw_origin.clone().unwrap_or_else(Origin::command_line).error("rw", fault))
     }
 
     fn extent(
@@ -123,6 +144,11 @@ impl JobDraft {
             (None, None, Some(origin)) => (origin.clone(), self.keys.bs),
             (None, None, None) => (Origin::command_line(), self.keys.bs),
         };
+        let last = job.last_offset();
+        let (origin, key) = match &self.increment_origin {
+            Some(moved) if last > job.offset => (moved.clone(), INCREMENT),
+            _ => (origin, key),
+        };
         let region = job.size.unwrap_or(job.bs);
         if region < job.bs {
             let why = format!(
@@ -133,13 +159,13 @@ impl JobDraft {
             return Err(origin.error(key, Fault::hint(why, "take a larger size or a smaller bs")));
         }
         let Some(target) = target else { return Ok(()) };
-        if job.offset.checked_add(region).is_some_and(|end| end <= target) {
+        if last.checked_add(region).is_some_and(|end| end <= target) {
             return Ok(());
         }
-        let from = if job.offset == 0 {
-            String::new()
-        } else {
-            format!(" from offset {}", units::show_bytes(job.offset))
+        let whose = if last > job.offset { format!(" of thread {}", job.numjobs) } else { String::new() };
+        let from = match last {
+            0 => String::new(),
+            offset => format!(" from offset {}{whose}", units::show_bytes(offset)),
         };
         let why = format!(
             "the workload does not fit the file: {}{from} of a file of {}",
@@ -170,6 +196,7 @@ impl Draft {
     /// As [`JobDraft::job_on`], and a depth that the engine cannot keep.
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
+        self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
         let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
         Ok(Workload { name: self.name.clone(), jobs, engine: self.engine, sweep: self.sweep.clone() })
     }
@@ -190,7 +217,7 @@ pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<Draft>
     sweep::drafts(&job, None, None)
 }
 
-/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`.
+/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`, `4k-randread-zipf1.1-qd1`.
 pub fn name_of(job: &Job) -> String {
     name_without(job, &[])
 }
@@ -202,7 +229,7 @@ pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
 }
 
 /// The parts of a name, each with the word that it tells.
-fn name_parts(job: &Job) -> [(&'static str, String); 6] {
+fn name_parts(job: &Job) -> [(&'static str, String); 8] {
     let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
     let jobs = if job.numjobs > 1 { format!("x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
@@ -211,9 +238,15 @@ fn name_parts(job: &Job) -> [(&'static str, String); 6] {
         (every, _) => format!("fsync{every}"),
     };
     let rate = job.rate_iops.map(|rate| format!("rate{rate}")).unwrap_or_default();
+    let distribution = match job.random_distribution {
+        Distribution::Random => String::new(),
+        skewed => skewed.to_string().replace(':', ""),
+    };
     [
         ("bs", block_size_word(job.bs)),
         ("rw", format!("{}{mix}", job.rw.word())),
+        ("random_distribution", distribution),
+        ("norandommap", if job.random_map { "map".to_owned() } else { String::new() }),
         ("iodepth", format!("qd{}", job.iodepth)),
         ("numjobs", jobs),
         ("fsync", sync),

@@ -12,7 +12,7 @@ use super::jobfile::{
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
-use iotax_load::EngineName;
+use iotax_load::{Distribution, EngineName};
 use std::path::Path;
 
 /// The format's entry in the family.
@@ -227,6 +227,10 @@ impl FioJob {
             match pair.key.as_str() {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
                 "name" => name = pair.value()?.to_owned(),
+                // fio's own flag without a value.
+                "norandommap" => {
+                    words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
+                }
                 "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
                 key => match canonical(key) {
                     Some(word) => {
@@ -255,11 +259,25 @@ impl FioJob {
             ));
             self.draft.job.iodepth = 1;
         }
+        let distribution = self.draft.job.random_distribution;
+        if !distribution.is_random() && !self.draft.job.rw.random() {
+            notes.add(format!(
+                "{line}: job \"{name}\": random_distribution={distribution} has no effect, as in fio: rw={} is sequential",
+                self.draft.job.rw.word()
+            ));
+            self.draft.job.random_distribution = Distribution::Random;
+        }
         if let (FioEngine::Async, Some(pair)) = (self.engine, engine) {
             let value = pair.value.as_deref().unwrap_or_default();
             notes.add(format!(
                 "{}: \"ioengine={value}\": iotax chooses an asynchronous engine of its own",
                 pair.origin.line()
+            ));
+        }
+        if self.engine == FioEngine::Posix && self.draft.job.iodepth > 1 {
+            notes.add(format!(
+                "{line}: job \"{name}\": ioengine=posixaio has one I/O in flight in truth, as in fio on Linux: the others of iodepth={} wait in its queue",
+                self.draft.job.iodepth
             ));
         }
         if !self.draft.job.direct {
@@ -310,6 +328,8 @@ enum FioEngine {
     Sync,
     /// As many as iodepth says.
     Async,
+    /// A queue before one I/O at a time.
+    Posix,
     /// No I/O at all.
     Null,
 }
@@ -318,7 +338,8 @@ impl FioEngine {
     fn of(pair: &Pair) -> Result<Self, InputError> {
         match pair.value()? {
             "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
-            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
+            "libaio" | "io_uring" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),
+            "posixaio" => Ok(FioEngine::Posix),
             "null" => Ok(FioEngine::Null),
             other => {
                 let known =
@@ -355,6 +376,14 @@ impl Group {
         }
         if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Null) {
             let fault = Fault::hint("ioengine=null beside jobs that do I/O", "put a stonewall between them");
+            return Err(job.origin.error("ioengine", fault));
+        }
+        if all(FioEngine::Posix) {
+            return Ok(Some(Engine::Native(EngineName::PosixAio)));
+        }
+        if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Posix) {
+            let why = "ioengine=posixaio beside jobs of another one, and all of a workload have one engine";
+            let fault = Fault::hint(why, "put a stonewall between them");
             return Err(job.origin.error("ioengine", fault));
         }
         Ok(all(FioEngine::Sync).then_some(Engine::Native(EngineName::Sync)))
@@ -399,11 +428,13 @@ const NOTED: &[Noted] = &[
     ("steadystate_duration", TIMING),
     ("steadystate_ramp_time", TIMING),
     ("exitall", TIMING),
-    ("norandommap", "random offsets are drawn independently, as norandommap does"),
-    ("softrandommap", "random offsets are drawn independently, as norandommap does"),
+    ("softrandommap", "the random map of iotax takes no memory that might be lacking"),
     ("randrepeat", "offsets follow randseed"),
     ("allrandrepeat", "offsets follow randseed"),
-    ("random_generator", "offsets come from iotax's generator"),
+    (
+        "random_generator",
+        "offsets come from iotax's generator; whether blocks come again is said by norandommap",
+    ),
     ("refill_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
     ("scramble_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
     ("rw_sequencer", "it acts only on rw=...:N"),
@@ -460,7 +491,7 @@ const NOTED: &[Noted] = &[
 const BLOCKS: &str = "it changes the size or place of blocks";
 const BATCHES: &str = "it changes how many I/Os are issued or reaped at once";
 const CACHE: &str = "it changes what the page cache holds";
-const TRIM: &str = "this version does not trim";
+const TRIM: &str = "it trims what a job wrote, which is another load";
 const LOAD: &str = "it changes what I/O is issued";
 
 /// Keys that shape the load: the values at which they change nothing, what they change, a hint.
@@ -477,9 +508,7 @@ const SHAPING: &[Shaping] = &[
     ("fill_device", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("fill_fs", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("file_append", &["0"], "it changes the region", ""),
-    ("offset_increment", &["0"], OFFSETS, "write one job for each offset"),
     ("offset_align", &["0"], OFFSETS, ""),
-    ("random_distribution", &["random"], OFFSETS, "this version draws uniformly"),
     ("experimental_verify", &["0"], VERIFY, ""),
     ("zonemode", &["none"], OFFSETS, ""),
     ("zonesize", &["0"], OFFSETS, ""),
@@ -547,14 +576,10 @@ const SHAPING: &[Shaping] = &[
     ("exec_prerun", &[], COMMANDS, "run it yourself before"),
     ("exec_postrun", &[], COMMANDS, "run it yourself afterwards"),
     ("ioscheduler", &[], "it changes the device's scheduler", "set it before the run; it is recorded"),
-    ("cpus_allowed", &[], CPU, ""),
-    ("cpus_allowed_policy", &[], CPU, ""),
-    ("cpumask", &[], CPU, ""),
+    ("cpumask", &[], CPU, "write cpus_allowed=0,2"),
     ("numa_cpu_nodes", &[], CPU, ""),
     ("numa_mem_policy", &[], CPU, ""),
     ("nice", &["0"], CPU, ""),
-    ("prio", &[], CPU, ""),
-    ("prioclass", &[], CPU, ""),
     ("cgroup", &[], CPU, ""),
     ("cgroup_weight", &[], CPU, ""),
     ("uid", &[], CPU, ""),
@@ -564,8 +589,7 @@ const SHAPING: &[Shaping] = &[
     ("lockmem", &["0"], "the kind of memory changes what is measured", ""),
     ("hugepage-size", &[], "the kind of memory changes what is measured", ""),
     ("kb_base", &["1024"], "it changes how every size is read", "write sizes with kb_base=1024"),
-    ("continue_on_error", &["none"], "an I/O that fails is always counted as failed", ""),
-    ("ignore_error", &[], "an I/O that fails is always counted as failed", ""),
+    ("ignore_error", &[], "an I/O that fails is always counted as failed", "write continue_on_error=io"),
     ("create_only", &["0"], "it does no I/O", ""),
     ("verify_offset", &["0"], VERIFY, ""),
     ("verify_dump", &["0"], VERIFY, ""),

@@ -108,7 +108,8 @@ const BAD: &[&str] = &[
     "[a]\n  RW=read\n",
     "[a]\nrw=bogus\n",
     "[a]\nrw=randrw:8\n",
-    "[a]\nrw=trim\n",
+    "[a]\nrw=trimwrite\nbs=4k,4k,8k\n",
+    "[a]\nrw=write\ntrim_percentage=10\n",
     "[a]\nrw=\n",
     "[a]\nbs\n",
     "[a]\nbs=0\n",
@@ -133,7 +134,18 @@ const BAD: &[&str] = &[
     "[a]\ndedupe_percentage=30\ndedupe_mode=working_set\n",
     "[a]\nioengine=mmap\n",
     "[a]\nioengine=null\n[b]\nioengine=libaio\n",
+    "[a]\nioengine=posixaio\n[b]\nioengine=libaio\n",
     "[a]\nzonemode=zbd\n",
+    "[a]\nrw=randrw\ncontinue_on_error=read\n",
+    "[a]\ncontinue_on_error=verify\n",
+    "[a]\nprioclass=idle\n",
+    "[a]\nprio=8\n",
+    "[a]\ncpus_allowed=0-\n",
+    "[a]\ncpus_allowed=0\ncpus_allowed_policy=each\n",
+    "[a]\ncpumask=3\n",
+    "[a]\nrw=randread\nrandom_distribution=normal:10\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf:0\n",
     "[a]\nverify=crc32c\n",
     "[a]\nthinktime=1000\n",
     "[a]\nrate=1m\n",
@@ -188,6 +200,19 @@ const GOOD: &[&str] = &[
     "[a]\ndedupe_percentage=30\ndedupe_mode=repeat\n",
     "[a]\nname=other\ndescription=words\n",
     "[a]\npercentage_random=50\nrandrepeat=0\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf\n",
+    "[a]\nrw=randread\nrandom_distribution=zipf\nnorandommap=0\n",
+    "[a]\nrw=write\nnorandommap=0\n",
+    "[a]\nrw=randtrim\nbs=4k,8k,16k\nioengine=libaio\niodepth=8\n",
+    "[a]\ncpus_allowed=0\ncpus_allowed_policy=split\n",
+    "[a]\nprioclass=3\n",
+    "[a]\nprioclass=2\nprio=7\n",
+    "[a]\nrw=write\ncontinue_on_error=write\n",
+    "[a]\nrw=rw\ncontinue_on_error=all\n",
+    "[a]\nnumjobs=4\nsize=1m\noffset_increment=1m\n",
+    "[a]\nnumjobs=4\nsize=10%\noffset_increment=25%\n",
+    "[a]\nrw=randrw\nrandom_distribution=zipf:0.8\n",
+    "[a]\nrw=read\nrandom_distribution=pareto:0.3\n",
     "[a]\nbuffered=0\nnumjobs=3\nloops=2\n",
 ];
 
@@ -204,6 +229,9 @@ const BAD_FOR_BOTH: &[&str] = &[
     "[a]\niodepth=0\n",
     "[a]\nrwmixread=101\n",
     "[a]\npercentage_random=101\n",
+    "[a]\nrw=randread\nrandom_distribution=pareto:1.2\n",
+    "[a]\nprioclass=4\n",
+    "[a]\nprio=8\n",
     "[a]\nrw=bogus\n",
     "[a]\nRW=read\n",
     "[a]\niodpeth=3\n",
@@ -280,6 +308,28 @@ fn the_real_fio_reads_the_same_numbers() {
             );
         }
     }
+}
+
+#[test]
+fn a_job_file_has_fios_random_map_unless_it_says_otherwise() {
+    let map = |words: &str| {
+        let file = read_text(&format!("[a]\n{words}\n"), &[]).unwrap();
+        file.drafts[0].jobs[0].job.random_map
+    };
+    assert!(map("rw=randread") && map("rw=randrw\nnorandommap=0"));
+    for without in ["rw=randread\nnorandommap", "rw=randread\nnorandommap=1", "rw=read"] {
+        assert!(!map(without), "{without}");
+    }
+    assert!(!map("rw=randread\nrandom_distribution=zipf:1.2"), "as in fio");
+}
+
+#[test]
+fn posixaio_is_itself() {
+    let file = read_text("[a]\nioengine=posixaio\niodepth=16\ndirect=1\n", &[]).unwrap();
+    assert_eq!(file.drafts[0].engine, Some(Engine::Native(EngineName::PosixAio)));
+    assert_eq!(file.drafts[0].jobs[0].job.iodepth, 16);
+    let [note] = file.notes.as_slice() else { panic!("{:?}", file.notes) };
+    assert!(note.contains("one I/O in flight in truth"), "{note}");
 }
 
 #[test]

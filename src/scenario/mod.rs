@@ -41,7 +41,7 @@ pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
-use iotax_load::{DataKind, EngineName, Job};
+use iotax_load::{DataKind, Distribution, EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -380,7 +380,7 @@ pub struct Workload {
     pub name: String,
     /// All run at once.
     pub jobs: Vec<Job>,
-    /// `engine = "..."`: null, sync, uring or fio; `None`: chosen by what the target does.
+    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -388,7 +388,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether any job writes.
+    /// Whether any job changes what it is on, by writes or trims.
     pub fn writes(&self) -> bool {
         self.jobs.iter().any(|job| job.rw.writes())
     }
@@ -405,12 +405,16 @@ impl Workload {
     }
 }
 
-/// `random`, `sequential`, `80 % random`.
+/// `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
 pub fn order_words(job: &Job) -> String {
+    let random = match job.random_distribution {
+        Distribution::Random => "random".to_owned(),
+        skewed => format!("{skewed} random"),
+    };
     match (job.rw.random(), job.percentage_random) {
         (false, _) | (true, 0) => "sequential".to_owned(),
-        (true, 1..=99) => format!("{} % random", job.percentage_random),
-        (true, _) => "random".to_owned(),
+        (true, 1..=99) => format!("{} % {random}", job.percentage_random),
+        (true, _) => random,
     }
 }
 
@@ -421,6 +425,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         false => order_words(job),
     };
     let kind = match (job.rw.reads(), job.rw.writes()) {
+        _ if job.rw.trims() && job.rw.writes_data() => format!("{order} trims, each with a write"),
+        _ if job.rw.trims() => format!("{order} trims"),
         (true, true) => format!("{order} {}/{} mix", job.rwmixread, 100 - job.rwmixread),
         (_, true) => format!("{order} writes"),
         _ => format!("{order} reads"),
@@ -434,8 +440,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
         threads => said("numjobs", format!(" x {threads}")),
     };
     let rate = said("rate_iops", rate_words(job));
-    let data = data_words(job);
-    format!("{bs}{kind}{depth}{jobs}{rate}{data}")
+    let (map, data) = (map_words(job), data_words(job));
+    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}")
 }
 
 /// `, rate_iops 1000` of an open loop.
@@ -443,10 +449,15 @@ pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
 }
 
+/// `, random map` of random offsets that meet each block once before any comes again.
+pub fn map_words(job: &Job) -> &'static str {
+    if job.random_map { ", random map" } else { "" }
+}
+
 /// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
 fn data_words(job: &Job) -> String {
     let said = |percent: u8, what: &str| {
-        let stated = job.rw.writes() && percent > 0;
+        let stated = job.rw.writes_data() && percent > 0;
         if stated { format!(", {percent} % {what}") } else { String::new() }
     };
     said(job.buffer_compress_percentage, "compressible") + &said(job.dedupe_percentage, "duplicates")

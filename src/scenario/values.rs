@@ -4,8 +4,8 @@
 use super::Engine;
 use super::error::Fault;
 use crate::units;
-use iotax_load::Rw;
 use iotax_load::engine::ALL;
+use iotax_load::{Distribution, Rw};
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,18 +62,71 @@ pub(super) fn parse_rw(word: &str, _: Dialect) -> Result<Rw, Fault> {
         "randwrite" => Ok(Rw::RandWrite),
         "rw" | "readwrite" => Ok(Rw::Rw),
         "randrw" => Ok(Rw::RandRw),
-        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
-            Err(Fault::hint(format!("\"{word}\": this version does not trim"), "take a read or a write"))
-        }
+        "trim" => Ok(Rw::Trim),
+        "randtrim" => Ok(Rw::RandTrim),
+        "trimwrite" => Ok(Rw::TrimWrite),
+        "randtrimwrite" => Ok(Rw::RandTrimWrite),
         other if other.contains(':') => Err(Fault::hint(
             format!(
                 "\"{other}\": an order of offsets behind \":\" is not issued, and without it the load would be another one"
             ),
             "write it without \":\", or use percentage_random",
         )),
-        other => {
-            Err(Fault::unknown("rw", other, &["read", "write", "randread", "randwrite", "rw", "randrw"]))
+        other => Err(Fault::unknown("rw", other, RW)),
+    }
+}
+
+const RW: &[&str] = &[
+    "read",
+    "write",
+    "randread",
+    "randwrite",
+    "rw",
+    "randrw",
+    "trim",
+    "randtrim",
+    "trimwrite",
+    "randtrimwrite",
+];
+
+pub(super) fn parse_distribution(word: &str, _: Dialect) -> Result<Distribution, Fault> {
+    word.parse().map_err(|clause: String| Fault::from_clause(&clause))
+}
+
+pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
+    iotax_load::cpu_list(word)
+        .map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
+}
+
+/// Whether each thread has a processor of its own.
+pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
+    match word {
+        "shared" => Ok(false),
+        "split" => Ok(true),
+        other => Err(Fault::unknown("policy", other, &["shared", "split"])),
+    }
+}
+
+/// fio takes numbers only.
+pub(super) fn parse_class(word: &str, dialect: Dialect) -> Result<u8, Fault> {
+    let named = ["none", "rt", "be", "idle"].iter().position(|name| *name == word);
+    match (named.filter(|_| dialect == Dialect::Ours), word.parse::<u8>()) {
+        (Some(class), _) => Ok(class as u8),
+        (None, Ok(class @ 0..=3)) => Ok(class),
+        _ => {
+            let words = if dialect == Dialect::Ours { "none, rt, be, idle, or " } else { "" };
+            Err(Fault::hint(
+                format!("\"{word}\" is no class"),
+                format!("{words}0 to 3: 1 real time, 2 best effort, 3 idle"),
+            ))
         }
+    }
+}
+
+pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
+    match word.parse::<u8>() {
+        Ok(level @ 0..=7) => Ok(level),
+        _ => Err(Fault::new(format!("\"{word}\" is not a level from 0 (highest) to 7"))),
     }
 }
 

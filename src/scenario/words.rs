@@ -4,8 +4,11 @@
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
-use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw};
-use iotax_load::{Job, Rw};
+use super::values::{
+    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_level,
+    parse_number, parse_percent, parse_policy, parse_rw,
+};
+use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
 
 /// One of fio's words that is honoured.
@@ -20,7 +23,11 @@ pub struct WordDef {
 
 /// All words that shape the load.
 pub const WORDS: &[WordDef] = &[
-    WordDef { name: "rw", aliases: &["readwrite"], help: "read, write, randread, randwrite, rw or randrw" },
+    WordDef {
+        name: "rw",
+        aliases: &["readwrite"],
+        help: "read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or randtrimwrite",
+    },
     WordDef { name: "rwmixread", aliases: &[], help: "percent of reads in a mix" },
     WordDef { name: "rwmixwrite", aliases: &[], help: "percent of writes in a mix" },
     WordDef { name: "bs", aliases: &["blocksize"], help: "block size; \"[4k,64k]\" sweeps" },
@@ -28,7 +35,22 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "numjobs", aliases: &[], help: "threads; 1,2,4 sweeps" },
     WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
     WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
+    WordDef {
+        name: "offset_increment",
+        aliases: &[],
+        help: "by how much the region of each thread begins behind that of the thread before; bytes, or percent of the target",
+    },
     WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
+    WordDef {
+        name: "random_distribution",
+        aliases: &[],
+        help: "how often which blocks are hit: random, zipf:1.1 or pareto:0.2",
+    },
+    WordDef {
+        name: "norandommap",
+        aliases: &[],
+        help: "0: each block once before any comes again, of random offsets; 1: drawn whatever came before",
+    },
     WordDef { name: "fsync", aliases: &[], help: "fsync after so many writes" },
     WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after so many writes" },
     WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
@@ -45,6 +67,27 @@ pub const WORDS: &[WordDef] = &[
         aliases: &[],
         help: "percent of blocks written that repeat the thread's last new one",
     },
+    WordDef {
+        name: "continue_on_error",
+        aliases: &[],
+        help: "none: the run ends when an I/O fails; io (or all, read, write): it goes on, and says how many",
+    },
+    WordDef {
+        name: "cpus_allowed",
+        aliases: &[],
+        help: "processors on which its threads run, where the load runs: 0-3,5",
+    },
+    WordDef {
+        name: "cpus_allowed_policy",
+        aliases: &[],
+        help: "shared: its threads share them; split: each thread has one, in turn",
+    },
+    WordDef {
+        name: "prioclass",
+        aliases: &[],
+        help: "class of the priority of its I/Os: rt (1), be (2) or idle (3); only some I/O schedulers heed it",
+    },
+    WordDef { name: "prio", aliases: &[], help: "level within the class, 0 (highest) to 7" },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
@@ -136,6 +179,7 @@ impl JobWords {
             Rw::RandRead
         });
         let default = Job::default();
+        let random_distribution = read.distribution(rw)?;
         let direct = read.direct()?.unwrap_or(dialect == Dialect::Ours);
         let job = Job {
             rw,
@@ -151,6 +195,8 @@ impl JobWords {
                 100 * u8::from(rw.random()),
                 parse_percent,
             )?,
+            random_distribution,
+            random_map: read.random_map(rw, random_distribution)?,
             fsync: read.number("fsync", 0, u32::MAX, 0)?,
             fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
@@ -158,6 +204,11 @@ impl JobWords {
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
+            continue_on_error: read.continue_on_error(rw)?,
+            cpus_allowed: read.get("cpus_allowed", parse_cpus)?.unwrap_or_default(),
+            cpus_split: read.split()?,
+            prioclass: read.get("prioclass", parse_class)?,
+            prio: read.get("prio", parse_level)?,
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };
@@ -166,6 +217,9 @@ impl JobWords {
             offset: read.get("offset", parse_extent)?,
             size_origin: self.origin_of("size"),
             offset_origin: self.origin_of("offset"),
+            increment: read.get("offset_increment", parse_extent)?,
+            increment_origin: self.origin_of("offset_increment"),
+            rw_origin: self.origin_of("rw"),
             bs_origin: self.origin_of("bs"),
             iodepth_origin: self.origin_of("iodepth"),
             keys: Keys::default(),
@@ -177,7 +231,8 @@ impl JobWords {
 
     /// Words in fio's "KiB" form, which fio reads as powers of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
-        let sizes = ["bs", "size", "offset"].into_iter().filter_map(|key| self.values.get(key));
+        let sizes =
+            ["bs", "size", "offset", "offset_increment"].into_iter().filter_map(|key| self.values.get(key));
         sizes.filter(|written| written.value.to_ascii_lowercase().contains("ib")).map(|written| {
             let (key, value) = (&written.key, &written.value);
             format!(
@@ -224,6 +279,66 @@ impl Reader<'_> {
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
     }
 
+    /// fio takes no notice of it where `rw` is sequential; a job file is noted to say so (fio.rs).
+    fn distribution(&self, rw: Rw) -> Result<Distribution, InputError> {
+        let distribution = self.get("random_distribution", parse_distribution)?.unwrap_or_default();
+        match distribution.is_random() || rw.random() || self.dialect == Dialect::Fio {
+            true => Ok(distribution),
+            false => {
+                let why =
+                    format!("\"{distribution}\" is of random offsets, and rw={} is sequential", rw.word());
+                let hint = format!("write rw=rand{}, or no random_distribution", rw.word());
+                Err(self.refuse("random_distribution", Fault::hint(why, hint)))
+            }
+        }
+    }
+
+    /// fio keeps a map if nothing is said; here it is asked for. As in fio there is none of other laws, and none of a sequential rw.
+    fn random_map(&self, rw: Rw, distribution: Distribution) -> Result<bool, InputError> {
+        let none = self.get("norandommap", parse_flag)?.unwrap_or(self.dialect == Dialect::Ours);
+        let why = match (rw.random(), distribution.is_random()) {
+            _ if none => return Ok(false),
+            (true, true) => return Ok(true),
+            (false, _) => format!("each block once, of random offsets, and rw={} is sequential", rw.word()),
+            (_, false) => {
+                format!("each block once, and random_distribution={distribution} hits some more often")
+            }
+        };
+        match self.dialect {
+            Dialect::Fio => Ok(false),
+            Dialect::Ours => Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap"))),
+        }
+    }
+
+    /// fio's `read` and `write` are of one direction, and a job of both goes on with both or with none here.
+    fn continue_on_error(&self, rw: Rw) -> Result<bool, InputError> {
+        let known: Parse<&'static str> = |word, _| {
+            const KNOWN: &[&str] = &["none", "io", "all", "read", "write", "0", "1"];
+            KNOWN.iter().copied().find(|one| *one == word).ok_or_else(|| Fault::unknown("value", word, KNOWN))
+        };
+        match (self.get("continue_on_error", known)?, rw.reads(), rw.writes()) {
+            (None | Some("none" | "0"), ..) => Ok(false),
+            (Some(one @ ("read" | "write")), true, true) => {
+                let why = format!("\"{one}\" is of one direction, and rw={} has both", rw.word());
+                Err(self.refuse("continue_on_error", Fault::hint(why, "write io, or none")))
+            }
+            (Some("read"), reads, _) => Ok(reads),
+            (Some("write"), _, writes) => Ok(writes),
+            (Some(_), ..) => Ok(true),
+        }
+    }
+
+    fn split(&self) -> Result<bool, InputError> {
+        let split = self.get("cpus_allowed_policy", parse_policy)?;
+        if split.is_some() && self.dialect == Dialect::Ours && !self.words.values.contains_key("cpus_allowed")
+        {
+            let fault =
+                Fault::hint("there are no cpus_allowed to be shared or split", "write cpus_allowed=0-3");
+            return Err(self.refuse("cpus_allowed_policy", fault));
+        }
+        Ok(split.unwrap_or(false))
+    }
+
     fn rwmixread(&self) -> Result<Option<u8>, InputError> {
         let negated = self.words.values.get("rwmixread").is_some_and(|written| written.key == "rwmixwrite");
         let percent = self.get("rwmixread", parse_percent)?;
@@ -253,6 +368,19 @@ impl Reader<'_> {
         }
         let read = values[0];
         let write = values.get(1).copied().unwrap_or(read);
+        let trim = values.get(2).copied().unwrap_or(write);
+        if rw.trims() {
+            return match rw.writes_data() && write != trim {
+                false => Ok(trim),
+                true => Err(refuse(Fault::hint(
+                    format!(
+                        "\"{}\" differs between writes and trims, and each trim is followed by its write",
+                        written.value
+                    ),
+                    "write one value",
+                ))),
+            };
+        }
         match (rw.reads(), rw.writes()) {
             (true, true) if read != write => Err(refuse(Fault::hint(
                 format!(
@@ -278,7 +406,7 @@ impl Reader<'_> {
 pub(super) fn unknown_word(key: &str) -> Fault {
     let known: Vec<&str> = known_words().into_iter().chain(["engine"]).collect();
     let hint = match key {
-        "ioengine" => Some("write engine = null, sync, aio, uring or fio".to_owned()),
+        "ioengine" => Some("write engine = null, sync, aio, uring, posixaio or fio".to_owned()),
         _ => Fault::unknown("word", key, &known).hint,
     };
     Fault { why: "unknown word of a workload".to_owned(), hint }

@@ -25,6 +25,7 @@ enum Order {
     Flush,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one a slice and thread")]
 enum Reply {
     Ready(io::Result<()>),
     Slice(io::Result<LaneResult>),
@@ -231,7 +232,7 @@ impl Drop for Farewell {
 
 /// The life of a thread: prepare, then slice by slice until the worker is dropped.
 fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewell) {
-    let mut lane = match start(setup) {
+    let mut lane = match setup.seat.take().and_then(|()| start(setup)) {
         Ok(lane) => lane,
         Err(error) => return farewell.reply(Reply::Ready(Err(error))),
     };
@@ -250,6 +251,7 @@ mod tests {
     use crate::engine::{Completion, Engine, Io};
     use crate::lane::{Gate, Lane, Stop};
     use crate::offsets::{Cursor, Region};
+    use crate::seat::Seat;
     use crate::{Hold, Job};
     use std::sync::atomic::AtomicBool;
 
@@ -300,9 +302,10 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::Own([0; 2]),
+            cursor: Cursor::own(0),
             pace: None,
             hold: Hold::default(),
+            seat: Seat::default(),
             depth: 1,
             stream: 0,
             beat_ns: Arc::default(),

@@ -1,6 +1,7 @@
 //! What I/O to issue, in fio's own words. A job says nothing about where: that is the target.
 
 use crate::data::DataKind;
+use crate::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 
 /// fio's `rw`.
@@ -20,22 +21,40 @@ pub enum Rw {
     Rw,
     /// Random mix of reads and writes.
     RandRw,
+    /// Sequential trims: what is there is given up.
+    Trim,
+    /// Random trims.
+    RandTrim,
+    /// Sequential, each block trimmed and then written.
+    TrimWrite,
+    /// Random, each block trimmed and then written.
+    RandTrimWrite,
 }
 
 impl Rw {
-    /// Whether any write is issued.
+    /// Whether the target is changed, by writes or by trims: what is there may be lost.
     pub fn writes(self) -> bool {
         !matches!(self, Rw::Read | Rw::RandRead)
     }
 
     /// Whether any read is issued.
     pub fn reads(self) -> bool {
-        !matches!(self, Rw::Write | Rw::RandWrite)
+        matches!(self, Rw::Read | Rw::RandRead | Rw::Rw | Rw::RandRw)
+    }
+
+    /// Whether any trim is issued.
+    pub fn trims(self) -> bool {
+        matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
+    }
+
+    /// Whether any data is written: of what changes the target all but trims alone.
+    pub fn writes_data(self) -> bool {
+        self.writes() && !matches!(self, Rw::Trim | Rw::RandTrim)
     }
 
     /// Whether offsets are random by default.
     pub fn random(self) -> bool {
-        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw)
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw | Rw::RandTrim | Rw::RandTrimWrite)
     }
 
     /// fio's word.
@@ -47,6 +66,10 @@ impl Rw {
             Rw::RandWrite => "randwrite",
             Rw::Rw => "rw",
             Rw::RandRw => "randrw",
+            Rw::Trim => "trim",
+            Rw::RandTrim => "randtrim",
+            Rw::TrimWrite => "trimwrite",
+            Rw::RandTrimWrite => "randtrimwrite",
         }
     }
 }
@@ -69,12 +92,23 @@ pub struct Job {
     pub numjobs: u32,
     /// First byte of the region.
     pub offset: u64,
+    /// By how many bytes the region of each thread begins behind that of the thread before (fio's, of numjobs).
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub offset_increment: u64,
     /// Bytes of the region, of which whole blocks are used; `None` up to the end of the target.
     pub size: Option<u64>,
     /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential). As in
     /// fio, a sequential `rw` takes no notice of it, and every thread of a sequential job starts
     /// at the region's first block; a pass goes on from slice to slice.
     pub percentage_random: u8,
+    /// How often which blocks are hit by I/Os at a random offset. Hot blocks lie all over the region, and are the same for all
+    /// threads of the job.
+    #[serde(default, skip_serializing_if = "Distribution::is_random")]
+    pub random_distribution: Distribution,
+    /// Each block once before any is hit again (fio's random map, the opposite of its `norandommap`), of I/Os at a random offset:
+    /// reads and writes together, each thread in an order of its own, on from slice to slice.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub random_map: bool,
     /// fsync after so many writes; 0 never. As in fio it takes a place in the queue and does not
     /// wait for other writes in flight; where `fdatasync` is due too, only this is issued.
     pub fsync: u32,
@@ -101,8 +135,32 @@ pub struct Job {
     /// The memory of the I/Os.
     #[serde(default, skip_serializing_if = "Iomem::is_default")]
     pub iomem: Iomem,
+    /// Whether a run goes on where its I/Os fail: they are counted, and are in no figure. Whoever runs slices decides by it; a target
+    /// that does nothing but fail ends a slice all the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub continue_on_error: bool,
+    /// Processors of the place where the load runs on which its threads may run; none: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus_allowed: Vec<u32>,
+    /// Each thread has one of them, in turn (fio's `cpus_allowed_policy=split`); else all share all.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cpus_split: bool,
+    /// Class of the priority of its I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prioclass: Option<u8>,
+    /// Level within the class, 0 (the highest, and the default where a class is given) ..= 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prio: Option<u8>,
     /// Seed of offsets, mix and buffers; thread i uses seed and i.
     pub randseed: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_nothing(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn is_zero(percent: &u8) -> bool {
@@ -116,6 +174,32 @@ impl Job {
             compress_percent: self.buffer_compress_percentage,
             dedupe_percent: self.dedupe_percentage,
             unit: self.dedupe_unit.unwrap_or(self.bs),
+        }
+    }
+
+    /// Where the region of a thread of numjobs begins, from 0; beyond what a number holds at its end.
+    pub fn offset_of(&self, thread: u32) -> u64 {
+        self.offset.saturating_add(self.offset_increment.saturating_mul(u64::from(thread)))
+    }
+
+    /// Where the last region begins.
+    pub fn last_offset(&self) -> u64 {
+        self.offset_of(self.numjobs.saturating_sub(1))
+    }
+
+    /// The same load as jobs that need no increment: one for each thread where regions differ.
+    pub fn apart(&self) -> Vec<Job> {
+        match (self.offset_increment, self.numjobs) {
+            (0, _) | (_, 0 | 1) => vec![Job { offset_increment: 0, ..self.clone() }],
+            (_, threads) => {
+                let alone = |thread| Job {
+                    offset: self.offset_of(thread),
+                    offset_increment: 0,
+                    numjobs: 1,
+                    ..self.clone()
+                };
+                (0..threads).map(alone).collect()
+            }
         }
     }
 
@@ -141,8 +225,11 @@ impl Default for Job {
             iodepth: 1,
             numjobs: 1,
             offset: 0,
+            offset_increment: 0,
             size: None,
             percentage_random: 100,
+            random_distribution: Distribution::Random,
+            random_map: false,
             fsync: 0,
             fdatasync: 0,
             end_fsync: false,
@@ -153,6 +240,11 @@ impl Default for Job {
             dedupe_unit: None,
             stamps: Stamping::default(),
             iomem: Iomem::default(),
+            continue_on_error: false,
+            cpus_allowed: Vec::new(),
+            cpus_split: false,
+            prioclass: None,
+            prio: None,
             randseed: 1,
         }
     }

@@ -9,6 +9,7 @@ use crate::hold::Holder;
 use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
+use crate::seat::Seat;
 use crate::source::Source;
 use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
@@ -32,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) cursor: Cursor,
     pub(crate) pace: Option<Pace>,
     pub(crate) hold: Hold,
+    /// Where it sits.
+    pub(crate) seat: Seat,
     /// I/Os in flight in this thread.
     pub(crate) depth: u32,
     /// Which of the worker's streams of random numbers is this thread's.
@@ -117,6 +120,7 @@ pub(crate) struct LaneResult {
     pub(crate) start_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
+    pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
     pub(crate) reap_gap: Histogram,
     pub(crate) in_flight_ns: u64,
@@ -151,7 +155,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     /// Of the calling thread, since it began.
-    fn of_thread() -> Cpu {
+    pub(crate) fn of_thread() -> Cpu {
         // SAFETY: all bytes zero are a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
@@ -160,7 +164,12 @@ impl Cpu {
         Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
-    fn since(self, before: Cpu) -> Cpu {
+    /// With that of another thread.
+    fn plus(self, other: Cpu) -> Cpu {
+        Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
+    }
+
+    pub(crate) fn since(self, before: Cpu) -> Cpu {
         Cpu {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             system_ns: self.system_ns.saturating_sub(before.system_ns),
@@ -219,7 +228,7 @@ impl<E: Engine + 'static> Lane<E> {
             slots: setup.depth,
             bs: job.bs as usize,
             reads: job.rw.reads(),
-            writes: job.rw.writes(),
+            writes: job.rw.writes_data(),
             data: job.data(),
             iomem: job.iomem,
         };
@@ -302,6 +311,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
             Op::Write => (self.bs, self.buffers.write(slot), self.stamps.now()),
+            Op::Trim => (self.bs, std::ptr::null_mut(), now_ns),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
         self.slots[slot as usize] = Slot {
@@ -393,6 +403,7 @@ impl<E: Engine + 'static> Lane<E> {
             start_ns,
             read: trimmed(&tally.read),
             write: trimmed(&tally.write),
+            trim: trimmed(&tally.trim),
             sync_latency: tally.sync_latency.trimmed(),
             reap_gap: tally.reap_gap.trimmed(),
             in_flight_ns: tally.in_flight_ns,
@@ -412,7 +423,7 @@ impl<E: Engine + 'static> Lane<E> {
 
 impl<E: Engine + 'static> Resident for Lane<E> {
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
-        let before = Cpu::of_thread();
+        let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
         self.stamps.anchor();
         let start_ns = order.gate.pass();
         self.restart(start_ns, order.stop);
@@ -425,7 +436,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
         let drained_ns = ran?;
-        let cpu = Cpu::of_thread().since(before);
+        let cpu = Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
         let aborted = order.gate.abort.load(Ordering::Relaxed);
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
     }
@@ -543,8 +554,9 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::Own([0; 2]),
+            cursor: Cursor::own(0),
             hold,
+            seat: Seat::default(),
             stream: 0,
             beat_ns: Arc::default(),
         }

@@ -1,10 +1,13 @@
 //! Where the next I/O goes: sequential, random, or a share of each, always whole blocks inside
 //! the region. As in fio each direction has a sequential position of its own, every thread of a
 //! job starts at the beginning of the region, and a random I/O moves the position behind itself.
-//! Unlike fio's default, random offsets are drawn with replacement (its `norandommap`).
+//! Random offsets are drawn with replacement (fio's `norandommap`), every block alike or some more often than others (its
+//! `random_distribution`), or each block once before any comes again (its random map, without memory for one).
 
 use crate::Job;
+use crate::distribution::Skewed;
 use crate::random::Random;
+use crate::scatter::Scatter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,42 +22,136 @@ pub(crate) struct Region {
     pub(crate) blocks: u64,
 }
 
-/// Next block of each direction. It stays where it is between slices: a pass goes on.
+/// Where a thread is. It stays there between slices: a pass goes on.
 pub(crate) enum Cursor {
     /// Of one thread.
-    Own([u64; 2]),
+    Own {
+        /// Next block of each direction, and draws of the random map so far.
+        next: [u64; 3],
+        /// Which order the random map has: another for each of fio's threads.
+        walk: u64,
+    },
     /// Of the threads that make up one fio thread's depth: together they go through the region
     /// once, as one thread with that many I/Os in flight would.
     Shared(Shared),
 }
 
 /// A cursor that several threads move.
-pub(crate) type Shared = Arc<[AtomicU64; 2]>;
+pub(crate) type Shared = Arc<SharedCursor>;
+
+/// As [`Cursor::Own`] has it.
+pub(crate) struct SharedCursor {
+    next: [AtomicU64; 3],
+    pub(crate) walk: u64,
+}
+
+/// The place of the random map's draws among the positions.
+const DRAWS: usize = 2;
 
 impl Cursor {
+    /// At the beginning.
+    pub(crate) fn own(walk: u64) -> Cursor {
+        Cursor::Own { next: [0; 3], walk }
+    }
+
+    /// At the beginning, for several threads.
+    pub(crate) fn shared(walk: u64) -> Shared {
+        Arc::new(SharedCursor { next: [const { AtomicU64::new(0) }; 3], walk })
+    }
+
+    fn walk(&self) -> u64 {
+        match self {
+            Cursor::Own { walk, .. } => *walk,
+            Cursor::Shared(shared) => shared.walk,
+        }
+    }
+
     fn take(&mut self, direction: usize, blocks: u64) -> u64 {
         match self {
-            Cursor::Own(next) => {
+            Cursor::Own { next, .. } => {
                 let block = next[direction];
                 next[direction] = if block + 1 == blocks { 0 } else { block + 1 };
                 block
             }
-            Cursor::Shared(next) => next[direction].fetch_add(1, Ordering::Relaxed) % blocks,
+            Cursor::Shared(shared) => shared.next[direction].fetch_add(1, Ordering::Relaxed) % blocks,
         }
     }
 
     fn set(&mut self, direction: usize, block: u64) {
         match self {
-            Cursor::Own(next) => next[direction] = block,
-            Cursor::Shared(next) => next[direction].store(block, Ordering::Relaxed),
+            Cursor::Own { next, .. } => next[direction] = block,
+            Cursor::Shared(shared) => shared.next[direction].store(block, Ordering::Relaxed),
+        }
+    }
+
+    /// Draws before this one.
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        match self {
+            Cursor::Own { next, .. } => {
+                next[DRAWS] += 1;
+                next[DRAWS] - 1
+            }
+            Cursor::Shared(shared) => shared.next[DRAWS].fetch_add(1, Ordering::Relaxed),
         }
     }
 }
+
+/// How random blocks are drawn.
+enum Draw {
+    /// Every block alike, whatever was drawn before.
+    Even,
+    /// Some more often than others.
+    Skewed(Skewed),
+    /// Each once before any is drawn again.
+    Once(Once),
+}
+
+impl Draw {
+    fn new(job: &Job, blocks: u64, walk: u64) -> Draw {
+        match Skewed::new(job.random_distribution, blocks, job.randseed) {
+            Some(skewed) => Draw::Skewed(skewed),
+            None if job.random_map => Draw::Once(Once::new(blocks, job.randseed, walk)),
+            None => Draw::Even,
+        }
+    }
+}
+
+/// One pass after the other through all blocks, each in an order of its own.
+struct Once {
+    blocks: u64,
+    seed: u64,
+    /// Draws before the pass.
+    from: u64,
+    order: Scatter,
+}
+
+impl Once {
+    fn new(blocks: u64, seed: u64, walk: u64) -> Once {
+        let seed = Random::new(seed, MAP ^ walk).next();
+        Once { blocks, seed, from: 0, order: Scatter::new(blocks, seed, 0) }
+    }
+
+    #[inline]
+    fn block(&mut self, draw: u64) -> u64 {
+        // Also below: another thread that shares the cursor may be ahead.
+        if draw.wrapping_sub(self.from) >= self.blocks {
+            let pass = draw / self.blocks;
+            self.from = pass * self.blocks;
+            self.order = Scatter::new(self.blocks, self.seed, pass);
+        }
+        self.order.at(draw - self.from)
+    }
+}
+
+/// Which streams of the seed's numbers order passes.
+const MAP: u64 = 0x6d61_7000_0000_0000;
 
 /// Draws offsets for one thread.
 pub(crate) struct Offsets {
     region: Region,
     random_percent: u8,
+    draw: Draw,
     cursor: Cursor,
 }
 
@@ -62,7 +159,8 @@ impl Offsets {
     pub(crate) fn new(job: &Job, region: Region, cursor: Cursor) -> Offsets {
         // fio looks at percentage_random in random jobs only.
         let random_percent = if job.rw.random() { job.percentage_random } else { 0 };
-        Offsets { region, random_percent, cursor }
+        let draw = Draw::new(job, region.blocks, cursor.walk());
+        Offsets { region, random_percent, draw, cursor }
     }
 
     /// Byte offset of the next I/O; `direction` is 0 for reads, 1 for writes.
@@ -75,14 +173,23 @@ impl Offsets {
     fn next_block(&mut self, direction: usize, random: &mut Random) -> u64 {
         let blocks = self.region.blocks;
         if self.random_percent == 100 {
-            return random.below(blocks);
+            return self.random_block(random);
         }
         if self.random_percent == 0 || !random.chance(self.random_percent) {
             return self.cursor.take(direction, blocks);
         }
-        let block = random.below(blocks);
+        let block = self.random_block(random);
         self.cursor.set(direction, (block + 1) % blocks);
         block
+    }
+
+    #[inline]
+    fn random_block(&mut self, random: &mut Random) -> u64 {
+        match &mut self.draw {
+            Draw::Even => random.below(self.region.blocks),
+            Draw::Skewed(skewed) => skewed.block(random),
+            Draw::Once(once) => once.block(self.cursor.draw()),
+        }
     }
 }
 
@@ -96,7 +203,7 @@ mod tests {
 
     fn offsets(rw: Rw, percentage_random: u8) -> Offsets {
         let job = Job { rw, percentage_random, ..Job::default() };
-        Offsets::new(&job, REGION, Cursor::Own([0; 2]))
+        Offsets::new(&job, REGION, Cursor::own(0))
     }
 
     fn blocks(offsets: &mut Offsets, direction: usize, count: usize) -> Vec<u64> {
@@ -129,12 +236,69 @@ mod tests {
 
     #[test]
     fn threads_that_share_a_cursor_go_through_once() {
-        let shared = Arc::new([const { AtomicU64::new(0) }; 2]);
+        let shared = Cursor::shared(0);
         let job = Job { rw: Rw::Read, ..Job::default() };
         let one = || Offsets::new(&job, REGION, Cursor::Shared(shared.clone()));
         let (mut a, mut b) = (one(), one());
         assert_eq!(blocks(&mut a, 0, 2), [0, 1]);
         assert_eq!(blocks(&mut b, 0, 4), [2, 3, 4, 0]);
+    }
+
+    #[test]
+    fn the_threads_of_a_job_have_the_same_hot_blocks() {
+        let job = Job { random_distribution: "zipf:1.5".parse().unwrap(), ..Job::default() };
+        let region = Region { blocks: 1000, ..REGION };
+        let hottest = |stream| {
+            let mut offsets = Offsets::new(&job, region, Cursor::own(0));
+            let (mut random, mut hits) = (Random::new(1, stream), vec![0u32; 1000]);
+            (0..20_000).for_each(|_| hits[((offsets.next(0, &mut random) - 8192) / 4096) as usize] += 1);
+            (0..1000).max_by_key(|block| hits[*block]).unwrap()
+        };
+        assert_eq!(hottest(0), hottest(1));
+    }
+
+    fn drawn_once(job: &Job, cursors: Vec<Cursor>, each: usize) -> Vec<u64> {
+        let mut threads: Vec<Offsets> =
+            cursors.into_iter().map(|cursor| Offsets::new(job, REGION, cursor)).collect();
+        (0..each)
+            .flat_map(|_| threads.iter_mut().map(|thread| blocks(thread, 0, 1)[0]).collect::<Vec<_>>())
+            .collect()
+    }
+
+    #[test]
+    fn with_a_map_each_pass_meets_every_block_once_in_another_order() {
+        let job = Job { random_map: true, ..Job::default() };
+        let passes = drawn_once(&job, vec![Cursor::own(0)], 5 * 20);
+        let orders: std::collections::HashSet<&[u64]> = passes.chunks(5).collect();
+        assert!(orders.len() > 12, "{orders:?}");
+        for order in orders {
+            let mut sorted = order.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+        }
+        assert_ne!(
+            passes,
+            drawn_once(&job, vec![Cursor::own(1)], 5 * 20),
+            "another thread has another order"
+        );
+    }
+
+    #[test]
+    fn threads_that_share_a_cursor_share_the_map() {
+        let job = Job { random_map: true, ..Job::default() };
+        let shared = Cursor::shared(3);
+        let cursors = (0..3).map(|_| Cursor::Shared(shared.clone())).collect();
+        let alone = drawn_once(&job, vec![Cursor::own(3)], 60);
+        assert_eq!(drawn_once(&job, cursors, 20), alone, "as one thread of fio's");
+    }
+
+    #[test]
+    fn reads_and_writes_of_a_mix_have_one_map() {
+        let job = Job { rw: Rw::RandRw, random_map: true, ..Job::default() };
+        let mut offsets = Offsets::new(&job, REGION, Cursor::own(0));
+        let mut pass = [blocks(&mut offsets, 0, 3), blocks(&mut offsets, 1, 2)].concat();
+        pass.sort_unstable();
+        assert_eq!(pass, [0, 1, 2, 3, 4]);
     }
 
     #[test]
@@ -150,11 +314,17 @@ mod tests {
         #[test]
         fn every_offset_is_a_whole_block_of_the_region(
             offset in 0u64..1 << 40, bs in 1u64..1 << 20, blocks in 1u64..1 << 20,
-            percent in 0u8..=100, seed: u64,
+            percent in 0u8..=100, seed: u64, skewed: bool, random_map: bool,
         ) {
-            let job = Job { percentage_random: percent, ..Job::default() };
+            let law = if skewed { "zipf:0.9" } else { "random" };
+            let job = Job {
+                percentage_random: percent,
+                random_distribution: law.parse().unwrap(),
+                random_map: random_map && !skewed,
+                ..Job::default()
+            };
             let region = Region { offset, bs, blocks };
-            let mut offsets = Offsets::new(&job, region, Cursor::Own([0; 2]));
+            let mut offsets = Offsets::new(&job, region, Cursor::own(0));
             let mut random = Random::new(seed, 0);
             for _ in 0..100 {
                 let at = offsets.next(0, &mut random);

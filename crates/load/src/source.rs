@@ -15,6 +15,10 @@ pub(crate) struct Source {
     fdatasync: u64,
     written: u64,
     wrote_last: bool,
+    trims: bool,
+    /// Of a job that writes each block that it trims: the one whose write is due.
+    rewrites: bool,
+    trimmed: Option<u64>,
     blocks_left: u64,
 }
 
@@ -23,6 +27,7 @@ impl Source {
         let read_percent = match job.rw {
             Rw::Read | Rw::RandRead => 100,
             Rw::Write | Rw::RandWrite => 0,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 0,
             Rw::Rw | Rw::RandRw => job.rwmixread,
         };
         Source {
@@ -33,6 +38,9 @@ impl Source {
             fdatasync: u64::from(job.fdatasync),
             written: 0,
             wrote_last: false,
+            trims: job.rw.trims(),
+            rewrites: job.rw.trims() && job.rw.writes_data(),
+            trimmed: None,
             blocks_left: 0,
         }
     }
@@ -51,6 +59,9 @@ impl Source {
             return Some((op, 0));
         }
         self.blocks_left = self.blocks_left.checked_sub(1)?;
+        if self.trims {
+            return Some(self.next_trim());
+        }
         let reads = match self.read_percent {
             100 => true,
             0 => false,
@@ -60,6 +71,19 @@ impl Source {
         self.written += u64::from(!reads);
         let offset = self.offsets.next(usize::from(!reads), &mut self.random);
         Some((if reads { Op::Read } else { Op::Write }, offset))
+    }
+
+    /// A trim, or the write of the block that was trimmed last.
+    fn next_trim(&mut self) -> (Op, u64) {
+        let due = self.trimmed.take();
+        self.wrote_last = due.is_some();
+        self.written += u64::from(due.is_some());
+        if let Some(offset) = due {
+            return (Op::Write, offset);
+        }
+        let offset = self.offsets.next(1, &mut self.random);
+        self.trimmed = Some(offset).filter(|_| self.rewrites);
+        (Op::Trim, offset)
     }
 
     /// Whether `next` has something.
@@ -116,7 +140,7 @@ mod tests {
 
     fn source(job: Job, blocks: u64) -> Source {
         let region = Region { offset: 0, bs: job.bs, blocks: 100 };
-        let offsets = Offsets::new(&job, region, Cursor::Own([0; 2]));
+        let offsets = Offsets::new(&job, region, Cursor::own(0));
         let mut source = Source::new(&job, offsets, Random::new(job.randseed, 0));
         source.restart(blocks);
         source
@@ -143,6 +167,22 @@ mod tests {
         let job = Job { rw: Rw::Write, fsync: 1, ..Job::default() };
         let mut source = source(job, 1);
         assert_eq!(ops(&mut source), [Op::Write, Op::Fsync]);
+    }
+
+    #[test]
+    fn each_trim_is_followed_by_the_write_of_its_block_where_that_is_asked_for() {
+        for rw in [Rw::TrimWrite, Rw::RandTrimWrite] {
+            let mut source = source(Job { rw, fsync: 2, ..Job::default() }, 5);
+            let first: Vec<_> = std::iter::from_fn(|| source.next()).collect();
+            let ops: Vec<_> = first.iter().map(|(op, _)| *op).collect();
+            assert_eq!(ops, [Op::Trim, Op::Write, Op::Trim, Op::Write, Op::Fsync, Op::Trim]);
+            assert_eq!((first[0].1, first[2].1), (first[1].1, first[3].1));
+            source.restart(2);
+            let due = source.next();
+            assert_eq!(due, Some((Op::Write, first[5].1)), "also in the next slice");
+        }
+        let alone = source(Job { rw: Rw::RandTrim, ..Job::default() }, 3);
+        assert_eq!(ops(&mut { alone }), [Op::Trim; 3]);
     }
 
     #[test]

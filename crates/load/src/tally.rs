@@ -32,6 +32,7 @@ pub(crate) struct Tally {
     window_ns: Range<u64>,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
+    pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
     /// Between two looks at the queue, of those that found something: by so much at most a latency may be too long.
     pub(crate) reap_gap: Histogram,
@@ -70,6 +71,7 @@ impl Tally {
             window_ns: 0..0,
             read: direction(),
             write: direction(),
+            trim: direction(),
             sync_latency: Histogram::preallocated(),
             reap_gap: Histogram::preallocated(),
             in_flight_ns: 0,
@@ -88,7 +90,7 @@ impl Tally {
 
     /// A slice begins; completions inside the window will count.
     pub(crate) fn restart(&mut self, window_ns: Range<u64>) {
-        for direction in [&mut self.read, &mut self.write] {
+        for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             (direction.ios, direction.bytes) = (0, 0);
             direction.latency.clear();
         }
@@ -147,6 +149,7 @@ impl Tally {
         let direction = match ended.op {
             Op::Read => &mut self.read,
             Op::Write => &mut self.write,
+            Op::Trim => &mut self.trim,
             Op::Fsync | Op::Fdatasync => return self.sync_latency.record(latency_ns),
         };
         direction.ios += 1;
@@ -174,6 +177,10 @@ impl Tally {
     #[cold]
     fn add_failure(&mut self, ended: &Ended, now_ns: u64) {
         self.errors += 1;
+        // It was in flight as others are, by the queue's own count.
+        if !ended.op.is_sync() && self.window_ns.contains(&now_ns) {
+            self.served_ns += now_ns.saturating_sub(ended.issued_ns);
+        }
         self.first_error.get_or_insert_with(|| words(ended));
         let failing = self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
         failing.last_ns = now_ns;
@@ -276,6 +283,7 @@ mod tests {
         tally.add(&ended(Op::Write, -5), 1500);
         tally.add(&ended(Op::Read, 512), 1500);
         assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
+        assert_eq!(tally.served_ns, 2 * 1400, "by Little's law they count");
         let first = tally.first_error.unwrap();
         assert_eq!(first, "write of 4096 bytes at 8192: Input/output error (os error 5)");
         assert_eq!(words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");

@@ -6,7 +6,7 @@ use crate::buffer::{Buffers, Needs};
 use crate::data::DataKind;
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Hold, Iomem, Job, LoadError, TargetSpec};
+use crate::{Hold, Iomem, Job, LoadError, TargetSpec, engine};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -101,17 +101,26 @@ impl Target {
         }
     }
 
-    /// Whole blocks that the job covers.
+    /// Whole blocks that the job covers, of each thread of numjobs where they differ.
     ///
     /// # Errors
     /// When they reach beyond the end, are none, or are not aligned for O_DIRECT.
-    pub(crate) fn region(&self, job: &Job) -> Result<Region, LoadError> {
-        let Job { offset, bs, .. } = *job;
+    pub(crate) fn regions(&self, job: &Job) -> Result<Vec<Region>, LoadError> {
+        let differ = if job.offset_increment > 0 { job.numjobs } else { 1 };
+        (0..differ).map(|thread| self.region(job, thread)).collect()
+    }
+
+    fn region(&self, job: &Job, thread: u32) -> Result<Region, LoadError> {
+        let (offset, bs) = (job.offset_of(thread), job.bs);
+        let whose = match job.offset_increment {
+            0 => String::new(),
+            increment => format!(" (of thread {} by offset_increment={increment})", thread + 1),
+        };
         let room = self.bytes.saturating_sub(offset);
         let size = job.size.unwrap_or(room);
         if offset > self.bytes || size > room {
             return Err(self.unfit(job, format!(
-                "offset {offset} and size {size} reach beyond the {} bytes of the target; hint: lower size or offset",
+                "offset {offset}{whose} and size {size} reach beyond the {} bytes of the target; hint: lower size or offset",
                 self.bytes
             )));
         }
@@ -119,7 +128,7 @@ impl Target {
             return Err(self.unfit(
                 job,
                 format!(
-                    "the region of {size} bytes does not hold one block of {bs}; hint: lower bs or raise size"
+                    "the region of {size} bytes{whose} does not hold one block of {bs}; hint: lower bs or raise size"
                 ),
             ));
         }
@@ -177,6 +186,15 @@ impl Target {
         }
     }
 
+    /// Whether it can trim the job's blocks.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(crate) fn check_trim(&self, job: &Job, file: &File, region: Region) -> Result<(), LoadError> {
+        engine::check_trim(file, region.offset, region.bs)
+            .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
+    }
+
     /// The error of a system call on this target.
     pub(crate) fn system(&self, action: &'static str, source: io::Error) -> LoadError {
         system(action, &self.path, source)
@@ -186,7 +204,8 @@ impl Target {
         let Some(block) = self.direct_block else {
             return Err(self.unfit_direct(job));
         };
-        for (word, bytes) in [("bs", job.bs), ("offset", job.offset)] {
+        let words = [("bs", job.bs), ("offset", job.offset), ("offset_increment", job.offset_increment)];
+        for (word, bytes) in words {
             if bytes % block != 0 {
                 return Err(self.unfit(job, format!(
                     "{word}={bytes} is no multiple of the logical block of {block} bytes, which direct=1 needs; hint: a multiple of {block}, or direct=0"
@@ -328,10 +347,10 @@ mod tests {
         let target = Target::inspect(&spec(file.path())).unwrap();
         let mut job = buffered(4096);
         job.offset = 8192;
-        let region = target.region(&job).unwrap();
+        let region = target.region(&job, 0).unwrap();
         assert_eq!((region.offset, region.bs, region.blocks), (8192, 4096, 22));
         job.size = Some(8200);
-        assert_eq!(target.region(&job).unwrap().blocks, 2);
+        assert_eq!(target.region(&job, 0).unwrap().blocks, 2);
     }
 
     #[test]
@@ -340,14 +359,34 @@ mod tests {
         let target = Target::inspect(&spec(file.path())).unwrap();
         let mut job = buffered(4096);
         job.size = Some(100_001);
-        assert!(refusal(target.region(&job)).contains("beyond the 100000 bytes"));
+        assert!(refusal(target.region(&job, 0)).contains("beyond the 100000 bytes"));
         job.size = Some(4095);
-        assert!(refusal(target.region(&job)).contains("does not hold one block"));
+        assert!(refusal(target.region(&job, 0)).contains("does not hold one block"));
         job.size = None;
         job.offset = 200_000;
-        assert!(refusal(target.region(&job)).contains("beyond"));
+        assert!(refusal(target.region(&job, 0)).contains("beyond"));
         job.offset = 100_000;
-        assert!(refusal(target.region(&job)).contains("does not hold one block"));
+        assert!(refusal(target.region(&job, 0)).contains("does not hold one block"));
+    }
+
+    #[test]
+    fn each_thread_has_its_region_where_it_is_moved_on() {
+        let file = file_of(100_000);
+        let target = Target::inspect(&spec(file.path())).unwrap();
+        let mut job = Job { numjobs: 3, offset: 4096, offset_increment: 40_960, ..buffered(4096) };
+        let regions = target.regions(&job).unwrap();
+        let shape: Vec<_> = regions.iter().map(|region| (region.offset, region.blocks)).collect();
+        assert_eq!(shape, [(4096, 23), (45_056, 13), (86_016, 3)]);
+        job.size = Some(20_000);
+        let words = refusal(target.regions(&job));
+        assert!(
+            words.contains("offset 86016 (of thread 3 by offset_increment=40960) and size 20000"),
+            "{words}"
+        );
+        job.offset_increment = u64::MAX;
+        assert!(refusal(target.regions(&job)).contains("beyond"));
+        job.offset_increment = 0;
+        assert_eq!(target.regions(&job).unwrap().len(), 1);
     }
 
     #[test]
@@ -393,7 +432,7 @@ mod tests {
         assert!(refusal(Target::inspect(&zero)).contains("say how many bytes"));
         let some = TargetSpec { bytes: Some(1 << 20), ..zero };
         let target = Target::inspect(&some).unwrap();
-        let region = target.region(&buffered(4096)).unwrap();
+        let region = target.region(&buffered(4096), 0).unwrap();
         assert_eq!(region.blocks, 256);
         target.probe(&buffered(4096), &target.open(&buffered(4096)).unwrap(), region).unwrap();
         assert!(refusal(Target::inspect(&TargetSpec { writable: true, ..some })).contains("only read"));
@@ -427,14 +466,14 @@ mod tests {
         let mut target = Target::inspect(&spec(file.path())).unwrap();
         target.direct_block = Some(4096);
         let mut job = Job { bs: 512, ..Job::default() };
-        assert!(refusal(target.region(&job)).contains("bs=512 is no multiple"));
+        assert!(refusal(target.region(&job, 0)).contains("bs=512 is no multiple"));
         job.bs = 4096;
         job.offset = 512;
-        assert!(refusal(target.region(&job)).contains("offset=512 is no multiple"));
+        assert!(refusal(target.region(&job, 0)).contains("offset=512 is no multiple"));
         job.offset = 4096;
-        assert!(target.region(&job).is_ok());
+        assert!(target.region(&job, 0).is_ok());
         target.direct_block = None;
-        assert!(refusal(target.region(&job)).contains("refuses O_DIRECT"));
+        assert!(refusal(target.region(&job, 0)).contains("refuses O_DIRECT"));
     }
 
     #[test]
@@ -442,7 +481,7 @@ mod tests {
         let file = file_of(100_000);
         let target = Target::inspect(&spec(file.path())).unwrap();
         let job = buffered(4096);
-        let region = target.region(&job).unwrap();
+        let region = target.region(&job, 0).unwrap();
         let opened = target.open(&job).unwrap();
         assert!(target.probe(&job, &opened, region).is_ok());
         file.as_file().set_len(100).unwrap();

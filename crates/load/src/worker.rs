@@ -7,6 +7,7 @@ use crate::engine::{self, Trial};
 use crate::lane::{Begin, FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
+use crate::seat::Seat;
 use crate::source::share_out;
 use crate::stamps::Stamps;
 use crate::target::Target;
@@ -99,6 +100,8 @@ pub struct SliceResult {
     pub read: Direction,
     /// Writes.
     pub write: Direction,
+    /// Trims.
+    pub trim: Direction,
     /// fsync and fdatasync calls that the job asked for, with their latencies.
     pub sync_latency: Histogram,
     /// Time between two looks at the queue of a thread, of the looks that found completions, nanoseconds: by so much at most a
@@ -107,7 +110,7 @@ pub struct SliceResult {
     pub reap_gap: Histogram,
     /// Reads and writes in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
     pub in_flight_ns: u64,
-    /// Times from issue to end of the reads and writes that ended in the window, summed up.
+    /// Times from issue to end of the I/Os that ended in the window, summed up, with those that failed.
     pub served_ns: u64,
     /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
     /// when they were meant to be issued. Empty in a closed loop, where that is the same.
@@ -214,6 +217,7 @@ impl Worker {
         let fitted = fit(&inspected, jobs)?;
         let mut chosen = engine::choose(engine, &fitted)?;
         chosen.why += &stamped(jobs);
+        jobs.iter().try_for_each(Seat::check)?;
         check_resources(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, chosen.name)?;
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
@@ -374,9 +378,15 @@ impl SliceResult {
         (self.in_flight_ns > 0).then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
     }
 
+    /// Reads, writes and trims.
+    pub fn directions(&self) -> [&Direction; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
     fn add(&mut self, lane: &LaneResult) {
         self.read.add(&lane.read);
         self.write.add(&lane.write);
+        self.trim.add(&lane.trim);
         self.sync_latency.merge(&lane.sync_latency);
         self.reap_gap.merge(&lane.reap_gap);
         self.in_flight_ns += lane.in_flight_ns;
@@ -429,10 +439,13 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<Target>, LoadError> {
 /// A job on each target.
 fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>, LoadError> {
     let fit_one = |job: &'a Job, target: &'a Target| {
-        let region = target.region(job)?;
+        let regions = target.regions(job)?;
         let file = target.open(job)?;
-        target.probe(job, &file, region)?;
-        Ok(Trial { job, target, file, region })
+        target.probe(job, &file, regions[0])?;
+        if job.rw.trims() {
+            regions.iter().try_for_each(|region| target.check_trim(job, &file, *region))?;
+        }
+        Ok(Trial { job, target, file, regions })
     };
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
@@ -442,15 +455,17 @@ fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>
 /// what does not divide evenly among threads differs by no more than a block between targets.
 fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadError> {
     let mut setups = Vec::new();
+    let mut walks = 0..;
     for on_targets in fitted {
         let job = on_targets[0].job;
         let split = split(job, engine);
-        for _ in 0..job.numjobs {
-            let shared: Vec<Shared> = on_targets.iter().map(|_| Shared::default()).collect();
+        for thread in 0..job.numjobs {
+            let shared: Vec<Shared> =
+                on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
             for part in 0..split {
                 for (fitted, shared) in on_targets.iter().zip(&shared) {
                     let stream = setups.len() as u64;
-                    setups.push(setup(fitted, shared, (part, split), stream)?);
+                    setups.push(setup(fitted, shared, thread, (part, split), stream)?);
                 }
             }
         }
@@ -458,10 +473,11 @@ fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadE
     Ok(setups)
 }
 
-/// A thread that is the `part`th of those that make up one of fio's on a target.
+/// A thread that is the `part`th of those that make up one of fio's (the how manieth of numjobs) on a target.
 fn setup(
     fitted: &Trial,
     shared: &Shared,
+    thread: u32,
     (part, split): (u32, u32),
     stream: u64,
 ) -> Result<Setup, LoadError> {
@@ -470,10 +486,11 @@ fn setup(
     Ok(Setup {
         job: job.clone(),
         file: fitted.target.open(job)?,
-        region: fitted.region,
-        cursor: if split == 1 { Cursor::Own([0; 2]) } else { Cursor::Shared(shared.clone()) },
+        region: fitted.region_of(thread),
+        cursor: if split == 1 { Cursor::own(shared.walk) } else { Cursor::Shared(shared.clone()) },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
+        seat: Seat::of(job, shared.walk),
         depth: job.iodepth / split,
         stream,
         beat_ns: Arc::default(),
@@ -508,7 +525,7 @@ fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(
             "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
         )));
     }
-    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes());
+    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes_data());
     let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
     let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
     let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
@@ -540,10 +557,26 @@ fn oddity(job: &Job) -> Option<String> {
         (job.rwmixread > 100, format!("rwmixread={} is above 100", job.rwmixread)),
         (job.percentage_random > 100, format!("percentage_random={} is above 100", job.percentage_random)),
         (
+            !job.random_distribution.is_random() && !job.rw.random(),
+            format!(
+                "random_distribution={} and rw={}, which is sequential; hint: a random rw",
+                job.random_distribution,
+                job.rw.word()
+            ),
+        ),
+        (
+            job.random_map && (!job.rw.random() || !job.random_distribution.is_random()),
+            "a random map is of a random rw that hits every block alike; hint: norandommap=1".into(),
+        ),
+        (
             job.buffer_compress_percentage > 100,
             format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),
         ),
         (job.dedupe_percentage > 100, format!("dedupe_percentage={} is above 100", job.dedupe_percentage)),
+        (
+            job.prioclass.is_some_and(|class| class > 3) || job.prio.is_some_and(|level| level > 7),
+            "prioclass is 0 ..= 3 and prio 0 ..= 7".into(),
+        ),
         (rate == 0 || rate > pace::MAX_RATE, format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE)),
     ];
     checks.into_iter().find(|(odd, _)| *odd).map(|(_, reason)| reason)

@@ -70,7 +70,9 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
     let bound = Bound::Time { ns: 200 * MS };
     let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
+    for engine in
+        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
+    {
         let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
             continue;
@@ -104,7 +106,9 @@ fn the_next_slice_discards_twice_the_last_drain() {
 #[test]
 fn a_slice_by_bytes_issues_exactly_these() {
     let file = file_of(1024 * KIB);
-    for engine in [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring] {
+    for engine in
+        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
+    {
         let jobs = [
             Job { numjobs: 3, iodepth: 2, ..buffered(Rw::Write) },
             Job { bs: 16 * KIB, ..buffered(Rw::RandRw) },
@@ -122,7 +126,9 @@ fn a_slice_by_bytes_issues_exactly_these() {
 
 #[test]
 fn writes_stay_in_the_region_and_are_incompressible() {
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in
+        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
+    {
         let file = file_of(512 * KIB);
         let job = Job { iodepth, offset: 128 * KIB, size: Some(256 * KIB), ..buffered(Rw::Write) };
         let spec = SliceSpec { flush: true, ..by_bytes(512 * KIB) };
@@ -165,7 +171,9 @@ fn o_direct_works_where_the_file_system_has_it() {
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
-    for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8)] {
+    for (engine, iodepth) in
+        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
+    {
         let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
         let mut worker = match Worker::prepare(&[target(&path)], &[job], Some(engine)) {
             Ok(worker) => worker,
@@ -508,4 +516,170 @@ fn a_worker_that_is_a_little_late_keeps_its_window_and_one_that_is_later_has_its
     // What was due while it was late has to be worked off in what is left of the start.
     assert_eq!(begun(paced.clone(), 10 * MS), 2_000 * MS);
     assert!(begun(paced, 600 * MS) >= 2_600 * MS);
+}
+
+/// Which blocks of 4 KiB a file holds data in.
+fn written_blocks(path: &Path) -> Vec<usize> {
+    let data = std::fs::read(path).unwrap();
+    let blocks = data.chunks(4096).enumerate();
+    blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(at, _)| at).collect()
+}
+
+#[test]
+fn with_a_map_slices_together_meet_every_block_once() {
+    for (engine, iodepth) in [(EngineName::Sync, 4), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
+        let file = file_of(400 * KIB);
+        let job = Job { iodepth, random_map: true, ..buffered(Rw::RandWrite) };
+        let Some(mut worker) = worker(file.path(), &[job], engine) else { continue };
+        worker.slice(&by_bytes(160 * KIB)).unwrap();
+        assert_eq!(written_blocks(file.path()).len(), 40, "{engine}");
+        worker.slice(&by_bytes(240 * KIB)).unwrap();
+        assert_eq!(written_blocks(file.path()).len(), 100, "{engine}");
+    }
+}
+
+#[test]
+fn each_thread_writes_its_own_region() {
+    let file = file_of(400 * KIB);
+    let job = Job {
+        numjobs: 3,
+        offset: 40 * KIB,
+        offset_increment: 120 * KIB,
+        size: Some(40 * KIB),
+        ..buffered(Rw::Write)
+    };
+    run(file.path(), &[job], EngineName::Sync, &by_bytes(120 * KIB)).unwrap();
+    let expected: Vec<usize> = [10..20, 40..50, 70..80].into_iter().flatten().collect();
+    assert_eq!(written_blocks(file.path()), expected);
+}
+
+#[test]
+fn trims_punch_holes_where_they_are_meant_to_and_are_counted_apart() {
+    for iodepth in [1, 4] {
+        let file = file_of(0);
+        std::fs::write(file.path(), vec![7; 400 << 10]).unwrap();
+        let job = Job {
+            iodepth,
+            offset: 40 * KIB,
+            size: Some(80 * KIB),
+            random_map: true,
+            ..buffered(Rw::RandTrim)
+        };
+        let result = run(file.path(), &[job], EngineName::Sync, &by_bytes(80 * KIB)).unwrap();
+        assert_eq!(
+            (result.trim.ios, result.trim.bytes, result.write.ios, result.errors),
+            (20, 80 * KIB, 0, 0)
+        );
+        assert_eq!(result.trim.latency.count(), 20);
+        let kept: Vec<usize> = (0..10).chain(30..100).collect();
+        assert_eq!(written_blocks(file.path()), kept);
+    }
+}
+
+#[test]
+fn what_is_trimmed_and_written_is_there_again() {
+    let file = file_of(0);
+    std::fs::write(file.path(), vec![7; 400 << 10]).unwrap();
+    let result =
+        run(file.path(), &[buffered(Rw::TrimWrite)], EngineName::Sync, &by_bytes(800 * KIB)).unwrap();
+    assert_eq!((result.trim.ios, result.write.ios, result.write.bytes), (100, 100, 400 * KIB));
+    let data = std::fs::read(file.path()).unwrap();
+    assert!(entropy(&data) > 7.99 && result.errors == 0);
+}
+
+#[test]
+fn trims_need_permission_and_the_sync_engine() {
+    let file = file_of(64 * KIB);
+    let job = buffered(Rw::Trim);
+    let reading = TargetSpec { writable: false, ..target(file.path()) };
+    assert!(refusal(&reading, std::slice::from_ref(&job)).contains("rw=trim writes, and writing was not"));
+    let other = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Aio));
+    assert!(other.err().unwrap().to_string().contains("hint: engine sync"));
+}
+
+/// A file system of so many KiB in memory, unmounted at the end. `None`: mounting is root's.
+struct SmallFileSystem(tempfile::TempDir);
+
+impl SmallFileSystem {
+    fn of(kib: u64) -> Option<SmallFileSystem> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "iotax-test"])
+            .arg(folder.path())
+            .output();
+        match mounted {
+            Ok(done) if done.status.success() => Some(SmallFileSystem(folder)),
+            other => {
+                println!("skipped: needs root, to mount a file system ({other:?})");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SmallFileSystem {
+    fn drop(&mut self) {
+        // A ring lets go of its files some time after it is gone.
+        let _ = std::process::Command::new("umount").arg("--lazy").arg(self.0.path()).output();
+    }
+}
+
+#[test]
+fn a_full_file_system_fails_writes_with_offset_and_cause_and_the_others_count() {
+    let Some(small) = SmallFileSystem::of(256) else { return };
+    let path = small.0.path().join("sparse");
+    // The first block is there, the others are holes: there is room for some sixty of them.
+    std::fs::write(&path, [7; 4096]).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(400 << 10).unwrap();
+    for engine in [EngineName::Sync, EngineName::PosixAio, EngineName::Uring] {
+        let Some(result) = run(&path, &[buffered(Rw::Write)], engine, &by_bytes(400 * KIB)) else { continue };
+        assert!(result.errors > 0 && result.write.ios > 0, "{engine} {result:?}");
+        assert_eq!(result.errors + result.write.ios, 100, "{engine}");
+        let first = result.first_error.unwrap();
+        assert!(first.starts_with("write of 4096 bytes at ") && first.contains("No space left"), "{first}");
+    }
+}
+
+#[test]
+fn a_device_whose_file_has_no_room_fails_writes_and_what_is_there_is_read() {
+    let Some(small) = SmallFileSystem::of(1024) else { return };
+    let path = small.0.path().join("backing");
+    File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let device = match made {
+        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        other => return println!("skipped: needs a loop device ({other:?})"),
+    };
+    let write = Job { rw: Rw::Write, direct: true, ..Job::default() };
+    let read = Job { direct: true, ..buffered(Rw::Read) };
+    let ran =
+        [write, read].map(|job| run(Path::new(&device), &[job], EngineName::Sync, &by_bytes(4096 * KIB)));
+    let _ = std::process::Command::new("losetup").args(["--detach", &device]).output();
+    let [Some(written), Some(read)] = ran else { panic!("the sync engine is everywhere") };
+    assert_eq!(written.errors + written.write.ios, 1024);
+    let first = written.first_error.unwrap();
+    let cause = ["Input/output error", "No space left"].iter().any(|cause| first.contains(cause));
+    assert!(written.errors > 0 && written.write.ios > 0 && cause, "{first}");
+    assert_eq!((read.read.ios, read.errors), (1024, 0), "holes are read as zeros");
+}
+
+#[test]
+fn trims_of_a_device_reach_the_file_below() {
+    let Some(small) = SmallFileSystem::of(2048) else { return };
+    let path = small.0.path().join("backing");
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let device = match made {
+        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        other => return println!("skipped: needs a loop device ({other:?})"),
+    };
+    let half = Job { offset: 512 * KIB, ..buffered(Rw::Trim) };
+    let odd = Job { bs: 512, ..buffered(Rw::Trim) };
+    let refused = refusal(&target(Path::new(&device)), &[odd]);
+    let result = run(Path::new(&device), &[half], EngineName::Sync, &by_bytes(512 * KIB)).unwrap();
+    let kept = written_blocks(&path);
+    let _ = std::process::Command::new("losetup").args(["--detach", &device]).output();
+    assert_eq!((result.trim.ios, result.errors), (128, 0));
+    assert_eq!(kept, (0..128).collect::<Vec<_>>());
+    assert!(refused.contains("discard_granularity"), "{refused}");
 }

@@ -88,10 +88,11 @@ impl By {
     }
 }
 
-/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none.
+/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
+/// layout reckons with.
 pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
     let reading = &readings[at];
-    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some()) {
+    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims()) {
         return Vec::new();
     }
     let of_stack = |(stack, row)| {
@@ -213,7 +214,8 @@ impl Case<'_> {
         let smallest = members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
         let target = self.reading.worker(self.stack)?.bytes;
         let rest = target.saturating_sub(job.offset);
-        let bytes = job.size.map_or(rest, |size| size.min(rest));
+        let bytes =
+            job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
         let region = Region { offset: job.offset, bytes, parts: self.at_once() };
         Covered::of(layout, smallest.into_iter().min()?, &region)
     }

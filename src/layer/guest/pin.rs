@@ -4,6 +4,7 @@
 use super::qmp::{Qmp, QmpError};
 use crate::host::facts::Cpu;
 use anyhow::{Context, Result, ensure};
+pub use iotax_load::cpu_list as list;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
@@ -60,33 +61,6 @@ impl Group {
         let left = |core: &Vec<u32>| core.iter().copied().filter(|cpu| !taken(*cpu)).collect::<Vec<_>>();
         let cores = self.cores.iter().map(left).filter(|core| !core.is_empty()).collect();
         Group { cores, node: self.node }
-    }
-}
-
-/// `0-3,8` as numbers, in order; the kernel's own spelling of lists.
-///
-/// # Errors
-/// Why it is no such list.
-pub fn list(text: &str) -> Result<Vec<u32>, String> {
-    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        match part.split_once('-') {
-            None => all.push(number(part)?),
-            Some((from, to)) => {
-                let (from, to) = (number(from)?, number(to)?);
-                if from > to || to >= CpuSet::MAX_CPU as u32 {
-                    return Err(format!("\"{part}\" is no range of processors"));
-                }
-                all.extend(from..=to);
-            }
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    match all.last() {
-        Some(last) if *last >= CpuSet::MAX_CPU as u32 => Err(format!("there is no processor {last}")),
-        _ => Ok(all),
     }
 }
 
@@ -315,16 +289,6 @@ fn put(thread: u32, cpus: &[u32]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_are_the_kernels() {
-        assert_eq!(list("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
-        assert_eq!(list("5"), Ok(vec![5]));
-        assert_eq!(list("3,1,2-3"), Ok(vec![1, 2, 3]));
-        for wrong in ["", "a", "3-1", "1-", "0-99999", "99999"] {
-            assert!(list(wrong).is_err(), "{wrong}");
-        }
-    }
 
     fn group(cpus: std::ops::Range<u32>, node: u32) -> Group {
         Group::single(cpus, Some(node))

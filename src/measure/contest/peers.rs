@@ -122,6 +122,7 @@ fn ioengine(engine: Option<EngineName>) -> Result<&'static str, EngineError> {
         Some(EngineName::Uring) | None => Ok("io_uring"),
         Some(EngineName::Aio) => Ok("libaio"),
         Some(EngineName::Sync) => Ok("psync"),
+        Some(EngineName::PosixAio) => Ok("posixaio"),
         Some(EngineName::Null) => Ok("null"),
     }
 }

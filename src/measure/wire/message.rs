@@ -277,6 +277,8 @@ pub struct SliceScalars {
     pub window_ns: u64,
     pub read: Count,
     pub write: Count,
+    #[serde(default, skip_serializing_if = "Count::is_none")]
+    pub trim: Count,
     pub discarded_ios: u64,
     pub discarded_ns: u64,
     pub drain_ns: u64,
@@ -290,6 +292,8 @@ pub struct SliceScalars {
     pub sync_len: u32,
     pub reap_gap_len: u32,
     pub service_len: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trim_len: u32,
     pub in_flight_ns: u64,
     pub served_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -305,18 +309,32 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// Takes a result apart for the wire.
+impl Count {
+    fn is_none(&self) -> bool {
+        *self == Count::default()
+    }
+}
+
+fn is_zero(len: &u32) -> bool {
+    *len == 0
+}
+
+/// Takes a result apart for the wire. A histogram of trims is there only where there were some.
 pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     let result = &ran.result;
-    let SliceResult { read, write, sync_latency, reap_gap, service, .. } = result;
-    let parts = [&read.latency, &write.latency, sync_latency, reap_gap, service].map(Histogram::encode);
-    let [read_len, write_len, sync_len, reap_gap_len, service_len] =
-        [0, 1, 2, 3, 4].map(|i: usize| parts[i].len() as u32);
+    let SliceResult { read, write, trim, sync_latency, reap_gap, service, .. } = result;
+    let trims = if trim.ios > 0 { trim.latency.encode() } else { Vec::new() };
+    let [reads, writes, syncs, gaps, services] =
+        [&read.latency, &write.latency, sync_latency, reap_gap, service].map(Histogram::encode);
+    let parts = [reads, writes, syncs, gaps, services, trims];
+    let [read_len, write_len, sync_len, reap_gap_len, service_len, trim_len] =
+        [0, 1, 2, 3, 4, 5].map(|i: usize| parts[i].len() as u32);
     let scalars = SliceScalars {
         window_start_ns: result.window_start_ns,
         window_ns: result.window_ns,
         read: Count { ios: result.read.ios, bytes: result.read.bytes },
         write: Count { ios: result.write.ios, bytes: result.write.bytes },
+        trim: Count { ios: result.trim.ios, bytes: result.trim.bytes },
         discarded_ios: result.discarded_ios,
         discarded_ns: result.discarded_ns,
         drain_ns: result.drain_ns,
@@ -330,6 +348,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         sync_len,
         reap_gap_len,
         service_len,
+        trim_len,
         in_flight_ns: result.in_flight_ns,
         served_ns: result.served_ns,
         cpu: ran.cpu,
@@ -347,6 +366,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
     let (sync, rest) = split(rest, scalars.sync_len)?;
     let (reap_gap, rest) = split(rest, scalars.reap_gap_len)?;
     let (service, rest) = split(rest, scalars.service_len)?;
+    let (trim, rest) = split(rest, scalars.trim_len)?;
     if !rest.is_empty() {
         return Err(format!("{} bytes too many behind the histograms", rest.len()));
     }
@@ -355,6 +375,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         window_ns: scalars.window_ns,
         read: direction(scalars.read, read)?,
         write: direction(scalars.write, write)?,
+        trim: if trim.is_empty() { Direction::default() } else { direction(scalars.trim, trim)? },
         sync_latency: histogram(sync)?,
         reap_gap: histogram(reap_gap)?,
         service: histogram(service)?,
@@ -430,6 +451,16 @@ mod tests {
             panic!("another response")
         };
         assert_eq!(unpack(scalars, &blob).unwrap(), some_result());
+    }
+
+    #[test]
+    fn trims_cross_where_there_are_some() {
+        let mut ran = some_result();
+        assert!(!serde_json::to_string(&pack(&ran).0).unwrap().contains("trim"));
+        (ran.result.trim.ios, ran.result.trim.bytes) = (1, 4096);
+        ran.result.trim.latency.record(77);
+        let (scalars, blob) = pack(&ran);
+        assert_eq!(unpack(scalars, &blob).unwrap(), ran);
     }
 
     #[test]

@@ -133,6 +133,9 @@ impl Run<'_> {
         let draft = JobDraft {
             size_origin: region.or_else(|| self.region_param(team, "size")).map(|param| param.origin.clone()),
             offset_origin: self.region_param(team, "offset").map(|param| param.origin.clone()),
+            rw_origin: None,
+            increment: None,
+            increment_origin: None,
             bs_origin: Some(named("xfersize").map_or_else(|| self.rd.origin(), |param| param.origin.clone())),
             iodepth_origin: Some(self.threads_origin(team)),
             keys: Keys {

@@ -283,6 +283,7 @@ impl Engine for Aio {
                 Op::Write => WRITE,
                 Op::Fsync => FSYNC,
                 Op::Fdatasync => FDATASYNC,
+                Op::Trim => unreachable!("only the sync engine trims"),
             },
             file: self.file.as_raw_fd() as u32,
             buffer: io.buffer as u64,

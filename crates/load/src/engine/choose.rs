@@ -24,7 +24,15 @@ pub(crate) struct Trial<'a> {
     pub(crate) job: &'a Job,
     pub(crate) target: &'a Target,
     pub(crate) file: File,
-    pub(crate) region: Region,
+    /// One for all threads of numjobs, or one for each.
+    pub(crate) regions: Vec<Region>,
+}
+
+impl Trial<'_> {
+    /// Of a thread of numjobs, from 0.
+    pub(crate) fn region_of(&self, thread: u32) -> Region {
+        self.regions[thread as usize % self.regions.len()]
+    }
 }
 
 /// Chooses one engine for all, or explains what was named. `trials` are job by job, of each on
@@ -34,12 +42,21 @@ pub(crate) struct Trial<'a> {
 /// When a probe read fails or does not come back.
 pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<Trial>]) -> Result<Chosen, LoadError> {
     let jobs: Vec<&Job> = trials.iter().flatten().map(|trial| trial.job).collect();
-    let (name, why) = match named {
-        Some(name) => (name, "named by the user".to_string()),
-        None if jobs.iter().all(|job| job.iodepth == 1) => {
+    let (name, why) = match (named, jobs.iter().find(|job| job.rw.trims())) {
+        (Some(name), Some(job)) if !matches!(name, EngineName::Sync | EngineName::Null) => {
+            return Err(LoadError::Unfit(format!(
+                "job \"{}\" trims, which engine {name} does not; hint: engine sync, whose threads make up the depth",
+                job.name
+            )));
+        }
+        (Some(name), _) => (name, "named by the user".to_string()),
+        (None, Some(_)) => {
+            (EngineName::Sync, "trims are done when the call returns, so threads make up a depth".to_string())
+        }
+        (None, None) if jobs.iter().all(|job| job.iodepth == 1) => {
             (EngineName::Sync, "iodepth is 1 in every job".to_string())
         }
-        None => by_trial(trials)?,
+        (None, None) => by_trial(trials)?,
     };
     let note = depth_note(name, &jobs);
     let why = why + &note;
@@ -51,6 +68,9 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     if name == EngineName::Aio && jobs.iter().any(|job| job.iodepth > 1 && !job.direct) {
         return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
             .to_string();
+    }
+    if name == EngineName::PosixAio && jobs.iter().any(|job| job.iodepth > 1) {
+        return "; as glibc it does the I/Os of a thread one after the other, so one is in flight in truth and latencies have the wait for it".to_string();
     }
     let Some(depth) = name.kind().depth else {
         return String::new();
@@ -115,7 +135,7 @@ impl Tried {
 /// thread that submits, and end with it.
 fn try_uring(trial: &Trial) -> io::Result<Tried> {
     let file = trial.file.try_clone()?;
-    let region = trial.region;
+    let region = trial.region_of(0);
     let probe = std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region))?;
     probe.join().unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
 }
@@ -201,7 +221,8 @@ mod tests {
     fn chosen_of(targets: &[Target], named: Option<EngineName>, iodepth: u32) -> Chosen {
         let job = job(iodepth);
         let region = Region { offset: 0, bs: 4096, blocks: 256 };
-        let trial = |target| Trial { job: &job, target, file: target.open(&job).unwrap(), region };
+        let trial =
+            |target| Trial { job: &job, target, file: target.open(&job).unwrap(), regions: vec![region] };
         choose(named, &[targets.iter().map(trial).collect()]).unwrap()
     }
 
@@ -215,6 +236,26 @@ mod tests {
         let chosen = chosen_on(folder.path(), None, 1);
         assert_eq!(chosen.name, EngineName::Sync);
         assert_eq!(chosen.why, "iodepth is 1 in every job");
+    }
+
+    #[test]
+    fn trims_are_of_the_sync_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target_in(folder.path());
+        let job = Job { rw: crate::Rw::RandTrim, ..job(8) };
+        let region = Region { offset: 0, bs: 4096, blocks: 256 };
+        let chosen = |named| {
+            let file = File::open(target.path()).unwrap();
+            choose(named, &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]])
+        };
+        let auto = chosen(None).unwrap();
+        assert_eq!(auto.name, EngineName::Sync);
+        assert!(
+            auto.why.starts_with("trims are done when the call returns") && auto.why.contains("8 threads")
+        );
+        assert_eq!(chosen(Some(EngineName::Null)).unwrap().name, EngineName::Null);
+        let refused = chosen(Some(EngineName::Uring)).unwrap_err().to_string();
+        assert!(refused.contains("trims, which engine uring does not; hint: engine sync"), "{refused}");
     }
 
     #[test]
@@ -290,7 +331,10 @@ mod tests {
         let instead_of = |direct: bool| {
             let job = Job { direct, ..job(8) };
             let file = File::open(target.path()).unwrap();
-            instead(&[vec![Trial { job: &job, target: &target, file, region }]], "refused".into())
+            instead(
+                &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]],
+                "refused".into(),
+            )
         };
         assert_eq!(instead_of(false), (EngineName::Sync, "refused".to_string()));
         let direct = instead_of(true);
@@ -298,6 +342,8 @@ mod tests {
         assert!(direct.1.starts_with("refused; libaio's calls keep"), "{}", direct.1);
         assert!(depth_note(EngineName::Aio, &[&job(8)]).contains("one is in flight in truth"));
         assert_eq!(depth_note(EngineName::Aio, &[&Job { direct: true, ..job(8) }]), "");
+        assert!(depth_note(EngineName::PosixAio, &[&job(8)]).contains("one is in flight in truth"));
+        assert_eq!(depth_note(EngineName::PosixAio, &[&job(1)]), "");
     }
 
     #[test]

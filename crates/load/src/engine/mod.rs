@@ -1,17 +1,20 @@
-//! The family of engines: null, sync, aio, uring. A new one is a file and an entry in [`ALL`]. An
+//! The family of engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in [`ALL`]. An
 //! engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
 //! completions.
 
 mod aio;
 mod choose;
 mod null;
+mod posixaio;
 mod ring;
 mod sync;
+mod trim;
 mod uring;
 
 pub(crate) use choose::{Trial, choose};
+pub(crate) use trim::{Trimmer, check as check_trim};
 
-use crate::lane::{Resident, Setup};
+use crate::lane::{Cpu, Resident, Setup};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -27,6 +30,8 @@ pub enum EngineName {
     Aio,
     /// io_uring.
     Uring,
+    /// A queue before a thread that does one I/O at a time, as glibc has it.
+    PosixAio,
 }
 
 /// The engine in use, and why.
@@ -53,7 +58,7 @@ pub struct Kind {
 }
 
 /// Every engine.
-pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND];
+pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
 
 impl EngineName {
     /// Its entry in [`ALL`].
@@ -63,6 +68,7 @@ impl EngineName {
             EngineName::Sync => &sync::KIND,
             EngineName::Aio => &aio::KIND,
             EngineName::Uring => &uring::KIND,
+            EngineName::PosixAio => &posixaio::KIND,
         }
     }
 }
@@ -92,6 +98,8 @@ pub(crate) enum Op {
     Write,
     Fsync,
     Fdatasync,
+    /// Of the sync engine alone: choose sees to it.
+    Trim,
 }
 
 impl Op {
@@ -105,11 +113,12 @@ impl Op {
             Op::Write => "write",
             Op::Fsync => "fsync",
             Op::Fdatasync => "fdatasync",
+            Op::Trim => "trim",
         }
     }
 }
 
-/// One I/O to issue. `len` is 0 and `buffer` unused where the operation is a sync.
+/// One I/O to issue. `len` is 0 where the operation is a sync; `buffer` is unused there, and of a trim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Io {
     pub(crate) op: Op,
@@ -170,6 +179,11 @@ pub(crate) trait Engine {
     /// # Errors
     /// When the interface itself fails, not an I/O.
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// CPU time of threads of its own since they began. Nothing is in flight.
+    fn helpers_cpu(&mut self) -> Cpu {
+        Cpu::default()
+    }
 }
 
 /// Moves all completions to `done`: by exchange where it is empty, as it is in the loop.
@@ -212,6 +226,6 @@ mod tests {
     #[test]
     fn an_unknown_engine_is_answered_with_the_known() {
         let error = "libaio".parse::<EngineName>().unwrap_err();
-        assert_eq!(error, "no engine \"libaio\"; hint: one of null, sync, aio, uring");
+        assert_eq!(error, "no engine \"libaio\"; hint: one of null, sync, aio, uring, posixaio");
     }
 }

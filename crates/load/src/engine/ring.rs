@@ -139,6 +139,7 @@ impl Ring {
     ///
     /// # Errors
     /// What the kernel says; EINVAL for a flag that it does not know.
+    #[expect(clippy::field_reassign_with_default, reason = "rustix keeps the right to add fields")]
     pub(super) fn new(entries: u32, flags: IoringSetupFlags) -> io::Result<Ring> {
         let mut params = io_uring_params::default();
         params.flags = flags;

@@ -1,7 +1,7 @@
 //! The sync engine: preadv2 and pwritev2, one I/O at a time a thread. The path of depth 1, and
 //! of targets on which io_uring falls back to worker threads.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op, take_all};
+use super::{Completion, Engine, EngineName, Io, Kind, Op, Trimmer, take_all};
 use crate::lane::{Lane, Setup};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
@@ -14,12 +14,13 @@ pub(super) const KIND: Kind = Kind {
     depth: Some(1),
     start: |setup: Setup| {
         let done = Vec::with_capacity(setup.depth as usize);
-        Lane::boxed(setup, |file, _| Ok(Sync { file, done }))
+        Lane::boxed(setup, |file, _| Ok(Sync { trimmer: Trimmer::of(&file)?, file, done }))
     },
 };
 
 struct Sync {
     file: File,
+    trimmer: Trimmer,
     done: Vec<Completion>,
 }
 
@@ -67,6 +68,7 @@ impl Sync {
             }
             Op::Fsync => rustix::fs::fsync(&self.file).map(|()| 0),
             Op::Fdatasync => rustix::fs::fdatasync(&self.file).map(|()| 0),
+            Op::Trim => self.trimmer.trim(&self.file, io.offset, u64::from(io.len)).map(|()| len),
         }
     }
 }

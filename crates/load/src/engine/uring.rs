@@ -69,6 +69,7 @@ impl Uring {
             Op::Write => (self.write, 0),
             Op::Fsync => (IoringOp::Fsync as u8, 0),
             Op::Fdatasync => (IoringOp::Fsync as u8, IoringFsyncFlags::DATASYNC.bits()),
+            Op::Trim => unreachable!("only the sync engine trims"),
         };
         // A sync of no offset and no length is of the whole file.
         let (offset, address) = if io.op.is_sync() { (0, 0) } else { (io.offset, io.buffer as u64) };

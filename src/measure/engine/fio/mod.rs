@@ -185,10 +185,13 @@ impl Fio {
         line("direct", &u8::from(job.direct));
         line("fsync", &job.fsync);
         line("fdatasync", &job.fdatasync);
-        // A map of blocks done would be lost at the end of each slice anyway.
-        line("norandommap", &1);
+        // fio's map of blocks done is lost at the end of each slice.
+        line("norandommap", &u8::from(!job.random_map));
         if job.rw.random() != (job.percentage_random == 100) || !matches!(job.percentage_random, 0 | 100) {
             line("percentage_random", &job.percentage_random);
+        }
+        if !job.random_distribution.is_random() {
+            line("random_distribution", &job.random_distribution);
         }
         // fio starts anew each slice: with one seed it would read the same blocks each time.
         let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -201,6 +204,17 @@ impl Fio {
         }
         if job.dedupe_percentage > 0 {
             line("dedupe_percentage", &job.dedupe_percentage);
+        }
+        if let Some(class) = job.prioclass {
+            line("prioclass", &class);
+        }
+        if let Some(level) = job.prio {
+            line("prio", &level);
+        }
+        if !job.cpus_allowed.is_empty() {
+            let cpus: Vec<String> = job.cpus_allowed.iter().map(u32::to_string).collect();
+            line("cpus_allowed", &cpus.join(","));
+            line("cpus_allowed_policy", &if job.cpus_split { "split" } else { "shared" });
         }
         if let Some(rate) = job.rate_iops {
             line("rate_iops", &rate);
@@ -365,7 +379,8 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     }
     let there = site.bytes(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
-    jobs.iter().map(|job| fitted_job(target, job, usable)).collect()
+    // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than we do.
+    jobs.iter().flat_map(Job::apart).map(|job| fitted_job(target, &job, usable)).collect()
 }
 
 fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {
@@ -373,6 +388,11 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
     if job.rw.writes() && !target.writable {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\" writes, and writing to {path} was not permitted"
+        )));
+    }
+    if job.rw.trims() {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
         )));
     }
     if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
