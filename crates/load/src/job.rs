@@ -95,6 +95,10 @@ pub struct Job {
     /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
+    /// Put a stamp on every sector that is written, check what is read of it, and read all of it back at the end
+    /// ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a block, and CPU time that slices count.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub verify: bool,
     /// Stamp the start of every I/O by itself. Otherwise all that are issued behind one look at the queue begin at that look: a
     /// clock reading less for each, and latencies that are longer by what it takes to issue those before it.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -153,6 +157,7 @@ impl Default for Job {
             buffer_compress_percentage: 0,
             dedupe_percentage: 0,
             dedupe_unit: None,
+            verify: false,
             stamp_each: false,
             randseed: 1,
         }

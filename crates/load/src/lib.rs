@@ -17,9 +17,11 @@ mod offsets;
 mod pace;
 mod random;
 mod source;
+pub mod stamp;
 mod stamps;
 mod tally;
 mod target;
+pub mod verify;
 pub mod worker;
 
 pub use data::{DataKind, Stream};
@@ -27,4 +29,5 @@ pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Job, Rw};
 pub use random::Random;
+pub use verify::Verified;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};
