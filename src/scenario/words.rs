@@ -4,7 +4,7 @@
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
-use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw};
+use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw, parse_verify};
 use iotax_load::{Job, Rw};
 use std::collections::BTreeMap;
 
@@ -44,6 +44,11 @@ pub const WORDS: &[WordDef] = &[
         name: "dedupe_percentage",
         aliases: &[],
         help: "percent of blocks written that repeat the thread's last new one",
+    },
+    WordDef {
+        name: "verify",
+        aliases: &[],
+        help: "stamp what is written, check what is read of it, and read all of it back at the end",
     },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
@@ -106,6 +111,11 @@ impl JobWords {
         true
     }
 
+    /// A word as it was written, and where.
+    pub(super) fn written(&self, name: &str) -> Option<(&str, &Origin)> {
+        self.values.get(name).map(|written| (written.value.as_str(), &written.origin))
+    }
+
     /// The words in the order in which they were written.
     pub(super) fn in_order(&self) -> Vec<(&'static str, &Written)> {
         let mut words: Vec<_> = self.values.iter().map(|(name, written)| (*name, written)).collect();
@@ -158,6 +168,7 @@ impl JobWords {
             rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
+            verify: read.get("verify", parse_verify)?.unwrap_or(false),
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };

@@ -10,10 +10,11 @@ pub(crate) use back::{Back, BackOrder};
 pub use found::{Example, Found, Kind, MOST_EXAMPLES, Verified};
 pub(crate) use ledger::Ledger;
 
-use crate::data::kept_bytes;
+use crate::data;
 use crate::engine::{Op, Trial};
 use crate::offsets::Region;
 use crate::random::Random;
+use crate::stamp::STAMP;
 use crate::{EngineName, Job, LoadError, clock};
 use ledger::State;
 use std::collections::hash_map::RandomState;
@@ -94,19 +95,29 @@ pub(crate) fn ledgers(
     Ok(ledgers)
 }
 
-/// What makes a job by itself unfit.
 fn fits(trial: &Trial, engine: EngineName) -> Result<(), LoadError> {
-    let job = trial.job;
-    let piece = ledger::piece_of(job.bs).min(crate::data::SECTOR);
-    let kept = crate::data::kept_of(piece, kept_bytes(job.buffer_compress_percentage));
-    let why = match () {
-        () if engine == EngineName::Null => Some("engine null writes nothing that could be read back"),
-        () if job.dedupe_percentage > 0 => {
-            Some("no two blocks with stamps are alike; hint: verify without dedupe_percentage")
-        }
-        () => ledger::no_room(job.bs, kept),
+    let why = match engine {
+        EngineName::Null => Some(("the engine null writes nothing that could be read back", "another engine")),
+        _ => oddity(trial.job),
     };
-    why.map_or(Ok(()), |why| Err(unfit(job, why)))
+    why.map_or(Ok(()), |(why, hint)| Err(unfit(trial.job, &format!("{why}; hint: {hint}"))))
+}
+
+/// What keeps a job with `verify` from being verified, on any target; and what would do.
+pub fn oddity(job: &Job) -> Option<(&'static str, &'static str)> {
+    let piece = ledger::piece_of(job.bs).min(data::SECTOR);
+    let kept = data::kept_of(piece, data::kept_bytes(job.buffer_compress_percentage));
+    match () {
+        () if job.dedupe_percentage > 0 => {
+            Some(("blocks with stamps are all different", "leave out dedupe_percentage, or verify"))
+        }
+        () if job.bs < STAMP as u64 => Some(("a stamp takes 32 bytes of a block", "a larger bs")),
+        () if kept < STAMP => Some((
+            "a stamp takes 32 random bytes of a sector",
+            "a lower buffer_compress_percentage, of sectors of 512 bytes 93 at most",
+        )),
+        () => None,
+    }
 }
 
 fn unfit(job: &Job, why: &str) -> LoadError {

@@ -363,6 +363,11 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
             "job \"{name}\" writes, and writing to {path} was not permitted"
         )));
     }
+    if job.verify {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" verifies with iotax's own stamps, which fio does not know; hint: an engine of iotax's own, or no verify"
+        )));
+    }
     if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\": bs, iodepth and numjobs must be at least 1"
