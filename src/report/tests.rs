@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 25] = [
+const FIXTURES: [Fixture; 26] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),

@@ -21,4 +21,5 @@ mod spdk;
 mod sshd;
 mod sweep;
 mod systems;
+mod verify;
 mod whole;

@@ -608,7 +608,7 @@ pub(crate) fn verified() -> RunData {
         set: 0,
         workload: workload.clone(),
         stack: stack.into(),
-        place: HOST.into(),
+        place: "host".into(),
         found,
     };
     let right = Verified {
