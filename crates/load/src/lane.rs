@@ -247,8 +247,7 @@ impl<E: Engine + 'static> Lane<E> {
             file,
             bs: job.bs as u32,
             deep: setup.depth > 1,
-            // Checking what came back is no part of the I/Os that follow.
-            stamp_each: job.stamp_each || job.verify,
+            stamp_each: job.stamp_each,
             source: Source::new(job, offsets, random(1)),
             pace: setup.pace,
             holder: Holder::new(setup.hold, setup.depth),
@@ -315,6 +314,7 @@ impl<E: Engine + 'static> Lane<E> {
     #[inline]
     fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
         let (len, buffer, ready_ns) = match op {
+            // To check what came back before is no part of this.
             Op::Read if self.checks.is_some() => {
                 self.checks.iter_mut().for_each(|checks| checks.reads(slot, offset));
                 (self.bs, self.buffers.read(slot), self.stamps.now())
