@@ -146,7 +146,10 @@ fn said(row: &VerifiedRow) -> String {
     let sizes = row.sizes.iter().map(|bytes| show_bytes(*bytes)).collect::<Vec<_>>().join(" and ");
     let wrong = |found: &Found| {
         let kinds = Kind::ALL.into_iter().filter(|kind| found.of(*kind) > 0);
-        kinds.map(|kind| format!("{} {}", count(found.of(kind)), word_of(kind))).collect::<Vec<_>>().join(", ")
+        kinds
+            .map(|kind| format!("{} {}", count(found.of(kind)), word_of(kind)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let stack = &row.stack;
     let mut text = match (row.is_empty(), row.wrong()) {
@@ -166,9 +169,8 @@ fn said(row: &VerifiedRow) -> String {
             let back = (row.back.wrong() > 0).then(|| {
                 format!("of {} blocks of {sizes} read back {}", count(row.back.blocks), wrong(&row.back))
             });
-            let load = (row.load.wrong() > 0).then(|| {
-                format!("of {} reads of the load {}", count(row.load.blocks), wrong(&row.load))
-            });
+            let load = (row.load.wrong() > 0)
+                .then(|| format!("of {} reads of the load {}", count(row.load.blocks), wrong(&row.load)));
             let parts: Vec<String> = back.into_iter().chain(load).collect();
             format!("WRONG DATA from {stack}: {}", parts.join("; "))
         }
@@ -205,7 +207,10 @@ mod tests {
             wrong.sentence,
             "WRONG DATA from file | loop: of 240,662 blocks of 4 KiB read back 3 LOST (an older write is there), 1 TORN (wrong checksum)"
         );
-        assert!(wrong.examples[0].starts_with("/dev/loop7, block of 4 KiB at byte 8192: write 3 of it must be there"));
+        assert!(
+            wrong.examples[0]
+                .starts_with("/dev/loop7, block of 4 KiB at byte 8192: write 3 of it must be there")
+        );
         let headline = found.headline.unwrap();
         assert!(headline.starts_with(&wrong.sentence), "{headline}");
     }
@@ -216,7 +221,9 @@ mod tests {
         run.verified.iter_mut().filter(|one| one.stack == "file").for_each(|one| one.found.whole = false);
         run.verified.retain(|one| one.stack == "file");
         let rows = verification(&run).unwrap().rows;
-        assert!(rows[0].sentence.ends_with("; 1 of its visits ended before all that was written was read back"));
+        assert!(
+            rows[0].sentence.ends_with("; 1 of its visits ended before all that was written was read back")
+        );
         assert!(rows[1].sentence.starts_with("file | loop: nothing was read back"), "{}", rows[1].sentence);
         assert_eq!(verification(&run).unwrap().alarm(), None);
         run.slices.clear();

@@ -196,7 +196,9 @@ impl Lines<'_> {
 
     /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
     fn verified(&mut self, row: &VerifiedRow) {
-        for (what, of, found) in [("read back", "blocks", &row.back), ("read by the load", "reads", &row.load)] {
+        for (what, of, found) in
+            [("read back", "blocks", &row.back), ("read by the load", "reads", &row.load)]
+        {
             let counts = [
                 ("blocks", found.blocks),
                 ("blocks wrong", found.wrong()),

@@ -120,7 +120,9 @@ fn csv() {
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
-        if ["failed", "a_against_a", "published", "durability", "verified", "arrays", "tables"].contains(&name) {
+        if ["failed", "a_against_a", "published", "durability", "verified", "arrays", "tables"]
+            .contains(&name)
+        {
             insta::assert_snapshot!(format!("{name}_csv"), text);
         }
     }

@@ -26,7 +26,9 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("in", 5, cells(&|row| format!("{:.1} s", row.took_s)));
     table.push("wrong", 0, cells(&|row| row.back.wrong().to_string()));
     if rows.iter().any(|row| row.wrong() > 0) {
-        let both = |row: &VerifiedRow, of: fn(&iotax_load::verify::Found) -> u64| (of(&row.back) + of(&row.load)).to_string();
+        let both = |row: &VerifiedRow, of: fn(&iotax_load::verify::Found) -> u64| {
+            (of(&row.back) + of(&row.load)).to_string()
+        };
         table.push("lost", 1, cells(&|row| both(row, |found| found.lost)));
         table.push("misplaced", 2, cells(&|row| both(row, |found| found.misplaced)));
         table.push("foreign", 2, cells(&|row| both(row, |found| found.foreign)));

@@ -281,7 +281,8 @@ fn verified(
 ) -> Result<(), InputError> {
     let Some((value, origin)) = words.written("verify").filter(|_| job.verify) else { return Ok(()) };
     if let Some(pair) = never_read {
-        let why = "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
+        let why =
+            "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
         return Err(pair.origin.error(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
     }
     notes.add(format!(
@@ -385,7 +386,8 @@ impl Group {
 
 const UNUSED: Unused = Unused { noted: NOTED, shaping: SHAPING };
 
-const CHECKED: &str = "what is wrong with verify is counted and shown, to the end of the run, and sets its exit code";
+const CHECKED: &str =
+    "what is wrong with verify is counted and shown, to the end of the run, and sets its exit code";
 const BACK: &str = "what is written with verify is read back in order, by all threads that wrote it";
 const ENGINE: &str = "iotax sets its own engine up";
 
@@ -569,8 +571,18 @@ const SHAPING: &[Shaping] = &[
     ("verify_offset", &["0"], STAMP, "leave it out"),
     ("verify_header_seed", &["1"], STAMP, "leave it out"),
     ("verify_write_sequence", &["1"], STAMP, "leave it out: the last write of a block must be there"),
-    ("verify_backlog", &["0"], VERIFY, "leave it out: a mix (rw=randrw) checks its own reads as they come back"),
-    ("verify_backlog_batch", &["0"], VERIFY, "leave it out: a mix (rw=randrw) checks its own reads as they come back"),
+    (
+        "verify_backlog",
+        &["0"],
+        VERIFY,
+        "leave it out: a mix (rw=randrw) checks its own reads as they come back",
+    ),
+    (
+        "verify_backlog_batch",
+        &["0"],
+        VERIFY,
+        "leave it out: a mix (rw=randrw) checks its own reads as they come back",
+    ),
     ("verify_state_load", &["0"], VERIFY, "durability trials read back what outlived a crash: --durability"),
     ("trim_percentage", &["0"], TRIM, ""),
     ("trim_backlog", &["0"], TRIM, ""),

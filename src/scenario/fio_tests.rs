@@ -341,9 +341,15 @@ fn any_checksum_of_fios_means_iotaxs_stamp_and_says_so() {
     };
     for checksum in ["crc32c", "md5", "xxhash", "sha3-512"] {
         let (verify, notes) = read(&format!("[a]\nrw=write\nverify={checksum}\n"));
-        assert!(verify && notes.contains(&format!("verify={checksum}\": iotax puts a stamp of its own")), "{notes}");
+        assert!(
+            verify && notes.contains(&format!("verify={checksum}\": iotax puts a stamp of its own")),
+            "{notes}"
+        );
     }
     for none in ["0", "null"] {
-        assert_eq!(read(&format!("[a]\nrw=write\ndirect=1\nverify={none}\ndo_verify=0\n")), (false, String::new()));
+        assert_eq!(
+            read(&format!("[a]\nrw=write\ndirect=1\nverify={none}\ndo_verify=0\n")),
+            (false, String::new())
+        );
     }
 }

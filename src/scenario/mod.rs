@@ -25,8 +25,8 @@ pub mod sweep;
 pub mod table;
 pub mod toml;
 pub mod values;
-mod verify;
 pub mod vdbench;
+mod verify;
 pub mod words;
 
 pub use check::BILL_DEPTHS;

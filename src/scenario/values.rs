@@ -114,8 +114,22 @@ pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
 
 /// fio's checksums; with any of them iotax puts its own stamp on what is written.
 const CHECKSUMS: &[&str] = &[
-    "md5", "crc64", "crc32c", "crc32c-intel", "crc32", "crc16", "crc7", "xxhash", "sha512", "sha256", "sha1", "sha3-224",
-    "sha3-256", "sha3-384", "sha3-512", "meta",
+    "md5",
+    "crc64",
+    "crc32c",
+    "crc32c-intel",
+    "crc32",
+    "crc16",
+    "crc7",
+    "xxhash",
+    "sha512",
+    "sha256",
+    "sha1",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "meta",
 ];
 
 /// Whether what is written is verified.
@@ -129,7 +143,9 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
         ("0" | "null", Dialect::Fio) => Ok(false),
         (word, Dialect::Fio) if CHECKSUMS.contains(&word) => Ok(true),
         ("pattern" | "pattern_hdr", Dialect::Fio) => Err(Fault::hint(
-            format!("\"{word}\" cannot be honoured: a pattern that is the same everywhere does not tell blocks apart"),
+            format!(
+                "\"{word}\" cannot be honoured: a pattern that is the same everywhere does not tell blocks apart"
+            ),
             "write verify=crc32c: iotax puts a stamp of its own on what is written",
         )),
         _ => Err(Fault::unknown("verify", word, CHECKSUMS)),

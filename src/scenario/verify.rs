@@ -57,8 +57,7 @@ mod tests {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let words = [("verify", "1")].iter().chain(words).map(own).collect();
         let request = Request { words, engine: engine.map(str::to_owned), ..Request::default() };
-        let scenario =
-            from_stacks(&[stack.to_owned()], &request).map_err(|error| error.to_string())?;
+        let scenario = from_stacks(&[stack.to_owned()], &request).map_err(|error| error.to_string())?;
         assert!(scenario.verifies() && scenario.workloads[0].jobs[0].verify);
         Ok(scenario.workloads[0].subject())
     }
@@ -75,15 +74,21 @@ mod tests {
     fn what_cannot_be_verified_is_refused_with_a_hint() {
         let write = ("rw", "randwrite");
         let refused = |stack: &str, words: &[(&str, &str)], engine| read(stack, words, engine).unwrap_err();
-        assert!(refused(FILE, &[("rw", "randread")], None).contains("no job with verify writes; hint: rw=randrw"));
+        assert!(
+            refused(FILE, &[("rw", "randread")], None).contains("no job with verify writes; hint: rw=randrw")
+        );
         assert!(refused(FILE, &[write], Some("fio")).contains("which fio does not know; hint: an engine"));
         assert!(refused(FILE, &[write], Some("null")).contains("writes nothing"));
-        assert!(refused(&format!("{FILE} | engine(fio)"), &[write], None).contains("which fio does not know"));
+        assert!(
+            refused(&format!("{FILE} | engine(fio)"), &[write], None).contains("which fio does not know")
+        );
         assert!(refused(&format!("{FILE} | engine(null)"), &[write], None).contains("writes nothing"));
         let dedupe = refused(FILE, &[write, ("dedupe_percentage", "20")], None);
         assert!(dedupe.contains("blocks with stamps are all different; hint: leave out"), "{dedupe}");
         let zeros = refused(FILE, &[write, ("buffer_compress_percentage", "100")], None);
         assert!(zeros.contains("32 random bytes of a sector"), "{zeros}");
-        assert!(read(FILE, &[write, ("verify", "crc32c")], None).unwrap_err().contains("write verify = true"));
+        assert!(
+            read(FILE, &[write, ("verify", "crc32c")], None).unwrap_err().contains("write verify = true")
+        );
     }
 }

@@ -4,7 +4,9 @@
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
-use super::values::{Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw, parse_verify};
+use super::values::{
+    Dialect, parse_bs, parse_extent, parse_flag, parse_number, parse_percent, parse_rw, parse_verify,
+};
 use iotax_load::{Job, Rw};
 use std::collections::BTreeMap;
 

@@ -9,8 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-const QUICK: &[&str] =
-    &["--rw", "randrw", "--iodepth", "8", "--verify", "1", "--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
+const QUICK: &[&str] = &[
+    "--rw",
+    "randrw",
+    "--iodepth",
+    "8",
+    "--verify",
+    "1",
+    "--slice",
+    "20ms",
+    "--min-time",
+    "1s",
+    "--budget",
+    "3s",
+];
 
 fn found(report: &Value, stack: &str) -> Value {
     let rows = report["verification"]["rows"].as_array().unwrap().clone();
@@ -31,7 +43,10 @@ fn what_was_written_is_read_back_through_every_stack() {
     let rows = report["verification"]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), stacks.len(), "{report}");
     for row in rows {
-        assert!(row["back"]["blocks"].as_u64().unwrap() > 100 && row["load"]["blocks"].as_u64().unwrap() > 0, "{row}");
+        assert!(
+            row["back"]["blocks"].as_u64().unwrap() > 100 && row["load"]["blocks"].as_u64().unwrap() > 0,
+            "{row}"
+        );
         assert!(row["sentence"].as_str().unwrap().contains("all as last written"), "{row}");
         assert_eq!(row["not_read"], 0);
     }
@@ -74,7 +89,8 @@ fn a_file_that_somebody_else_writes_to_is_caught_in_every_form_of_the_report() {
     let csv = rig.expect(0, &["report", "last", "--format", "csv"]);
     let wrong = csv.lines().find(|line| line.contains("read back: blocks foreign")).unwrap();
     assert!(!wrong.contains(",known,0,"), "{wrong}");
-    let report: Value = serde_json::from_str(&rig.expect(0, &["report", "last", "--format", "json"])).unwrap();
+    let report: Value =
+        serde_json::from_str(&rig.expect(0, &["report", "last", "--format", "json"])).unwrap();
     assert!(report["headline"].as_str().unwrap().starts_with(alarm));
     assert!(found(&report, "file")["back"]["foreign"].as_u64().unwrap() > 0);
 }

@@ -317,9 +317,10 @@ impl Worker {
         };
         let parts = self.crew.read_back(orders, &mut watch)?;
         let whole = done.load(Ordering::Relaxed) == total;
-        let (load, back) = parts
-            .into_iter()
-            .fold((Found::default(), Found::default()), |(load, back), part| (load.and(part.load), back.and(part.back)));
+        let (load, back) =
+            parts.into_iter().fold((Found::default(), Found::default()), |(load, back), part| {
+                (load.and(part.load), back.and(part.back))
+            });
         let mut sizes: Vec<u64> = self.ledgers.iter().flatten().map(|ledger| ledger.bs).collect();
         sizes.sort_unstable();
         sizes.dedup();

@@ -68,7 +68,9 @@ fn only(found: &Found) -> (Kind, u64, &str) {
 fn what_was_written_is_read_back_with_every_engine_and_block_size() {
     let engines = [(EngineName::Sync, 2), (EngineName::Aio, 8), (EngineName::Uring, 8)];
     for (engine, iodepth) in engines {
-        for (direct, bs) in [(true, 4096), (false, 4096), (false, 512), (false, 1000), (false, 100), (true, 2 << 20)] {
+        for (direct, bs) in
+            [(true, 4096), (false, 4096), (false, 512), (false, 1000), (false, 100), (true, 2 << 20)]
+        {
             let file = file_of(8 << 20);
             let write = Job { rw: Rw::RandWrite, bs, iodepth, numjobs: 2, direct, ..job(Rw::RandWrite) };
             let Some(mut worker) = prepared(file.path(), &[write], engine) else { continue };
@@ -123,7 +125,11 @@ fn whatever_is_changed_behind_its_back_is_found_and_named() {
             (&half, Kind::Lost, "sector 4: the older write 1"),
             (&flipped, Kind::Torn, "sector 3: a wrong checksum"),
             (&block(6), Kind::Misplaced, "sector 0: what was written to byte 24576, as write 2 there"),
-            (&[7; 4096], Kind::Foreign, "sector 0: what this worker did not write, or nothing that it can be known by"),
+            (
+                &[7; 4096],
+                Kind::Foreign,
+                "sector 0: what this worker did not write, or nothing that it can be known by",
+            ),
             (&[0; 4096], Kind::Foreign, "sector 0: zeros"),
         ];
         for (data, kind, words) in cases {
@@ -149,7 +155,10 @@ fn another_workers_blocks_are_not_taken_for_ones_own() {
     let data = std::fs::read(one.path()).unwrap();
     File::options().write(true).open(two.path()).unwrap().write_all_at(&data[8192..12288], 8192).unwrap();
     let verified = read_back(&mut both);
-    assert_eq!(only(&verified.back), (Kind::Foreign, 2, "sector 0: what another worker or another run wrote"));
+    assert_eq!(
+        only(&verified.back),
+        (Kind::Foreign, 2, "sector 0: what another worker or another run wrote")
+    );
     assert_eq!(verified.back.examples[0].target, two.path());
     // The next worker on the file knows nothing of what the first wrote, and does not ask for it.
     let mut next = worker(one.path(), &[Job { size: Some(64 * KIB), ..job(Rw::Write) }]);
@@ -194,9 +203,13 @@ fn reads_of_the_load_are_checked_as_they_come_back() {
 
 #[test]
 fn writes_that_overlap_are_never_accused() {
-    for (engine, direct) in
-        [(EngineName::Sync, true), (EngineName::Sync, false), (EngineName::Aio, true), (EngineName::Uring, true), (EngineName::Uring, false)]
-    {
+    for (engine, direct) in [
+        (EngineName::Sync, true),
+        (EngineName::Sync, false),
+        (EngineName::Aio, true),
+        (EngineName::Uring, true),
+        (EngineName::Uring, false),
+    ] {
         for (bs, blocks) in [(4096, 3), (4096, 64), (64 * KIB, 2)] {
             let file = file_of(bs * blocks);
             let mix = Job { bs, numjobs: 4, iodepth: 16, rwmixread: 40, direct, ..job(Rw::RandRw) };
@@ -227,7 +240,10 @@ fn what_could_not_be_told_right_from_wrong_is_refused() {
     let refused = |jobs: &[Job]| refusal(file.path(), jobs, EngineName::Sync);
     let write = job(Rw::Write);
     let plain = Job { name: "other".into(), verify: false, ..write.clone() };
-    assert!(refused(&[write.clone(), plain.clone()]).contains("job \"other\" writes to the same region without verify"));
+    assert!(
+        refused(&[write.clone(), plain.clone()])
+            .contains("job \"other\" writes to the same region without verify")
+    );
     let larger = Job { name: "other".into(), bs: 8192, ..write.clone() };
     assert!(refused(&[write.clone(), larger.clone()]).contains("has other blocks on the same region"));
     let shifted = Job { offset: 512, name: "other".into(), ..write.clone() };
@@ -235,7 +251,10 @@ fn what_could_not_be_told_right_from_wrong_is_refused() {
     let direct = Job { direct: true, name: "other".into(), ..write.clone() };
     assert!(refused(&[write.clone(), direct]).contains("with another direct"));
     assert!(refused(&[job(Rw::RandRead)]).contains("rw=randread reads what none of these jobs writes"));
-    assert!(refused(&[Job { dedupe_percentage: 10, ..write.clone() }]).contains("blocks with stamps are all different"));
+    assert!(
+        refused(&[Job { dedupe_percentage: 10, ..write.clone() }])
+            .contains("blocks with stamps are all different")
+    );
     assert!(refused(&[Job { buffer_compress_percentage: 94, ..write.clone() }]).contains("93 at most"));
     assert!(refused(&[Job { bs: 24, ..write.clone() }]).contains("a larger bs"));
     let null = refusal(file.path(), std::slice::from_ref(&write), EngineName::Null);

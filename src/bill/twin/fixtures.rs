@@ -628,8 +628,11 @@ pub(crate) fn verified() -> RunData {
         expected: (3, 3),
         found: "sector 0: the older write 2".into(),
     }];
-    run.verified =
-        vec![record(0, "file", right.clone()), record(0, "file | loop", right), record(0, "file | loop", wrong)];
+    run.verified = vec![
+        record(0, "file", right.clone()),
+        record(0, "file | loop", right),
+        record(0, "file | loop", wrong),
+    ];
     run
 }
 

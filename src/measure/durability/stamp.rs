@@ -35,7 +35,9 @@ pub enum Sector {
 pub fn fill(block: &mut [u8], stamp: &Stamp) {
     let mut random = Random::new(stamp.trial ^ stamp.block, stamp.sequence);
     for (at, sector) in block.chunks_exact_mut(SECTOR).enumerate() {
-        sector[..STAMP].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
+        sector[..STAMP]
+            .chunks_exact_mut(8)
+            .for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
         for (word, mark) in sector[STAMP..].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at)) {
             word[..4].copy_from_slice(&mark);
             word[4..].copy_from_slice(&random.next().to_le_bytes()[..4]);

@@ -77,11 +77,14 @@ impl Ledger {
             () if writer != self.writer => {
                 Some((Kind::Foreign, "what another worker or another run wrote".to_owned()))
             }
-            () if offset != place => {
-                Some((Kind::Misplaced, format!("what was written to byte {offset}, as write {generation} there")))
-            }
+            () if offset != place => Some((
+                Kind::Misplaced,
+                format!("what was written to byte {offset}, as write {generation} there"),
+            )),
             () if generation < first => Some((Kind::Lost, format!("the older write {generation}"))),
-            () if generation > last => Some((Kind::Foreign, format!("write {generation}, which was not issued"))),
+            () if generation > last => {
+                Some((Kind::Foreign, format!("write {generation}, which was not issued")))
+            }
             () => None,
         }
     }
@@ -136,7 +139,10 @@ mod tests {
         assert_eq!(named(&ledger, 1, &older), (Kind::Lost, "sector 0: the older write 1".into()));
         let other = written(&ledger, 2, 3);
         let (kind, words) = named(&ledger, 1, &other);
-        assert_eq!((kind, words.as_str()), (Kind::Misplaced, "sector 0: what was written to byte 16384, as write 1 there"));
+        assert_eq!(
+            (kind, words.as_str()),
+            (Kind::Misplaced, "sector 0: what was written to byte 16384, as write 1 there")
+        );
         let another = Ledger::new(PathBuf::new(), 78, 8192, 4096, 4);
         assert_eq!(named(&ledger, 1, &written(&another, 1, 1)).0, Kind::Foreign);
         assert_eq!(named(&ledger, 1, &random(9)).0, Kind::Foreign);

@@ -58,8 +58,11 @@ impl State {
         let in_flight =
             if self.in_flight == MOST_IN_FLIGHT { MOST_IN_FLIGHT } else { self.in_flight.saturating_sub(1) };
         // One of the group is there now: nothing from before it. A group that was not counted to its end has no known first.
-        let behind =
-            if self.group == MOST_IN_GROUP { self.behind } else { self.behind.min(self.group.saturating_sub(1)) };
+        let behind = if self.group == MOST_IN_GROUP {
+            self.behind
+        } else {
+            self.behind.min(self.group.saturating_sub(1))
+        };
         State { in_flight, behind, ..self }
     }
 

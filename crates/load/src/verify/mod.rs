@@ -97,7 +97,9 @@ pub(crate) fn ledgers(
 
 fn fits(trial: &Trial, engine: EngineName) -> Result<(), LoadError> {
     let why = match engine {
-        EngineName::Null => Some(("the engine null writes nothing that could be read back", "another engine")),
+        EngineName::Null => {
+            Some(("the engine null writes nothing that could be read back", "another engine"))
+        }
         _ => oddity(trial.job),
     };
     why.map_or(Ok(()), |(why, hint)| Err(unfit(trial.job, &format!("{why}; hint: {hint}"))))
@@ -136,8 +138,11 @@ fn check_memory<'a>(verifying: impl Iterator<Item = &'a Trial<'a>>) -> Result<()
     }
 }
 
-/// The ledgers of a target, and which jobs have them.
-fn of_target(on_it: &[&Trial]) -> Result<Vec<(Vec<usize>, Arc<Ledger>)>, LoadError> {
+/// Jobs, and the ledger that they share.
+type Share = (Vec<usize>, Arc<Ledger>);
+
+/// The ledgers of a target.
+fn of_target(on_it: &[&Trial]) -> Result<Vec<Share>, LoadError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {
         for other in on_it.iter().filter(|other| overlap(trial.region, other.region)) {
@@ -153,7 +158,7 @@ fn of_target(on_it: &[&Trial]) -> Result<Vec<(Vec<usize>, Arc<Ledger>)>, LoadErr
     groups.into_iter().map(|group| ledger_of(on_it, group)).collect()
 }
 
-fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<(Vec<usize>, Arc<Ledger>), LoadError> {
+fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<Share, LoadError> {
     let first = on_it[group[0]];
     if !group.iter().any(|job| on_it[*job].job.rw.writes()) {
         let why = format!(
@@ -173,7 +178,9 @@ fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<(Vec<usize>, Arc<Led
 fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
     let (job, with) = (trial.job, other.job);
     let why = match () {
-        () if !with.verify && with.rw.writes() => "writes to the same region without verify; hint: verify for both",
+        () if !with.verify && with.rw.writes() => {
+            "writes to the same region without verify; hint: verify for both"
+        }
         () if !with.verify => return Ok(()),
         () if job.bs != with.bs || trial.region.offset.abs_diff(other.region.offset) % job.bs != 0 => {
             "has other blocks on the same region; hint: the same bs, and offsets that differ by multiples of it"
