@@ -5,6 +5,7 @@ use super::ceiling::grouped;
 use super::compare::{Estimated, Paired, Taken, Unit, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
 use super::gather::{RoundId, RoundTotal, Side};
+use super::generator;
 use super::reading::{Load, Reading};
 use super::rows;
 use super::verdicts::{Effort, settle_words};
@@ -72,6 +73,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
             kept_up: side.kept_up(load.rate(), reading.schedules(at)),
             caught_up: caught_up(side, load.rate()),
             latency: rows::latencies(side),
+            service: generator::service(side),
         }
     };
     Some(MatchedFindings {

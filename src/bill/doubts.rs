@@ -6,7 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
-use super::{arc, confounders, efficiency, found_data};
+use super::{arc, confounders, efficiency, found_data, generator};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
@@ -30,6 +30,7 @@ const CHECKS: &[Check] = &[
     stolen,
     too_few_processors,
     generators_own,
+    littles_law,
     held_by_the_cache,
     answered_by_a_cache,
     held_by_the_arc,
@@ -178,32 +179,38 @@ fn too_few_processors(case: &Case) -> Option<(&'static str, String)> {
 /// So much of its threads' time a load generator may compute in its own code before it is told.
 const GENERATORS_OWN: f64 = 0.25;
 
-/// Time in the generator's own code is in every figure of a guest, and no layer's: I/Os wait for it.
+/// Time in the generator's own code is in every figure, and no layer's: I/Os wait for it.
 fn generators_own(case: &Case) -> Option<(&'static str, String)> {
-    let place = &case.reading.worker(case.at).filter(|worker| worker.place != HOST)?.place;
-    let share = users_share(case, case.at)?;
-    (share > GENERATORS_OWN).then(|| {
-        let base = case.run().start.scenario.baseline;
-        let there = users_share(case, base).filter(|_| base != case.at);
-        let beside = there.map(|there| format!(" ({:.0} % on {})", 100.0 * there, case.reading.name(base)));
-        let text = format!(
-            "the load generator's threads spend {:.0} % of their time in its own code in {place}{}: I/Os wait for it, and that is \
-             no layer's",
-            100.0 * share,
-            beside.unwrap_or_default()
-        );
-        ("generator", text)
-    })
+    let place = &case.reading.worker(case.at)?.place;
+    let share = users_share(case, case.at).filter(|share| *share > GENERATORS_OWN)?;
+    let base = case.run().start.scenario.baseline;
+    let there = users_share(case, base).filter(|_| base != case.at);
+    let beside = there.map(|there| format!(" ({:.0} % on {})", 100.0 * there, case.reading.name(base)));
+    let text = format!(
+        "the load generator's threads spend {:.0} % of their time in its own code in {place}{}: I/Os wait for it, and that is \
+         no layer's",
+        100.0 * share,
+        beside.unwrap_or_default()
+    );
+    Some(("generator", text))
 }
 
 /// Share of the generator's threads' time that they spent in user mode.
 fn users_share(case: &Case, at: usize) -> Option<f64> {
-    let (mut user_ns, mut all_ns) = (0.0, 0.0);
-    for slice in case.slices_of(at) {
-        user_ns += figure(slice, "cpu.user");
-        all_ns += (slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64;
-    }
-    (all_ns > 0.0).then(|| user_ns / (all_ns * case.reading.threads(at)))
+    generator::shares(&case.reading.sides[at], case.reading.threads(at)).map(|[user, _]| user)
+}
+
+/// Latencies that contradict the counts of the same I/Os.
+fn littles_law(case: &Case) -> Option<(&'static str, String)> {
+    let found = &case.found.rows.get(case.at)?.generator;
+    let error = generator::contradicts_itself(found)?;
+    let text = format!(
+        "mean latency times rate is {:+.1} % off the mean number of I/Os in flight ({:.2}), which Little's law allows no correct \
+         measurement: the generator stamped late or its clock is not to be trusted, and neither are these latencies",
+        100.0 * error,
+        found.in_flight?
+    );
+    Some(("littles_law", text))
 }
 
 /// Of a disk that goes through the host's page cache.

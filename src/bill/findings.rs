@@ -385,12 +385,43 @@ pub struct Row {
     pub latency: Vec<Latency>,
     /// CPU time of the generator's threads an I/O.
     pub cpu_generator: Figure,
+    /// What of it is the generator's own, and how far its latencies hold.
+    pub generator: GeneratorReport,
     /// CPU time of the whole place (user and system) an I/O.
     pub cpu_place: Figure,
     /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
     pub cpu: Figure,
     /// What earlier writes still owed; only of writes.
     pub debt: Option<Debt>,
+}
+
+/// The load generator's own part in a stack's figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeneratorReport {
+    /// CPU time of its threads an I/O in user mode: its own code.
+    pub cpu_user: Figure,
+    /// The same in the kernel: the path of the I/O itself, as far as it is walked in these threads.
+    pub cpu_kernel: Figure,
+    /// Threads, on all members of the stack together.
+    pub threads: f64,
+    /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not recorded.
+    pub user_share: Option<f64>,
+    /// The same in the kernel.
+    pub kernel_share: Option<f64>,
+    /// Time between two looks at a thread's queue: by so much at most a latency may be too long. `None` where each thread has one
+    /// I/O in flight and waits for it, and where it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reap_gap: Option<Latency>,
+    /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
+    /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
+    pub in_flight: Option<f64>,
+    /// By how much mean service time times rate differs from that, a fraction (Little's law says 0).
+    pub littles_law_error: Option<f64>,
+    /// What I/Os that lie across an end of a window may make of that, a fraction.
+    #[serde(skip)]
+    pub littles_law_ends: Option<f64>,
 }
 
 /// Latencies of one direction, from merged histograms.
@@ -561,6 +592,9 @@ pub struct MatchedRow {
     pub caught_up: Option<bool>,
     /// By direction.
     pub latency: Vec<Latency>,
+    /// From an I/O's issue itself to its end; `latency` begins when it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
 }
 
 /// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper workload.

@@ -60,8 +60,10 @@ pub struct RoundTotal {
     pub window_s: f64,
     /// Time of the final flushes, if every slice had one.
     pub flush_s: Option<f64>,
-    /// The generator's own CPU time, if every slice says it.
-    pub cpu_generator_ns: Option<f64>,
+    /// The generator's own CPU time in user mode, if every slice says it.
+    pub cpu_user_ns: Option<f64>,
+    /// The same in the kernel.
+    pub cpu_kernel_ns: Option<f64>,
     /// User and system time of the place, if every slice says it.
     pub cpu_place_ns: Option<f64>,
     /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
@@ -99,6 +101,10 @@ pub struct Side {
     pub read: Batches,
     /// Latencies of writes.
     pub write: Batches,
+    /// From issue to end, where latencies begin at a schedule.
+    pub service: Batches,
+    /// Between the generator's looks at its queue.
+    pub reap_gap: Batches,
     /// I/Os that failed or came back short.
     pub errors: u64,
     /// First failed sample, in words.
@@ -121,12 +127,21 @@ pub struct Side {
 pub struct Usage {
     /// CPU time of the generator's threads.
     pub generator_ns: f64,
+    /// What of it was in user mode.
+    pub user_ns: f64,
     /// Time in which one thread could have computed.
     pub thread_ns: f64,
     /// Idle and all CPU time of the place.
     pub place: (f64, f64),
     /// The same of this host where the place is a guest on it.
     pub host: Option<(f64, f64)>,
+    /// I/Os in flight by the queue's own count, summed up over the windows that tell them (`in_flight_windows_ns`), and the service
+    /// times of those that ended in them.
+    pub in_flight_ns: f64,
+    /// Windows of the slices behind them.
+    pub in_flight_windows_ns: f64,
+    /// Service times.
+    pub served_ns: f64,
     slices: f64,
     rates: f64,
     squares: f64,
@@ -140,9 +155,15 @@ fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
 
 impl Usage {
     fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
-        if let Some(cpu_ns) = found.cpu_ns {
-            self.generator_ns += cpu_ns;
+        if let Some((user_ns, kernel_ns)) = found.cpu_user_ns.zip(found.cpu_kernel_ns) {
+            self.generator_ns += user_ns + kernel_ns;
+            self.user_ns += user_ns;
             self.thread_ns += generator_span(slice);
+        }
+        if let Some((in_flight_ns, served_ns)) = found.in_flight_ns.zip(found.served_ns) {
+            self.in_flight_ns += in_flight_ns;
+            self.in_flight_windows_ns += slice.window_ns as f64;
+            self.served_ns += served_ns;
         }
         if let Some(cpu) = slice.cpu {
             self.place = plus(self.place, cpu);
@@ -153,6 +174,11 @@ impl Usage {
         self.slices += 1.0;
         self.rates += rate;
         self.squares += rate * rate;
+    }
+
+    /// How many slices there were.
+    pub fn slices(&self) -> f64 {
+        self.slices
     }
 
     /// Standard deviation of the slices' rates over their mean; `None` below 16 slices.
@@ -178,8 +204,17 @@ fn generator_span(slice: &Slice) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     round: RoundId,
-    writes: bool,
+    of: Of,
     offset: u64,
+}
+
+/// What a histogram is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Read,
+    Write,
+    Service,
+    ReapGap,
 }
 
 /// Place of each stack in the scenario, by its name.
@@ -243,11 +278,8 @@ impl Side {
         self.errors += slice.errors;
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        self.frames.extend(found.frames.iter().map(|(writes, offset)| Frame {
-            round: id,
-            writes: *writes,
-            offset: *offset,
-        }));
+        let frame = |(of, offset): &(Of, u64)| Frame { round: id, of: *of, offset: *offset };
+        self.frames.extend(found.frames.iter().map(frame));
         let round = self.rounds.entry(id).or_default();
         let first = round.slices == 0;
         round.slices += 1;
@@ -258,7 +290,8 @@ impl Side {
         round.bytes += found.bytes;
         round.window_s += slice.window_ns as f64 / 1e9;
         round.flush_s = joined(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));
-        round.cpu_generator_ns = joined(first, round.cpu_generator_ns, found.cpu_ns);
+        round.cpu_user_ns = joined(first, round.cpu_user_ns, found.cpu_user_ns);
+        round.cpu_kernel_ns = joined(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
@@ -310,8 +343,9 @@ impl Side {
     fn read_latencies(&mut self, run: &RunData) {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
-        self.read = Batches::new(position.len());
-        self.write = Batches::new(position.len());
+        for batches in [&mut self.read, &mut self.write, &mut self.service, &mut self.reap_gap] {
+            *batches = Batches::new(position.len());
+        }
         for frame in &self.frames {
             let Some(at) = position.get(&frame.round) else {
                 continue;
@@ -320,12 +354,21 @@ impl Side {
                 self.torn += 1;
                 continue;
             };
+            let batches = match frame.of {
+                Of::Read => &mut self.read,
+                Of::Write => &mut self.write,
+                Of::Service => &mut self.service,
+                Of::ReapGap => &mut self.reap_gap,
+            };
+            batches.add(*at, &histogram);
+            if !matches!(frame.of, Of::Read | Of::Write) {
+                continue;
+            }
             let (sum, items) = quantile::total(&histogram);
             if let Some(round) = self.rounds.get_mut(&frame.round) {
                 round.latency.sum += sum;
                 round.latency.items += items;
             }
-            if frame.writes { self.write.add(*at, &histogram) } else { self.read.add(*at, &histogram) }
         }
     }
 
@@ -355,7 +398,8 @@ impl Side {
     pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], writes: bool) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut batches = Batches::new(rounds.len());
-        for frame in self.frames.iter().filter(|frame| frame.writes == writes) {
+        let of = if writes { Of::Write } else { Of::Read };
+        for frame in self.frames.iter().filter(|frame| frame.of == of) {
             let at = position.get(&frame.round);
             if let Some((at, histogram)) = at.zip(run.histograms.histogram(frame.offset)) {
                 batches.add(*at, &histogram);
@@ -385,8 +429,11 @@ pub(super) struct Samples {
     pub(super) ios: f64,
     pub(super) bytes: f64,
     pub(super) flush_ns: Option<f64>,
-    cpu_ns: Option<f64>,
-    frames: Vec<(bool, u64)>,
+    cpu_user_ns: Option<f64>,
+    cpu_kernel_ns: Option<f64>,
+    in_flight_ns: Option<f64>,
+    served_ns: Option<f64>,
+    frames: Vec<(Of, u64)>,
     pub(super) failed: Option<String>,
 }
 
@@ -409,17 +456,23 @@ impl Samples {
             "read.ios" | "write.ios" => self.ios += value,
             "read.bytes" | "write.bytes" => self.bytes += value,
             "flush" => self.flush_ns = Some(value),
-            "cpu.user" | "cpu.system" => self.cpu_ns = Some(self.cpu_ns.unwrap_or(0.0) + value),
+            "cpu.user" => self.cpu_user_ns = Some(value),
+            "cpu.system" => self.cpu_kernel_ns = Some(value),
+            "in_flight" => self.in_flight_ns = Some(value),
+            "served" => self.served_ns = Some(value),
             _ => {}
         }
     }
 
     fn frame(&mut self, metric: &str, offset: u64) {
-        match metric {
-            "read.latency" => self.frames.push((false, offset)),
-            "write.latency" => self.frames.push((true, offset)),
-            _ => {}
-        }
+        let of = match metric {
+            "read.latency" => Of::Read,
+            "write.latency" => Of::Write,
+            "service.latency" => Of::Service,
+            "reap_gap" => Of::ReapGap,
+            _ => return,
+        };
+        self.frames.push((of, offset));
     }
 
     /// Only what rates are made of spoils a round; a lost CPU time does not.

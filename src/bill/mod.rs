@@ -16,6 +16,7 @@ pub mod efficiency;
 pub mod findings;
 mod found_data;
 mod gather;
+pub mod generator;
 mod headline;
 pub mod knee;
 pub mod layers;

@@ -3,6 +3,7 @@
 use super::compare::{self, of_estimate, of_totals};
 use super::findings::{Figure, Latency, Row};
 use super::gather::{RoundTotal, Side};
+use super::generator;
 use super::reading::Reading;
 use super::subject::Quantity;
 use crate::stats::Refusal;
@@ -27,7 +28,10 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged),
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable)),
         latency: latencies(side),
-        cpu_generator: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_generator_ns?))),
+        cpu_generator: figure(reading, at, "ns", |round| {
+            Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
+        }),
+        generator: generator::report(reading, at),
         cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
         cpu: match reading.cpu_lacking([at, at]).filter(|_| !side.rounds.is_empty()) {
             Some(reason) => Figure::missing(reason),
@@ -44,7 +48,7 @@ pub fn rate(reading: &Reading, at: usize, unit: &'static str, quantity: Quantity
 }
 
 /// Sum over sum of `(divisor, dividend)` of each round.
-fn figure(
+pub fn figure(
     reading: &Reading,
     at: usize,
     unit: &'static str,
@@ -73,7 +77,8 @@ pub fn latencies(side: &Side) -> Vec<Latency> {
         .collect()
 }
 
-fn latency(direction: &'static str, batches: &Batches) -> Latency {
+/// Of one kind.
+pub fn latency(direction: &'static str, batches: &Batches) -> Latency {
     let at = |q: f64| latency_at(batches, Some(q));
     Latency {
         direction,

@@ -342,7 +342,11 @@ impl Twin {
             (slice_ns * (load / (queued * 1.12)).min(pace / 1e9).min(limit / 1e9)).floor()
         };
         let window_ns = if job.rw.writes() { ios * queued * 1.12 / load } else { slice_ns };
-        let offset = self.histogram(queued, ios);
+        let histograms = Histograms {
+            latency: self.histogram(queued, ios),
+            reap_gap: (job.iodepth > 1).then(|| self.gaps(queued / f64::from(job.iodepth), ios)),
+            service: job.rate_iops.map(|_| self.gaps(median, ios)),
+        };
         let used = (ios * 1_000.0, ios * (2_000.0 + queued / 50.0));
         self.data.slices.push(Slice {
             set: 0,
@@ -364,7 +368,7 @@ impl Twin {
             discarded_ios: 50,
             drain_ns: 300_000,
             errors: 0,
-            samples: samples(job, ios, offset, window_ns),
+            samples: samples(job, ios, &histograms, window_ns),
             cpu: Some(cpu_times(used, window_ns)),
             gate: job.rw.writes().then_some(Gate {
                 waited_ns: 4_000_000,
@@ -388,10 +392,30 @@ impl Twin {
             let tail = if self.noise.uniform() < 0.005 { 8.0 } else { 1.0 };
             histogram.record((median * tail * (0.4 * self.noise.normal()).exp()) as u64);
         }
+        self.kept(histogram)
+    }
+
+    /// Without chance: one in a hundred is four times as long.
+    fn gaps(&mut self, usual: f64, ios: f64) -> u64 {
+        let mut histogram = Histogram::new();
+        for at in 0..(ios as u64 / 4).max(1) {
+            histogram.record(if at % 100 == 7 { 4.0 * usual } else { usual } as u64);
+        }
+        self.kept(histogram)
+    }
+
+    fn kept(&mut self, histogram: Histogram) -> u64 {
         let offset = self.histograms.len() as u64 * 64;
         self.histograms.insert(offset, histogram);
         offset
     }
+}
+
+/// Those of one slice.
+struct Histograms {
+    latency: u64,
+    reap_gap: Option<u64>,
+    service: Option<u64>,
 }
 
 /// How one slice differs from an ordinary one.
@@ -429,17 +453,23 @@ fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
     }
 }
 
-fn samples(job: &Job, ios: f64, offset: u64, window_ns: f64) -> Vec<Sample> {
+fn samples(job: &Job, ios: f64, histograms: &Histograms, window_ns: f64) -> Vec<Sample> {
     let way = if job.rw.writes() { "write" } else { "read" };
     let sample =
         |metric: String, unit: &str, better, value| Sample { metric, unit: unit.into(), better, value };
     let mut all = vec![
         sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(ios)),
         sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
-        sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(offset)),
+        sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(histograms.latency)),
         sample("cpu.user".into(), "ns", Better::Lower, Value::Value(ios * 40.0)),
         sample("cpu.system".into(), "ns", Better::Lower, Value::Value(ios * 1_900.0)),
     ];
+    let in_flight = f64::from(job.iodepth * job.numjobs) * window_ns;
+    all.push(sample("in_flight".into(), "ns", Better::Higher, Value::Value(in_flight)));
+    all.push(sample("served".into(), "ns", Better::Lower, Value::Value(1.001 * in_flight)));
+    for (name, offset) in [("reap_gap", histograms.reap_gap), ("service.latency", histograms.service)] {
+        all.extend(offset.map(|at| sample(name.into(), "ns", Better::Lower, Value::Histogram(at))));
+    }
     if job.rw.writes() {
         all.push(sample("flush".into(), "ns", Better::Lower, Value::Value(0.3 * window_ns)));
     }

@@ -7,6 +7,7 @@ pub mod alone;
 pub mod bench;
 pub mod caches;
 mod child;
+pub mod contest;
 pub mod durability;
 pub mod engine;
 pub mod first_writes;

@@ -31,20 +31,20 @@ pub struct Quarry {
     pub warnings: Vec<String>,
 }
 
-/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`.
+/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`; errors name the option that it stands behind.
 ///
 /// # Errors
 /// Bad input: a layer, several media, another host, a file to be made, or what the guard lets nobody read.
-pub fn quarry(target: &str) -> Result<Quarry> {
+pub fn quarry(option: &str, target: &str) -> Result<Quarry> {
     let words = vec![("rw".into(), "randread".into()), ("bs".into(), "4k".into())];
     let request = Request { words, ..Request::default() };
     let scenario = from_arguments(&[target.to_owned()], &request).map_err(Failed::from)?;
-    let refuse = |why: &str| Failed::input(format!("--record {target}: {why}"));
+    let refuse = |why: &str| Failed::input(format!("{option} {target}: {why}"));
     let [stack] = scenario.stacks.as_slice() else {
         return Err(refuse("it is not one target; hint: file:/path of a file, or /dev/NAME").into());
     };
     if !stack.layers.is_empty() {
-        return Err(refuse("it has layers, and noise is recorded of a medium; hint: leave them out").into());
+        return Err(refuse("it has layers, and only media are read here; hint: leave them out").into());
     }
     match &stack.medium {
         Medium::File { path, size: None, .. } | Medium::Device { path } => seen(path, &scenario, stack),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn refused(target: &str) -> String {
-        format!("{:#}", quarry(target).unwrap_err())
+        format!("{:#}", quarry("--record", target).unwrap_err())
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let path = folder.path().join("x.img");
         let data: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
         std::fs::write(&path, &data).unwrap();
-        let found = quarry(&format!("file:{}", path.display())).unwrap();
+        let found = quarry("--record", &format!("file:{}", path.display())).unwrap();
         assert_eq!(found.bytes, 1 << 20);
         let mut told = 0;
         let mut count = |_| {

@@ -245,6 +245,7 @@ impl Lines<'_> {
             };
             add("iops", &row.iops);
             latencies(&row.latency, &mut add);
+            times("service time", row.service.as_ref(), &mut add);
         }
     }
 
@@ -270,6 +271,10 @@ impl Lines<'_> {
         add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
         add("cpu per io of the generator", &row.cpu_generator);
+        add("cpu per io of the generator in its own code", &row.generator.cpu_user);
+        add("cpu per io of the generator in the kernel", &row.generator.cpu_kernel);
+        times("service time", row.generator.service.as_ref(), &mut add);
+        times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
     /// A published figure, and its ratio with what follows from it. The measured ones stand beside them, as some are of
@@ -312,6 +317,13 @@ fn latencies(latencies: &[Latency], add: &mut dyn FnMut(&str, &Figure)) {
         for (name, figure) in latency.figures() {
             add(&format!("{way} latency {name}"), figure);
         }
+    }
+}
+
+/// The same of what has no direction.
+fn times(name: &str, times: Option<&Latency>, add: &mut dyn FnMut(&str, &Figure)) {
+    for (part, figure) in times.iter().flat_map(|times| times.figures()) {
+        add(&format!("{name} {part}"), figure);
     }
 }
 

@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, matrix, published, ratios, sheet, states, sweep,
-    verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, matrix, published, ratios, sheet,
+    states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -150,6 +150,13 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     if let Some(own) = sheet::own_bill(findings, workload) {
         out +=
             &format!("### Bill\n\n{}", bill("Each layer against the stack below it; factors multiply", own));
+    }
+    if let Some(table) = generator::table(workload) {
+        let (title, legend) = (generator::TITLE, escaped(generator::LEGEND));
+        out += &format!(
+            "<details><summary>{title}</summary>\n\n{}\n{legend}.\n\n</details>\n\n",
+            table.markdown()
+        );
     }
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));

@@ -7,6 +7,7 @@ mod csv;
 mod disks;
 mod durability;
 mod efficiency;
+mod generator;
 mod grouped;
 mod html;
 mod json;

@@ -25,7 +25,6 @@ const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("p99", 1, |row| first(row).map(|latency| &latency.p99)),
     ("p99.9", 5, |row| first(row).map(|latency| &latency.p999)),
     ("CPU/IO", 4, |row| Some(&row.cpu)),
-    ("generator/IO", 8, |row| Some(&row.cpu_generator)),
 ];
 
 fn first(row: &Row) -> Option<&Latency> {

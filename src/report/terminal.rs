@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, grouped, matrix, published, ratios, sheet, states,
-    sweep, verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, matrix, published, ratios,
+    sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -146,6 +146,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
         out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
+    }
+    if let Some(table) = generator::table(workload) {
+        out += &format!("\n{}", table.text(width, left_out));
     }
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out

@@ -94,7 +94,7 @@ fn narrow_terminals_lose_columns_not_sentences() {
     let wide = render(&found, "terminal", 160);
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
     let has_column =
-        |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" generator/IO"));
+        |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" throughput"));
     assert!(has_column(&wide) && !has_column(&text));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("left out of some tables at 40 columns: "), "{text}");
@@ -455,7 +455,7 @@ fn a_workload_without_a_round_has_a_line_and_no_tables() {
     for name in ["terminal", "markdown", "html"] {
         let text = render(&found, name, 160);
         assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
-        assert!(!text.contains("generator/IO") && !text.contains("bill: "), "{name}: {text}");
+        assert!(!text.contains("own code") && !text.contains("bill: "), "{name}: {text}");
     }
 }
 

@@ -236,5 +236,11 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
             table.push(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
         }
     }
+    if matched.rows.iter().any(|row| row.service.is_some()) {
+        let cell = |row: &MatchedRow| {
+            row.service.as_ref().map_or_else(|| "-".to_owned(), |service| Shown::of(&service.p99).cell())
+        };
+        table.push("service p99", 4, matched.rows.iter().map(cell).collect());
+    }
     table
 }

@@ -1,6 +1,7 @@
 //! The memory of one thread's I/Os: page-aligned, mapped and touched before the first slice, and
 //! the data that are written, of the kind that the job states.
 
+use crate::Iomem;
 use crate::data::{DataKind, Repeats, SECTOR, fill_new, kept_bytes, kept_of};
 use crate::random::Random;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -31,6 +32,8 @@ pub(crate) struct Needs {
     pub(crate) writes: bool,
     /// What is written.
     pub(crate) data: DataKind,
+    /// On which pages.
+    pub(crate) iomem: Iomem,
 }
 
 /// One mapping with a buffer a slot for reads, one for writes, or both: what was read must not
@@ -59,12 +62,16 @@ impl Buffers {
         let part = stride.checked_mul(needs.slots as usize);
         let parts = usize::from(needs.reads) + usize::from(needs.writes);
         let mapped = part.and_then(|part| part.checked_mul(parts.max(1)));
-        let mapped = mapped.ok_or(io::ErrorKind::OutOfMemory)?;
+        let used = mapped.ok_or(io::ErrorKind::OutOfMemory)?;
+        let (base, mapped) = match needs.iomem {
+            Iomem::Malloc => (map(used)?, used),
+            Iomem::MmapHuge => map_huge(used)?,
+        };
         let mut buffers = Buffers {
-            base: map(mapped)?,
+            base,
             mapped,
             stride,
-            write_base: if needs.reads { mapped / parts } else { 0 },
+            write_base: if needs.reads { used / parts } else { 0 },
             bs: needs.bs,
             kept: kept_bytes(needs.data.compress_percent),
             unit: if needs.data.dedupe_percent > 0 { needs.data.unit_of(needs.bs) } else { needs.bs },
@@ -163,6 +170,48 @@ fn map(length: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
+/// A huge page of x86-64 and of ARM with pages of 4 KiB.
+const HUGE: usize = 2 << 20;
+
+/// Whole huge pages, and how many bytes they are: reserved ones if there are as many, else such as the kernel makes of a stretch that
+/// begins at one.
+fn map_huge(length: usize) -> io::Result<(NonNull<u8>, usize)> {
+    let mapped = length.checked_next_multiple_of(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let reserved = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB;
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+    let base = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, access, reserved) };
+    let base = match base {
+        Ok(base) => base.cast(),
+        Err(_) => made_on_request(mapped)?,
+    };
+    Ok((NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?, mapped))
+}
+
+/// A stretch that begins at a huge page, which the kernel was asked to make of such.
+fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let room = mapped.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
+    // SAFETY: as in `map`.
+    let whole: *mut u8 =
+        unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), room, access, MapFlags::PRIVATE)? }.cast();
+    let before = whole.align_offset(HUGE);
+    // SAFETY: `before` is less than a huge page, so that `mapped` bytes of the room lie behind it.
+    let (base, behind) = unsafe { (whole.add(before), whole.add(before + mapped)) };
+    for (start, length) in [(whole, before), (behind, HUGE - before)] {
+        // SAFETY: these ends of the mapping made above are nobody's, and whole pages.
+        let given_back = length == 0 || unsafe { rustix::mm::munmap(start.cast(), length) }.is_ok();
+        debug_assert!(given_back);
+    }
+    // SAFETY: the stretch is ours, and advice changes nothing of what is in it.
+    unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage)? };
+    for page in (0..mapped).step_by(ALIGN) {
+        // SAFETY: a byte of the stretch; touched, so that no I/O is the first to.
+        unsafe { base.add(page).write_volatile(0) };
+    }
+    Ok(base)
+}
+
 /// Changes every word that is not to stay zero by one key. Random words stay random, and no
 /// string of bytes of one write comes back in the next.
 fn refresh(data: &mut [u8], kept: usize, key: u64) {
@@ -196,7 +245,7 @@ mod tests {
 
     fn needs(bs: usize, compress_percent: u8) -> Needs {
         let data = DataKind { compress_percent, ..DataKind::default() };
-        Needs { slots: 3, bs, reads: true, writes: true, data }
+        Needs { slots: 3, bs, reads: true, writes: true, data, iomem: Iomem::Malloc }
     }
 
     fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
@@ -285,8 +334,25 @@ mod tests {
     }
 
     #[test]
+    fn huge_pages_hold_the_same_and_begin_at_one() {
+        for bs in [4096, 1 << 20, (1 << 20) + 4096] {
+            let needs = Needs { iomem: Iomem::MmapHuge, ..needs(bs, 0) };
+            let mut buffers = Buffers::new(needs, Random::new(1, 0)).unwrap();
+            let (base, length) = buffers.extent();
+            assert_eq!((base as usize % HUGE, length % HUGE), (0, 0));
+            let starts: Vec<usize> =
+                (0..3).flat_map(|slot| [buffers.read(slot) as usize, buffers.write(slot) as usize]).collect();
+            assert!(starts.iter().all(|start| start + bs <= base as usize + length));
+            assert_eq!(starts.iter().collect::<HashSet<_>>().len(), 6);
+            assert!(zeros(&written(&mut buffers, 2, bs)) < bs / 64);
+        }
+    }
+
+    #[test]
     fn too_much_memory_is_an_error() {
-        let needs = Needs { slots: u32::MAX, ..needs(usize::MAX / 8192, 0) };
-        assert!(Buffers::new(needs, Random::new(1, 0)).is_err());
+        for iomem in [Iomem::Malloc, Iomem::MmapHuge] {
+            let needs = Needs { slots: u32::MAX, iomem, ..needs(usize::MAX / 8192, 0) };
+            assert!(Buffers::new(needs, Random::new(1, 0)).is_err());
+        }
     }
 }

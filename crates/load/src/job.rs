@@ -99,10 +99,12 @@ pub struct Job {
     /// ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a block, and CPU time that slices count.
     #[serde(default, skip_serializing_if = "is_false")]
     pub verify: bool,
-    /// Stamp the start of every I/O by itself. Otherwise all that are issued behind one look at the queue begin at that look: a
-    /// clock reading less for each, and latencies that are longer by what it takes to issue those before it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub stamp_each: bool,
+    /// When the latency of an I/O begins.
+    #[serde(default, skip_serializing_if = "Stamping::is_default")]
+    pub stamps: Stamping,
+    /// The memory of the I/Os.
+    #[serde(default, skip_serializing_if = "Iomem::is_default")]
+    pub iomem: Iomem,
     /// Seed of offsets, mix and buffers; thread i uses seed and i.
     pub randseed: u64,
 }
@@ -158,9 +160,48 @@ impl Default for Job {
             dedupe_percentage: 0,
             dedupe_unit: None,
             verify: false,
-            stamp_each: false,
+            stamps: Stamping::default(),
+            iomem: Iomem::default(),
             randseed: 1,
         }
+    }
+}
+
+/// Which readings of the clock I/Os begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamping {
+    /// Each with one of its own, just before it is handed to the engine.
+    Each,
+    /// All that are issued behind one look at the queue with that look: a reading less for each, and latencies that are longer by
+    /// what it takes to issue those before it.
+    #[default]
+    Batch,
+    /// None: latencies are not recorded. For finding out what recording them costs.
+    Off,
+}
+
+impl Stamping {
+    fn is_default(&self) -> bool {
+        *self == Stamping::default()
+    }
+}
+
+/// fio's `iomem`, as far as it is here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Iomem {
+    /// Pages of the usual size.
+    #[default]
+    Malloc,
+    /// Huge pages: reserved ones (`vm.nr_hugepages`), else those that the kernel makes when asked (madvise). Large O_DIRECT I/Os take
+    /// much less time with them: it changes what is measured.
+    MmapHuge,
+}
+
+impl Iomem {
+    fn is_default(&self) -> bool {
+        *self == Iomem::default()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
 use crate::verify::{Back, BackOrder, Checks, Ledger};
 use crate::worker::Direction;
-use crate::{Histogram, Hold, Job};
+use crate::{Histogram, Hold, Job, Stamping};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -200,7 +200,7 @@ pub(crate) struct Lane<E: Engine> {
     bs: u32,
     /// More than one I/O in flight: a completion may lie there while others are issued.
     deep: bool,
-    stamp_each: bool,
+    stamps_each: bool,
     source: Source,
     pace: Option<Pace>,
     holder: Holder,
@@ -237,6 +237,7 @@ impl<E: Engine + 'static> Lane<E> {
             reads: job.rw.reads(),
             writes: job.rw.writes(),
             data: job.data(),
+            iomem: job.iomem,
         };
         let buffers = Buffers::new(needs, random(0))?;
         let file = setup.file.try_clone()?;
@@ -247,7 +248,7 @@ impl<E: Engine + 'static> Lane<E> {
             file,
             bs: job.bs as u32,
             deep: setup.depth > 1,
-            stamp_each: job.stamp_each,
+            stamps_each: job.stamps == Stamping::Each,
             source: Source::new(job, offsets, random(1)),
             pace: setup.pace,
             holder: Holder::new(setup.hold, setup.depth),
@@ -257,7 +258,7 @@ impl<E: Engine + 'static> Lane<E> {
             in_flight: 0,
             syncs_in_flight: 0,
             first_submit_ns: None,
-            tally: Tally::new(setup.job.rate_iops.is_some()),
+            tally: Tally::new(&setup.job),
             stamps: Stamps::new(),
             checks: setup.ledger.map(|ledger| Checks::new(ledger, setup.depth)),
             beat_ns: setup.beat_ns,
@@ -319,7 +320,7 @@ impl<E: Engine + 'static> Lane<E> {
                 self.checks.iter_mut().for_each(|checks| checks.reads(slot, offset));
                 (self.bs, self.buffers.read(slot), self.stamps.now())
             }
-            Op::Read if self.stamp_each => (self.bs, self.buffers.read(slot), self.stamps.now()),
+            Op::Read if self.stamps_each => (self.bs, self.buffers.read(slot), self.stamps.now()),
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
             Op::Write => (self.bs, self.data_of(slot, offset), self.stamps.now()),
@@ -659,12 +660,12 @@ mod tests {
     #[test]
     fn littles_law_holds_with_and_without_a_schedule() {
         for rate_iops in [None, Some(20_000)] {
-            for stamp_each in [false, true] {
-                let job = Job { iodepth: 4, rate_iops, stamp_each, ..Job::default() };
+            for stamps in [Stamping::Batch, Stamping::Each] {
+                let job = Job { iodepth: 4, rate_iops, stamps, ..Job::default() };
                 // By blocks: none lies across an end of the window.
                 let result = run(setup(job, Hold::default()), device(100_000), Stop::Blocks(2000));
                 let error = result.served_ns as f64 / result.in_flight_ns as f64 - 1.0;
-                assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamp_each}");
+                assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamps:?}");
                 assert!(result.reap_gap.count() > 0);
                 assert_eq!(result.service.count(), rate_iops.map_or(0, |_| result.read.ios));
             }

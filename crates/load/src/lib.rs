@@ -27,7 +27,7 @@ pub mod worker;
 pub use data::{DataKind, Stream};
 pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
-pub use job::{Hold, Job, Rw};
+pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use random::Random;
 pub use verify::Verified;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

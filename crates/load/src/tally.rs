@@ -1,9 +1,9 @@
 //! What a thread counts in a slice: completions inside the window, everything else apart, and
 //! failures with the first of them in words.
 
-use crate::Histogram;
 use crate::engine::Op;
 use crate::worker::Direction;
+use crate::{Histogram, Job, Stamping};
 use std::ops::Range;
 
 /// So many I/Os failing in a row end a slice: the target only fails.
@@ -45,6 +45,8 @@ pub(crate) struct Tally {
     pub(crate) service: Histogram,
     /// Whether they do.
     paced: bool,
+    /// Whether latencies are recorded.
+    timed: bool,
     pub(crate) discarded_ios: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
@@ -61,7 +63,8 @@ struct Failing {
 
 impl Tally {
     /// Empty, with all the memory it will need.
-    pub(crate) fn new(paced: bool) -> Tally {
+    pub(crate) fn new(job: &Job) -> Tally {
+        let (paced, timed) = (job.rate_iops.is_some(), job.stamps != Stamping::Off);
         let direction = || Direction { latency: Histogram::preallocated(), ..Direction::default() };
         Tally {
             window_ns: 0..0,
@@ -74,6 +77,7 @@ impl Tally {
             served_ns: 0,
             service: if paced { Histogram::preallocated() } else { Histogram::new() },
             paced,
+            timed,
             discarded_ios: 0,
             errors: 0,
             first_error: None,
@@ -112,6 +116,9 @@ impl Tally {
     /// there since.
     #[inline]
     pub(crate) fn looked(&mut self, since_ns: Range<u64>, in_flight: u64, gap: bool) {
+        if !self.timed {
+            return;
+        }
         let behind_ns = std::mem::take(&mut self.behind_ns);
         let (begin_ns, end_ns) =
             (since_ns.start.max(self.window_ns.start), since_ns.end.min(self.window_ns.end));
@@ -144,6 +151,9 @@ impl Tally {
         };
         direction.ios += 1;
         direction.bytes += u64::from(ended.len);
+        if !self.timed {
+            return;
+        }
         direction.latency.record(latency_ns);
         let served_ns = now_ns.saturating_sub(ended.issued_ns);
         self.served_ns += served_ns;
@@ -202,7 +212,7 @@ mod tests {
     }
 
     fn tally() -> Tally {
-        let mut tally = Tally::new(false);
+        let mut tally = Tally::new(&Job::default());
         tally.restart(1000..2000);
         tally
     }
@@ -232,13 +242,23 @@ mod tests {
 
     #[test]
     fn service_begins_at_the_issue_and_latency_at_the_schedule() {
-        let mut tally = Tally::new(true);
+        let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
         tally.restart(1000..2000);
         tally.add(&Ended { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
         assert_eq!(
             (tally.served_ns, tally.service.max(), tally.read.latency.min()),
             (50, Some(50), Some(1400))
         );
+    }
+
+    #[test]
+    fn without_stamps_only_counts_are_kept() {
+        let mut tally = Tally::new(&Job { stamps: Stamping::Off, ..Job::default() });
+        tally.restart(1000..2000);
+        tally.looked(1000..1500, 3, true);
+        tally.add(&ended(Op::Read, 4096), 1500);
+        assert_eq!((tally.read.ios, tally.read.bytes), (1, 4096));
+        assert_eq!((tally.read.latency.count(), tally.reap_gap.count(), tally.in_flight_ns), (0, 0, 0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::buffer::{Buffers, Needs};
 use crate::data::DataKind;
 use crate::offsets::Region;
 use crate::random::Random;
-use crate::{Hold, Job, LoadError, TargetSpec};
+use crate::{Hold, Iomem, Job, LoadError, TargetSpec};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -50,10 +50,20 @@ impl Target {
     pub(crate) fn inspect(spec: &TargetSpec) -> Result<Target, LoadError> {
         let path = spec.path.as_path();
         let seen = look(path).map_err(|errno| system("look at", path, errno.into()))?;
-        let block_device = is_block_device(path, &seen)?;
+        let kind = kind_of(path, &seen)?;
+        let block_device = kind == Kind::BlockDevice;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = File::from(open(path, flags).map_err(|e| system("open", path, e.into()))?);
-        let size = size_of(&file, block_device).map_err(|e| system("measure", path, e))?;
+        let size = match (kind, spec.bytes) {
+            (Kind::Zero, Some(bytes)) if !spec.writable => bytes,
+            (Kind::Zero, _) => {
+                return Err(LoadError::Unfit(format!(
+                    "{} has no end and is only read; hint: say how many bytes of it",
+                    path.display()
+                )));
+            }
+            _ => size_of(&file, block_device).map_err(|e| system("measure", path, e))?,
+        };
         let bytes = spec.bytes.unwrap_or(size);
         if bytes > size {
             return Err(LoadError::Unfit(format!(
@@ -204,7 +214,8 @@ impl Target {
 
 /// Memory for reads at prepare.
 pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
-    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, data: DataKind::default() };
+    let (data, iomem) = (DataKind::default(), Iomem::default());
+    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, data, iomem };
     Buffers::new(needs, Random::new(0, 0))
 }
 
@@ -234,10 +245,23 @@ fn identity(seen: &Statx) -> Identity {
     }
 }
 
-fn is_block_device(path: &Path, seen: &Statx) -> Result<bool, LoadError> {
+/// What a target is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    BlockDevice,
+    /// /dev/zero: the kernel's quickest read, with nothing behind it. It measures generators.
+    Zero,
+}
+
+/// Major and minor number of /dev/zero, fixed by the kernel (Documentation/admin-guide/devices.txt).
+const ZERO: (u32, u32) = (1, 5);
+
+fn kind_of(path: &Path, seen: &Statx) -> Result<Kind, LoadError> {
     match FileType::from_raw_mode(u32::from(seen.stx_mode)) {
-        FileType::BlockDevice => Ok(true),
-        FileType::RegularFile => Ok(false),
+        FileType::BlockDevice => Ok(Kind::BlockDevice),
+        FileType::RegularFile => Ok(Kind::File),
+        FileType::CharacterDevice if (seen.stx_rdev_major, seen.stx_rdev_minor) == ZERO => Ok(Kind::Zero),
         other => Err(LoadError::Unfit(format!(
             "{} is neither a regular file nor a block device, but {other:?}",
             path.display()
@@ -361,6 +385,18 @@ mod tests {
         let missing = folder.path().join("missing");
         let words = refusal(Target::inspect(&spec(&missing)));
         assert!(words.starts_with("cannot look at") && words.contains("No such file"), "{words}");
+    }
+
+    #[test]
+    fn zeros_are_read_as_far_as_is_said() {
+        let zero = spec(Path::new("/dev/zero"));
+        assert!(refusal(Target::inspect(&zero)).contains("say how many bytes"));
+        let some = TargetSpec { bytes: Some(1 << 20), ..zero };
+        let target = Target::inspect(&some).unwrap();
+        let region = target.region(&buffered(4096)).unwrap();
+        assert_eq!(region.blocks, 256);
+        target.probe(&buffered(4096), &target.open(&buffered(4096)).unwrap(), region).unwrap();
+        assert!(refusal(Target::inspect(&TargetSpec { writable: true, ..some })).contains("only read"));
     }
 
     #[test]

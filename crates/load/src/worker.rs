@@ -8,9 +8,10 @@ use crate::lane::{Begin, FlushResult, Gate, LaneResult, Setup, SliceOrder, Stop}
 use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace};
 use crate::source::share_out;
+use crate::stamps::Stamps;
 use crate::target::Target;
 use crate::verify::{self, BackOrder, Found, Ledger, Verified};
-use crate::{Chosen, EngineName, Histogram, Hold, Job, clock};
+use crate::{Chosen, EngineName, Histogram, Hold, Job, Stamping, clock};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -218,7 +219,8 @@ impl Worker {
         check_jobs(jobs)?;
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
-        let chosen = engine::choose(engine, &fitted)?;
+        let mut chosen = engine::choose(engine, &fitted)?;
+        chosen.why += &stamped(jobs);
         check_resources(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
@@ -418,6 +420,19 @@ impl Worker {
         }
         result.flush_ns = time_of(&flushed);
         Ok(())
+    }
+}
+
+/// By which clock latencies are told, and from when on.
+fn stamped(jobs: &[Job]) -> String {
+    let clock = Stamps::new().source();
+    let mut kinds: Vec<Stamping> = jobs.iter().map(|job| job.stamps).collect();
+    kinds.dedup();
+    match kinds.as_slice() {
+        [Stamping::Each] => format!("; times by {clock}, read for each I/O"),
+        [Stamping::Batch] => format!("; times by {clock}, read for each batch"),
+        [Stamping::Off] => "; no latencies are recorded".to_string(),
+        _ => format!("; times by {clock}, read as each job asks"),
     }
 }
 

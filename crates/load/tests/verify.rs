@@ -87,6 +87,17 @@ fn what_was_written_is_read_back_with_every_engine_and_block_size() {
 }
 
 #[test]
+fn syncs_between_writes_behind_an_offset_are_nobodys_blocks() {
+    let file = file_of(1 << 20);
+    let synced =
+        Job { fsync: 3, fdatasync: 2, end_fsync: true, offset: 512 * KIB, iodepth: 2, ..job(Rw::RandRw) };
+    let Some(mut worker) = prepared(file.path(), &[synced], EngineName::Aio) else { return };
+    run(&mut worker, 1 << 20);
+    let verified = read_back(&mut worker);
+    assert!(verified.wrong() == 0 && verified.back.blocks > 50, "{verified:?}");
+}
+
+#[test]
 fn a_whole_pass_is_read_back_whole() {
     let file = file_of(4 << 20);
     let mut worker = worker(file.path(), &[job(Rw::Write)]);

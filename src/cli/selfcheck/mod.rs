@@ -1,5 +1,7 @@
-//! `iotax selfcheck stats`: the simulated comparisons and the table of what must hold.
+//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table of what must hold; `engine`:
+//! the load generator against its peers.
 
+mod engine;
 mod own;
 
 use super::progress::Simulating;
@@ -27,6 +29,8 @@ pub struct Args {
 enum What {
     /// Coverage, false positives, power, time and refusals of the statistics
     Stats(Stats),
+    /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
+    Engine(Box<engine::Args>),
 }
 
 #[derive(clap::Args)]
@@ -61,7 +65,10 @@ struct Stats {
 /// # Errors
 /// When a series cannot be recorded or read, or the report cannot be written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let What::Stats(stats) = &args.what;
+    let stats = match &args.what {
+        What::Stats(stats) => stats,
+        What::Engine(engine) => return engine::run(engine, runs),
+    };
     let json = is_json(stats)?;
     let stop = stop::flag()?;
     // Before anything is measured: one that is damaged would end it afterwards.

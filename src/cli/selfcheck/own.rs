@@ -53,7 +53,7 @@ pub fn read(file: &Path) -> Result<Recorded> {
 /// # Errors
 /// When the target may not be read, cannot be, or the series not be stored.
 pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path, stop: &AtomicBool) -> Result<PathBuf> {
-    let quarry = noise::quarry(target)?;
+    let quarry = noise::quarry("--record", target)?;
     quarry.warnings.iter().for_each(|warning| say_aside(&format!("warning: {warning}")));
     let folder = Store::open(&runs.join(FOLDER)).map_err(Failed::from)?.runs_dir().to_owned();
     let now = jiff::Timestamp::now();

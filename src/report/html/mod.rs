@@ -9,6 +9,7 @@ use super::crowd;
 use super::disks;
 use super::durability;
 use super::efficiency;
+use super::generator;
 use super::matrix;
 use super::number::{Shown, change};
 use super::published;
@@ -465,7 +466,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
         }
         p class="soft" {
             "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
-            "the whole place, with its host's where that is a guest. generator/IO: the load's own threads. n: whole rounds."
+            "the whole place, with its host's where that is a guest. n: whole rounds."
         }
         @if let Some(crowds) = crowd::table(workload) {
             h3 { "Guests at once" }
@@ -484,6 +485,13 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
+        @if let Some(own) = generator::table(workload) {
+            details {
+                summary { (generator::TITLE) }
+                (table(&own, usize::MAX))
+                p class="soft" { (generator::LEGEND) "." }
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use super::ledger::Ledger;
+use crate::Iomem;
 use crate::buffer::{Buffers, Needs};
 use crate::data::DataKind;
 use crate::random::Random;
@@ -111,6 +112,13 @@ impl Ledger {
 }
 
 fn room(bytes: usize) -> io::Result<Buffers> {
-    let needs = Needs { slots: 1, bs: bytes, reads: true, writes: false, data: DataKind::default() };
+    let needs = Needs {
+        slots: 1,
+        bs: bytes,
+        reads: true,
+        writes: false,
+        data: DataKind::default(),
+        iomem: Iomem::default(),
+    };
     Buffers::new(needs, Random::new(0, 0))
 }

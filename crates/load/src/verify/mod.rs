@@ -54,10 +54,10 @@ impl Checks {
     /// A read or a write has ended, whole; `data`: what was read.
     #[inline]
     pub(crate) fn ended(&mut self, op: Op, slot: u32, offset: u64, data: &[u8]) {
-        let block = self.ledger.block_at(offset);
         match op {
-            Op::Write => self.ledger.end(block),
+            Op::Write => self.ledger.end(self.ledger.block_at(offset)),
             Op::Read => {
+                let block = self.ledger.block_at(offset);
                 let before = self.seen[slot as usize];
                 if before.first() == 0 {
                     self.found.unjudged += 1;
@@ -65,6 +65,7 @@ impl Checks {
                     self.ledger.judge(block, data, before, self.ledger.state(block), &mut self.found);
                 }
             }
+            // A sync is at no offset.
             _ => {}
         }
     }

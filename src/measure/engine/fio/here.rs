@@ -91,8 +91,11 @@ fn in_memory(text: &str) -> Result<File, EngineError> {
     written.map_err(|source| EngineError::System { action: "hold a job file in memory".into(), source })
 }
 
-/// `fio 3.33`, or what is missing.
-pub(super) fn version() -> Result<String, EngineError> {
+/// `fio 3.33`.
+///
+/// # Errors
+/// That it is not installed, or does not tell.
+pub fn version() -> Result<String, EngineError> {
     let output = match Command::new("fio").arg("--version").stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

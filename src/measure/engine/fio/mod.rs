@@ -12,7 +12,7 @@
 mod here;
 mod report;
 
-pub use here::missing;
+pub use here::{missing, version};
 
 use super::{EngineError, Kind, LoadEngine};
 use crate::measure::wire::peer::slice_limit;
@@ -320,6 +320,18 @@ impl LoadEngine for Fio {
             result.flush_ns = Some(self.site.flush(&paths)?);
         }
         Ok(result)
+    }
+}
+
+/// One run of the installed fio by a job file: for those who compare generators.
+///
+/// # Errors
+/// When it is not installed, fails, or does not end within the limit.
+pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError> {
+    let output = Here.run(&options(true), job_file, limit)?;
+    match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+        Ok(report) if output.status.success() => report::convert(&report),
+        _ => Err(fio_failed(&output)),
     }
 }
 

@@ -1,0 +1,238 @@
+//! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
+
+use super::super::super::report::Destination;
+use super::super::super::{say_aside, stop};
+use super::{Args, interrupted};
+use crate::exit::{DONE, Failed};
+use crate::measure::contest::goals::Ours;
+use crate::measure::contest::{self, Load, Peer, Place, Shot, keep_to, median};
+use crate::measure::noise;
+use crate::scenario::error::Origin;
+use crate::scenario::values::{Dialect, parse_engine};
+use crate::scenario::words::JobWords;
+use crate::scenario::{Engine, InputError};
+use crate::stats::round::three_digits;
+use crate::units::show_ns;
+use anyhow::Result;
+use iotax_load::{Histogram, Iomem, Job, Stamping};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Read without end and without a disk.
+const ZERO: &str = "/dev/zero";
+/// Of it, where nothing is said.
+const OF_ZERO: u64 = 1 << 30;
+
+/// Runs it.
+///
+/// # Errors
+/// Bad input, a target that may not or cannot be read, no fio, Ctrl-C.
+pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
+    let load = load(args, target)?;
+    let place = place(args, target)?;
+    let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
+    if let Some(cpu) = args.cpu {
+        keep_to(cpu).map_err(Failed::from)?;
+    }
+    let seconds = args.time.as_secs_f64();
+    let one_of_ours = || contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from);
+    let one_of_fio = || Peer::FioTuned.shot(&place, &load, seconds, None).map_err(Failed::from);
+    let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
+    match args.only.as_deref() {
+        Some("iotax") => told_alone(&one_of_ours()?, json, to),
+        Some(_) => told_alone(&one_of_fio()?, json, to),
+        None => {
+            let mut pairs = Vec::new();
+            for round in 0..args.runs {
+                if stop::asked(stop).is_break() {
+                    return Err(interrupted());
+                }
+                // In turn, and each of them first as often as the other.
+                let pair = match round % 2 {
+                    0 => (one_of_ours()?, one_of_fio()?),
+                    _ => {
+                        let theirs = one_of_fio()?;
+                        (one_of_ours()?, theirs)
+                    }
+                };
+                pairs.push(pair);
+            }
+            told_both(&pairs, json, to)
+        }
+    }
+}
+
+fn stamps(word: &str) -> Stamping {
+    match word {
+        "batch" => Stamping::Batch,
+        "off" => Stamping::Off,
+        _ => Stamping::Each,
+    }
+}
+
+fn load(args: &Args, target: &Path) -> Result<Load> {
+    let mut words = JobWords::default();
+    let origin = Origin::command_line();
+    let direct = args.direct.clone().or_else(|| (target == Path::new(ZERO)).then(|| "0".to_owned()));
+    let given = [
+        ("rw", &args.rw),
+        ("bs", &args.bs),
+        ("iodepth", &args.iodepth),
+        ("numjobs", &args.numjobs),
+        ("rate_iops", &args.rate_iops),
+        ("direct", &direct),
+    ];
+    for (word, value) in given {
+        if let Some(value) = value {
+            words.set(word, value, &origin);
+        }
+    }
+    let draft = words.draft(Dialect::Ours).map_err(|error: InputError| Failed::from(error))?;
+    let job: Job = draft.job;
+    if job.rw.writes() {
+        return Err(Failed::input(format!(
+            "--rw {}: targets are only read here; hint: read or randread",
+            job.rw.word()
+        ))
+        .into());
+    }
+    let engine = match args.engine.as_deref().map(parse_engine) {
+        None | Some(Ok(None)) => None,
+        Some(Ok(Some(Engine::Native(name)))) => Some(name),
+        Some(Ok(Some(Engine::Fio))) => {
+            return Err(
+                Failed::input("--engine fio: it is one of ours that is named; hint: --only fio").into()
+            );
+        }
+        Some(Err(fault)) => return Err(Failed::from(origin.error("engine", fault)).into()),
+    };
+    Ok(Load {
+        rw: job.rw,
+        bs: job.bs,
+        iodepth: job.iodepth,
+        numjobs: job.numjobs,
+        direct: job.direct,
+        engine,
+        iomem: if args.iomem == "mmaphuge" { Iomem::MmapHuge } else { Iomem::Malloc },
+        rate_iops: job.rate_iops,
+    })
+}
+
+/// What may be read, and how much of it.
+fn place(args: &Args, target: &Path) -> Result<Place> {
+    if target == Path::new(ZERO) {
+        return Ok(Place { path: target.to_owned(), bytes: args.size.unwrap_or(OF_ZERO) });
+    }
+    let text = target.display().to_string();
+    let quarry = noise::quarry(
+        "--target",
+        &if text.starts_with("/dev/") { text.clone() } else { format!("file:{text}") },
+    )?;
+    quarry.warnings.iter().for_each(|warning| say_aside(&format!("warning: {warning}")));
+    match args.size {
+        Some(size) if size > quarry.bytes => Err(Failed::input(format!(
+            "--size: {text} has {} bytes, and {size} are asked for; hint: a smaller --size, or none",
+            quarry.bytes
+        ))
+        .into()),
+        size => Ok(Place { path: quarry.path, bytes: size.unwrap_or(quarry.bytes) }),
+    }
+}
+
+fn told_alone(shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
+    if shot.errors > 0 {
+        return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
+    }
+    let text = if json { format!("{:#}\n", object(shot)) } else { sentence(shot) };
+    to.write(&text)?;
+    Ok(DONE)
+}
+
+fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8> {
+    let failed: u64 = pairs.iter().map(|(ours, theirs)| ours.errors + theirs.errors).sum();
+    if failed > 0 {
+        return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
+    }
+    let of = |pick: fn(&(Shot, Shot)) -> f64| median(&pairs.iter().map(pick).collect::<Vec<_>>());
+    let (ours, theirs) = (of(|pair| pair.0.iops), of(|pair| pair.1.iops));
+    let cpu = of(|pair| pair.0.user_ns + pair.0.kernel_ns) / of(|pair| pair.1.user_ns + pair.1.kernel_ns);
+    let text = if json {
+        let all = |pick: fn(&(Shot, Shot)) -> &Shot| {
+            pairs.iter().map(|pair| object(pick(pair))).collect::<Vec<Value>>()
+        };
+        let document = json!({
+            "iops_ratio": ours / theirs,
+            "cpu_per_io_ratio": cpu,
+            "iotax": all(|pair| &pair.0),
+            "fio": all(|pair| &pair.1),
+        });
+        format!("{document:#}\n")
+    } else {
+        let first = &pairs[0];
+        format!(
+            "iotax  {}\n{}\n{}  {}\n{}\nmedians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
+            first.0.engine,
+            indented(&sentence(&first.0)),
+            first.1.engine,
+            "tuned",
+            indented(&sentence(&first.1)),
+            pairs.len(),
+            three_digits(ours),
+            three_digits(theirs),
+            ours / theirs,
+            cpu
+        )
+    };
+    to.write(&text)?;
+    Ok(DONE)
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn sentence(shot: &Shot) -> String {
+    let at = |q: f64| shot.latency.percentile(q).map_or_else(|| "-".to_owned(), |ns| show_ns(ns as f64));
+    let law = shot
+        .littles_law_error
+        .map(|error| format!(", off Little's law by {:.2} %", 100.0 * error))
+        .unwrap_or_default();
+    format!(
+        "{} IOPS; CPU an I/O: {} user, {} kernel; latency p50 {}, p99 {}, p99.9 {}{law}\n",
+        three_digits(shot.iops),
+        show_ns(shot.user_ns),
+        show_ns(shot.kernel_ns),
+        at(0.5),
+        at(0.99),
+        at(0.999)
+    )
+}
+
+/// One run.
+fn object(shot: &Shot) -> Value {
+    let cpu_ns = shot.user_ns + shot.kernel_ns;
+    let times = |histogram: &Histogram| {
+        let at = |q: f64| histogram.percentile(q);
+        (histogram.count() > 0).then(|| {
+            json!({
+                "mean": histogram.mean(),
+                "p50": at(0.5),
+                "p99": at(0.99),
+                "p999": at(0.999),
+                "max": histogram.max(),
+                "n": histogram.count(),
+            })
+        })
+    };
+    json!({
+        "iops": shot.iops,
+        "cpu_user_ns_per_io": shot.user_ns,
+        "cpu_kernel_ns_per_io": shot.kernel_ns,
+        "kernel_share": (cpu_ns > 0.0).then(|| shot.kernel_ns / cpu_ns),
+        "latency_ns": times(&shot.latency),
+        "reap_gap_ns": times(&shot.reap_gap),
+        "littles_law_error": shot.littles_law_error,
+        "engine": shot.engine,
+    })
+}

@@ -1,0 +1,272 @@
+//! The table of goals as text and as JSON. Values in, text out.
+
+use crate::measure::contest::goals::{Bound, Of, Ours};
+use crate::measure::contest::{Contender, Effort};
+use crate::stats::round::three_digits;
+use crate::units::{show_bytes, show_ns};
+use iotax_load::{Iomem, Stamping};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// Name of the format.
+const FORMAT: &str = "iotax-selfcheck-engine";
+/// Raised when a field changes its meaning or goes.
+const VERSION: u32 = 1;
+
+/// All rows.
+pub(super) struct Table {
+    pub(super) effort: Effort,
+    pub(super) cpu: usize,
+    /// Its version, or why there is none.
+    pub(super) fio: Result<String, String>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A line.
+pub(super) struct Row {
+    pub(super) goal: u8,
+    /// Target and load.
+    pub(super) under: String,
+    pub(super) what: String,
+    pub(super) unit: Unit,
+    /// Of contests.
+    pub(super) of: Option<Of>,
+    pub(super) found: Result<Figures, String>,
+    pub(super) bound: Bound,
+}
+
+/// What was found.
+#[derive(Clone, Copy)]
+pub(super) struct Figures {
+    pub(super) value: f64,
+    /// The least and the most of the rounds.
+    pub(super) spread: Option<(f64, f64)>,
+    pub(super) ours: f64,
+    pub(super) theirs: Option<f64>,
+}
+
+/// What a value is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Ratio,
+    Share,
+    Ns,
+    Bytes,
+}
+
+impl Unit {
+    fn show(self, value: f64) -> String {
+        match self {
+            Unit::Ratio => format!("{value:.3}"),
+            Unit::Share => format!("{:.2} %", 100.0 * value),
+            Unit::Ns => show_ns(value),
+            Unit::Bytes => show_bytes(value as u64),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Unit::Ratio | Unit::Share => "1",
+            Unit::Ns => "ns",
+            Unit::Bytes => "B",
+        }
+    }
+}
+
+/// For people.
+pub(super) fn name(who: Contender) -> String {
+    match who {
+        Contender::Peer(peer) => peer.name().to_owned(),
+        Contender::Ours(ours) => format!("ours{}", kind(ours)),
+    }
+}
+
+fn kind(ours: Ours) -> &'static str {
+    match (ours.stamps, ours.iomem) {
+        (_, Iomem::MmapHuge) => ", huge pages",
+        (Stamping::Each, _) => "",
+        (Stamping::Batch, _) => ", a stamp a batch",
+        (Stamping::Off, _) => ", no latencies",
+    }
+}
+
+/// `IOPS over fio tuned`
+pub(super) fn what(of: Of, ours: Ours, against: Option<Contender>) -> String {
+    let of = match of {
+        Of::Iops => "IOPS",
+        Of::UserNs => "user CPU an I/O",
+        Of::CpuNs => "CPU an I/O",
+        Of::KernelShare => "kernel's share of the CPU",
+        Of::NsAnIo => "time an I/O",
+    };
+    let over = against.map(|who| format!(" over {}", name(who))).unwrap_or_default();
+    format!("{of}{}{over}", kind(ours))
+}
+
+impl Row {
+    /// `None`: it was not measured.
+    fn holds(&self) -> Option<bool> {
+        self.found.as_ref().ok().map(|found| self.bound.holds(found.value))
+    }
+
+    fn state(&self) -> &'static str {
+        match self.holds() {
+            Some(true) => "ok",
+            Some(false) => "MISSED",
+            None => "not run",
+        }
+    }
+
+    fn bound(&self) -> String {
+        match self.bound {
+            Bound::AtLeast(least) => format!(">= {}", self.unit.show(least)),
+            Bound::AtMost(most) => format!("<= {}", self.unit.show(most)),
+        }
+    }
+
+    /// Both sides, where there are two.
+    fn sides(&self, found: &Figures) -> String {
+        let Some(theirs) = found.theirs else { return String::new() };
+        let show = |value: f64| match self.of {
+            Some(Of::Iops) | None => three_digits(value),
+            Some(_) => show_ns(value),
+        };
+        format!("{} / {}", show(found.ours), show(theirs))
+    }
+
+    fn text(&self) -> String {
+        let head = format!("  {:>2}  {:<52}", self.goal, self.what);
+        match &self.found {
+            Err(why) => format!("{head}{:>10}  {:<20}{why}", self.state(), ""),
+            Ok(found) => {
+                let spread = found
+                    .spread
+                    .map(|(low, high)| format!("({} to {})", self.unit.show(low), self.unit.show(high)));
+                format!(
+                    "{head}{:>10}  {:<20}{:<12}{:<8}{}",
+                    self.unit.show(found.value),
+                    spread.unwrap_or_default(),
+                    self.bound(),
+                    self.state(),
+                    self.sides(found)
+                )
+            }
+        }
+    }
+}
+
+impl Table {
+    /// Whether nothing that was measured misses its goal.
+    pub(super) fn holds(&self) -> bool {
+        self.rows.iter().all(|row| row.holds() != Some(false))
+    }
+
+    /// As text.
+    pub(super) fn text(&self) -> String {
+        let Effort { seconds, runs, .. } = self.effort;
+        let fio = match &self.fio {
+            Ok(version) => version.clone(),
+            Err(why) => format!("no fio ({why})"),
+        };
+        let mut out = format!(
+            "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn, on processor {}; medians, and in brackets the rounds\n",
+            env!("CARGO_PKG_VERSION"),
+            self.cpu
+        );
+        for group in self.rows.chunk_by(|one, next| one.under == next.under) {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "\n{}", group[0].under);
+            group.iter().for_each(|row| {
+                let _ = writeln!(out, "{}", row.text().trim_end());
+            });
+        }
+        let of = |state: &str| self.rows.iter().filter(|row| row.state() == state).count();
+        let _ = writeln!(out, "\n{} hold, {} missed, {} not run", of("ok"), of("MISSED"), of("not run"));
+        out
+    }
+
+    /// As JSON.
+    pub(super) fn json(&self) -> String {
+        let rows: Vec<serde_json::Value> = self.rows.iter().map(row).collect();
+        let document = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "iotax": env!("CARGO_PKG_VERSION"),
+            "fio": self.fio.as_ref().ok(),
+            "seconds": self.effort.seconds,
+            "runs": self.effort.runs,
+            "seed": self.effort.seed,
+            "cpu": self.cpu,
+            "holds": self.holds(),
+            "lines": rows,
+        });
+        format!("{document:#}\n")
+    }
+}
+
+fn row(row: &Row) -> serde_json::Value {
+    let found = row.found.as_ref().ok();
+    let bound = match row.bound {
+        Bound::AtLeast(least) => json!({"at_least": least}),
+        Bound::AtMost(most) => json!({"at_most": most}),
+    };
+    json!({
+        "goal": row.goal,
+        "under": row.under,
+        "what": row.what,
+        "unit": row.unit.word(),
+        "state": row.state().to_lowercase().replace(' ', "_"),
+        "value": found.map(|found| found.value),
+        "lowest": found.and_then(|found| found.spread).map(|(low, _)| low),
+        "highest": found.and_then(|found| found.spread).map(|(_, high)| high),
+        "ours": found.map(|found| found.ours),
+        "theirs": found.and_then(|found| found.theirs),
+        "bound": bound,
+        "why": row.found.as_ref().err(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_of(found: Result<Figures, String>) -> Row {
+        Row {
+            goal: 2,
+            under: "a page-cached file, uring, 4 KiB, iodepth 32".into(),
+            what: "IOPS over fio tuned".into(),
+            unit: Unit::Ratio,
+            of: Some(Of::Iops),
+            found,
+            bound: Bound::AtLeast(1.33),
+        }
+    }
+
+    fn table(rows: Vec<Row>) -> Table {
+        let effort = Effort { seconds: 2.0, runs: 5, seed: 1 };
+        Table { effort, cpu: 0, fio: Ok("fio 3.33".into()), rows }
+    }
+
+    fn figures(value: f64) -> Figures {
+        Figures { value, spread: Some((value - 0.02, value + 0.03)), ours: value * 8e5, theirs: Some(8e5) }
+    }
+
+    #[test]
+    fn what_was_not_run_is_no_failure_and_says_why() {
+        let all = table(vec![row_of(Ok(figures(1.35))), row_of(Err("no zram".into()))]);
+        assert!(all.holds());
+        let text = all.text();
+        assert!(text.contains("1.350  (1.330 to 1.380)") && text.contains("ok"), "{text}");
+        assert!(text.contains("not run") && text.contains("no zram"), "{text}");
+        assert!(text.ends_with("1 hold, 0 missed, 1 not run\n"));
+    }
+
+    #[test]
+    fn a_missed_goal_is_told() {
+        let all = table(vec![row_of(Ok(figures(1.2)))]);
+        assert!(!all.holds());
+        assert!(all.text().contains("MISSED"));
+        let value: serde_json::Value = serde_json::from_str(&all.json()).unwrap();
+        assert_eq!((&value["holds"], &value["lines"][0]["state"]), (&json!(false), &json!("missed")));
+    }
+}

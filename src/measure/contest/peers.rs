@@ -1,0 +1,259 @@
+//! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's sources where its path is given.
+
+use super::{Load, Place, Shot};
+use crate::measure::child;
+use crate::measure::engine::{EngineError, fio};
+use iotax_load::{EngineName, Histogram};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// fio with nothing but the load.
+    FioDefault,
+    /// fio with all that makes it quick and changes no I/O.
+    FioTuned,
+    /// The same without readings of the clock (`gtod_reduce=1`): no latencies.
+    FioLean,
+    /// Tuned, with buffers on huge pages.
+    FioHuge,
+    /// t/io_uring, without latencies.
+    TIoUring,
+}
+
+/// A fio that takes so much longer than its run hangs.
+const SLACK: Duration = Duration::from_secs(30);
+
+/// Of every tuning.
+const TUNED: &str =
+    "norandommap=1\nrandom_generator=tausworthe64\nthread=1\ngroup_reporting=1\ndisk_util=0\n";
+/// Of engines with a queue.
+const BATCHES: &str =
+    "iodepth_batch_submit=32\niodepth_batch_complete_min=1\niodepth_batch_complete_max=32\n";
+
+/// `fio 3.33`
+///
+/// # Errors
+/// That it is not installed, with the command that installs it.
+pub fn fio_version() -> Result<String, EngineError> {
+    fio::version()
+}
+
+impl Peer {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::FioDefault => "fio",
+            Peer::FioTuned => "fio tuned",
+            Peer::FioLean => "fio tuned, no clock",
+            Peer::FioHuge => "fio tuned, huge pages",
+            Peer::TIoUring => "t/io_uring, no clock",
+        }
+    }
+
+    /// One run of it.
+    ///
+    /// # Errors
+    /// What is missing, does not fit or failed.
+    pub fn shot(
+        self,
+        place: &Place,
+        load: &Load,
+        seconds: f64,
+        t_io_uring: Option<&Path>,
+    ) -> Result<Shot, EngineError> {
+        match self {
+            Peer::TIoUring => t_io_uring_shot(place, load, seconds, t_io_uring),
+            _ => fio_shot(&self.job_file(place, load, seconds)?, seconds),
+        }
+    }
+
+    /// What fio is told, on its standard input.
+    fn job_file(self, place: &Place, load: &Load, seconds: f64) -> Result<String, EngineError> {
+        let ioengine = ioengine(load.engine)?;
+        let mut text = String::from("[contest]\n");
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}={value}");
+        };
+        line("filename", &place.path.display());
+        line("ioengine", &ioengine);
+        line("rw", &load.rw.word());
+        line("bs", &load.bs);
+        line("iodepth", &load.iodepth);
+        line("numjobs", &load.numjobs);
+        line("size", &place.bytes);
+        line("direct", &u8::from(load.direct));
+        line("invalidate", &0);
+        line("allow_file_create", &0);
+        line("time_based", &1);
+        line("runtime", &format_args!("{}ms", (seconds * 1e3).round()));
+        line("group_reporting", &1);
+        if let Some(rate) = load.rate_iops {
+            line("rate_iops", &rate);
+        }
+        if self != Peer::FioDefault {
+            text += TUNED;
+            text += match load.engine {
+                Some(EngineName::Uring) => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
+                Some(EngineName::Aio) => "userspace_reap=1\n",
+                _ => "",
+            };
+            if !matches!(load.engine, Some(EngineName::Sync)) {
+                text += BATCHES;
+            }
+        }
+        text += match self {
+            Peer::FioLean => "gtod_reduce=1\n",
+            Peer::FioHuge => "iomem=mmaphuge\n",
+            _ => "",
+        };
+        Ok(text)
+    }
+}
+
+/// fio's word for the interface of an engine of ours.
+fn ioengine(engine: Option<EngineName>) -> Result<&'static str, EngineError> {
+    match engine {
+        Some(EngineName::Uring) | None => Ok("io_uring"),
+        Some(EngineName::Aio) => Ok("libaio"),
+        Some(EngineName::Sync) => Ok("psync"),
+        Some(EngineName::Null) => Ok("null"),
+    }
+}
+
+fn fio_shot(job_file: &str, seconds: f64) -> Result<Shot, EngineError> {
+    let result = fio::once(job_file, Duration::from_secs_f64(seconds) + SLACK)?;
+    let ios = (result.read.ios + result.write.ios).max(1) as f64;
+    Ok(Shot {
+        iops: ios / (result.window_ns as f64 / 1e9),
+        user_ns: result.cpu_user_ns as f64 / ios,
+        kernel_ns: result.cpu_system_ns as f64 / ios,
+        latency: result.read.latency,
+        reap_gap: Histogram::new(),
+        littles_law_error: None,
+        errors: result.errors,
+        engine: fio::version()?,
+    })
+}
+
+fn t_io_uring_shot(
+    place: &Place,
+    load: &Load,
+    seconds: f64,
+    program: Option<&Path>,
+) -> Result<Shot, EngineError> {
+    let Some(program) = program else {
+        return Err(EngineError::Unfit(
+            "no t/io_uring was given; hint: build it from fio's sources and name it with --t-io-uring".into(),
+        ));
+    };
+    let mut command = Command::new(program);
+    command.args(t_io_uring_words(load, seconds)).arg(&place.path);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let system = |action: &str| {
+        let action = format!("{action} {}", program.display());
+        move |source| EngineError::System { action, source }
+    };
+    let child = iotax_sys::child::ends_with_us(&mut command).spawn().map_err(system("start"))?;
+    let limit = Duration::from_secs_f64(seconds) + SLACK;
+    let ended = child::wait_within(child, limit).map_err(system("wait for"))?;
+    let output = ended.ok_or_else(|| EngineError::Output(format!("{} hangs", program.display())))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let iops = mean_iops(&text).ok_or_else(|| {
+        EngineError::Output(format!(
+            "{} tells no IOPS: {}",
+            program.display(),
+            text.trim().chars().take(200).collect::<String>()
+        ))
+    })?;
+    Ok(Shot { iops, engine: "t/io_uring".into(), ..Shot::default() })
+}
+
+fn t_io_uring_words(load: &Load, seconds: f64) -> Vec<String> {
+    let depth = load.iodepth;
+    let batch = depth.min(32);
+    let interface = match load.engine {
+        Some(EngineName::Aio) => "-a1",
+        Some(EngineName::Sync) => "-S1",
+        _ => "-a0",
+    };
+    // Polling off, fixed buffers and files, threads, seconds. Its first second counts for nothing, see `mean_iops`.
+    let mut words = vec![
+        format!("-d{depth}"),
+        format!("-s{batch}"),
+        format!("-c{batch}"),
+        format!("-b{}", load.bs),
+        "-p0".into(),
+        "-B1".into(),
+        "-F1".into(),
+        format!("-n{}", load.numjobs),
+        format!("-r{}", seconds.ceil() + 1.0),
+        format!("-O{}", u8::from(load.direct)),
+        "-R1".into(),
+    ];
+    words.push(interface.into());
+    words
+}
+
+/// Of what it says each second, without the first.
+fn mean_iops(text: &str) -> Option<f64> {
+    let figures: Vec<f64> = text.lines().filter_map(iops_of).collect();
+    let counted = figures.get(1..).filter(|rest| !rest.is_empty()).unwrap_or(&figures);
+    (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
+}
+
+/// `IOPS=1.03M, BW=...`; its last line, of the highest, begins with another word.
+fn iops_of(line: &str) -> Option<f64> {
+    let word = line.trim().strip_prefix("IOPS=")?.split(',').next()?;
+    let (digits, scale) = match word.chars().last()? {
+        'K' => (&word[..word.len() - 1], 1e3),
+        'M' => (&word[..word.len() - 1], 1e6),
+        _ => (word, 1.0),
+    };
+    Some(digits.parse::<f64>().ok()? * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_load::{Iomem, Rw};
+
+    fn load(engine: EngineName) -> Load {
+        Load {
+            rw: Rw::RandRead,
+            bs: 4096,
+            iodepth: 32,
+            numjobs: 1,
+            direct: false,
+            engine: Some(engine),
+            iomem: Iomem::Malloc,
+            rate_iops: None,
+        }
+    }
+
+    #[test]
+    fn tunings_differ_in_what_they_are_named_for() {
+        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
+        let of = |peer: Peer, engine| peer.job_file(&place, &load(engine), 2.0).unwrap();
+        let plain = of(Peer::FioDefault, EngineName::Uring);
+        assert!(plain.contains("ioengine=io_uring\n") && plain.contains("runtime=2000ms\n"));
+        assert!(!plain.contains("fixedbufs") && !plain.contains("norandommap"));
+        assert!(of(Peer::FioTuned, EngineName::Uring).contains("fixedbufs=1\n"));
+        assert!(of(Peer::FioTuned, EngineName::Aio).contains("userspace_reap=1\n"));
+        assert!(!of(Peer::FioTuned, EngineName::Sync).contains("iodepth_batch"));
+        assert!(of(Peer::FioLean, EngineName::Null).contains("gtod_reduce=1\n"));
+        assert!(of(Peer::FioHuge, EngineName::Aio).contains("iomem=mmaphuge\n"));
+    }
+
+    #[test]
+    fn its_lines_of_a_second_are_read() {
+        let text = "submitter=0, tid=12, file=/dev/zero, nfiles=1, node=-1\nIOPS=2.1M, BW=8.2GiB/s, IOS/call=32/31\nIOPS=3.0M, BW=1GiB/s, IOS/call=32/31\nIOPS=3.2M, BW=1GiB/s, IOS/call=32/31\nExiting on timeout\nMaximum IOPS=3.2M\n";
+        assert_eq!(mean_iops(text), Some(3.1e6));
+        assert_eq!(mean_iops("IOPS=734K, BW=2GiB/s\n"), Some(734e3));
+        assert_eq!(mean_iops("IOPS=812, BW=3MiB/s\n"), Some(812.0));
+        assert_eq!(mean_iops("open: No such file\n"), None);
+    }
+}

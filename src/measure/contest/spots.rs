@@ -1,0 +1,201 @@
+//! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
+
+use super::zram::Zram;
+use crate::units::show_bytes;
+use iotax_load::{DataKind, Stream};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// A kind of target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// None: the engine does no I/O.
+    Nothing,
+    /// /dev/zero.
+    Zero,
+    /// A file that the page cache holds.
+    PageCache,
+    /// A compressed disk in memory.
+    Zram,
+    /// A file, past the page cache.
+    Disk,
+}
+
+impl Spot {
+    /// Whether it is opened with O_DIRECT.
+    pub fn direct(self) -> bool {
+        matches!(self, Spot::Zram | Spot::Disk)
+    }
+}
+
+/// A target that is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its path.
+    pub path: PathBuf,
+    /// Bytes of it that are read.
+    pub bytes: u64,
+}
+
+/// All that this machine has.
+pub struct Spots {
+    cached: Result<Scratch, String>,
+    disk: Result<Scratch, String>,
+    zram: Result<Zram, String>,
+}
+
+/// A file without a name: gone with this process, however that ends.
+struct Scratch {
+    file: File,
+    bytes: u64,
+}
+
+/// Fits the page cache of the smallest machine that is measured.
+const CACHED: u64 = 512 << 20;
+/// More than drives have in caches of their own.
+const ON_DISK: u64 = 2 << 30;
+/// In memory.
+const IN_ZRAM: u64 = 512 << 20;
+/// Bytes that are written or read at once.
+const PIECE: usize = 1 << 20;
+
+impl Spots {
+    /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers compressed disks, so that one that
+    /// a kill left is taken away the next time.
+    pub fn make(
+        wanted: &[Spot],
+        folder: &Path,
+        zrams: &Path,
+        go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Spots {
+        let absent = || Err("it is in no line that was asked for".to_owned());
+        let mut scratch = |spot: Spot, bytes: u64| match wanted.contains(&spot) {
+            true => Scratch::make(folder, bytes, go_on),
+            false => absent(),
+        };
+        let cached = scratch(Spot::PageCache, CACHED);
+        let disk = scratch(Spot::Disk, ON_DISK);
+        let zram = if wanted.contains(&Spot::Zram) {
+            Zram::make(IN_ZRAM, zrams, go_on)
+        } else {
+            Err("it is in no line that was asked for".to_owned())
+        };
+        Spots { cached, disk, zram }
+    }
+
+    /// The place, as a contender must find it.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub fn ready(&self, spot: Spot) -> Result<Place, String> {
+        match spot {
+            Spot::Nothing | Spot::Zero => Ok(Place { path: "/dev/zero".into(), bytes: CACHED }),
+            Spot::PageCache => {
+                let scratch = self.cached.as_ref().map_err(Clone::clone)?;
+                scratch.read_whole()?;
+                Ok(scratch.place())
+            }
+            Spot::Disk => self.disk.as_ref().map(Scratch::place).map_err(Clone::clone),
+            Spot::Zram => {
+                let zram = self.zram.as_ref().map_err(Clone::clone)?;
+                Ok(Place { path: zram.path(), bytes: IN_ZRAM })
+            }
+        }
+    }
+}
+
+impl Scratch {
+    fn make(
+        folder: &Path,
+        bytes: u64,
+        go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<Scratch, String> {
+        let failed =
+            |what: &str, error: std::io::Error| format!("cannot {what} in {}: {error}", folder.display());
+        let free = rustix::fs::statvfs(folder).map_err(|errno| failed("look for room", errno.into()))?;
+        let free = free.f_bavail.saturating_mul(free.f_frsize);
+        // As much again is left to others.
+        if free / 2 < bytes {
+            return Err(format!(
+                "{} of room are wanted in {}, and it has {}; hint: --dir DIR with more",
+                show_bytes(2 * bytes),
+                folder.display(),
+                show_bytes(free)
+            ));
+        }
+        let mut file = tempfile::tempfile_in(folder).map_err(|error| failed("make a scratch file", error))?;
+        write_random(&mut file, bytes, DataKind::default(), &mut |done| {
+            go_on(&format!("writing a scratch file: {} of {}", show_bytes(done), show_bytes(bytes)))
+        })
+        .map_err(|error| failed("write a scratch file", error))?;
+        Ok(Scratch { file, bytes })
+    }
+
+    fn place(&self) -> Place {
+        let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        Place { path: path.into(), bytes: self.bytes }
+    }
+
+    /// O_DIRECT reads of others, and memory that runs short, drop pages of the cache.
+    fn read_whole(&self) -> Result<(), String> {
+        let read = || -> std::io::Result<()> {
+            let mut file = File::open(self.place().path)?;
+            let mut piece = vec![0; PIECE];
+            while file.read(&mut piece)? > 0 {}
+            Ok(())
+        };
+        read().map_err(|error| format!("cannot read the scratch file: {error}"))
+    }
+}
+
+/// Fills a file or device from its start with random data, down to the medium.
+pub(super) fn write_random(
+    file: &mut File,
+    bytes: u64,
+    kind: DataKind,
+    go_on: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> std::io::Result<()> {
+    let mut stream = Stream::new(kind, 1);
+    let mut piece = vec![0; PIECE];
+    let mut done = 0;
+    file.rewind()?;
+    while done < bytes {
+        if go_on(done).is_break() {
+            return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, "interrupted"));
+        }
+        let part = PIECE.min(usize::try_from(bytes - done).unwrap_or(PIECE));
+        stream.fill(&mut piece[..part]);
+        file.write_all(&piece[..part])?;
+        done += part as u64;
+    }
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scratch_file_has_no_name_and_can_be_read_by_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::make(folder.path(), 3 << 20, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let place = scratch.place();
+        let read = std::fs::read(&place.path).unwrap();
+        assert_eq!(read.len(), 3 << 20);
+        assert!(read.iter().filter(|byte| **byte == 0).count() < read.len() / 64);
+        scratch.read_whole().unwrap();
+    }
+
+    #[test]
+    fn without_room_or_when_stopped_there_is_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = Scratch::make(folder.path(), 1 << 60, &mut |_| ControlFlow::Continue(())).err().unwrap();
+        assert!(why.contains("of room are wanted") && why.contains("--dir"), "{why}");
+        let why = Scratch::make(folder.path(), 1 << 20, &mut |_| ControlFlow::Break(())).err().unwrap();
+        assert!(why.contains("interrupted"), "{why}");
+    }
+}

@@ -1,0 +1,122 @@
+//! A compressed disk in memory of our own, made for the contest and taken away behind it. Those of others are never touched: it is
+//! the kernel that gives us a new one, with a number that is written down before it gets its size.
+
+use super::spots::write_random;
+use crate::units::show_bytes;
+use iotax_load::DataKind;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel gives and takes them.
+const CONTROL: &str = "/sys/class/zram-control";
+
+/// As pages of programs are: some can be packed, none vanish.
+const DATA: DataKind = DataKind { compress_percent: 50, dedupe_percent: 0, unit: 0 };
+
+/// A disk of ours.
+pub(super) struct Zram {
+    number: u32,
+    /// Bears its number while it exists.
+    note: PathBuf,
+}
+
+impl Zram {
+    /// Asks the kernel for a new one of so many bytes and fills it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn make(
+        bytes: u64,
+        notes: &Path,
+        go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<Zram, String> {
+        clear(notes);
+        let number = std::fs::read_to_string(Path::new(CONTROL).join("hot_add"))
+            .map_err(|error| format!("no zram device can be had ({error}); hint: modprobe zram, as root"))?;
+        let number: u32 = number.trim().parse().map_err(|_| format!("hot_add of zram says \"{number}\""))?;
+        let note = notes.join(number.to_string());
+        let zram = Zram { number, note };
+        let failed = |what: &str, error: std::io::Error| format!("cannot {what} zram{number}: {error}");
+        std::fs::create_dir_all(notes)
+            .and_then(|()| std::fs::write(&zram.note, ""))
+            .map_err(|error| failed("write down the number of", error))?;
+        std::fs::write(zram.attribute("disksize"), bytes.to_string())
+            .map_err(|error| failed("give a size to", error))?;
+        let mut file =
+            File::options().write(true).open(zram.path()).map_err(|error| failed("open", error))?;
+        write_random(&mut file, bytes, DATA, &mut |done| {
+            go_on(&format!("filling zram{number}: {} of {}", show_bytes(done), show_bytes(bytes)))
+        })
+        .map_err(|error| failed("fill", error))?;
+        Ok(zram)
+    }
+
+    /// `/dev/zram1`
+    pub(super) fn path(&self) -> PathBuf {
+        format!("/dev/zram{}", self.number).into()
+    }
+
+    fn attribute(&self, name: &str) -> PathBuf {
+        format!("/sys/block/zram{}/{name}", self.number).into()
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        if remove(self.number).is_ok() {
+            // If it stays, the next contest finds no such device and forgets it.
+            let _ = std::fs::remove_file(&self.note);
+        }
+    }
+}
+
+/// Takes away those that a kill left.
+pub(super) fn clear(notes: &Path) {
+    let Ok(entries) = std::fs::read_dir(notes) else { return };
+    for entry in entries.flatten() {
+        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !Path::new(&format!("/sys/block/zram{number}")).exists() || remove(number).is_ok() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The kernel refuses one that is in use.
+fn remove(number: u32) -> std::io::Result<()> {
+    std::fs::write(format!("/sys/block/zram{number}/reset"), "1")?;
+    std::fs::write(Path::new(CONTROL).join("hot_remove"), number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_had_filled_and_given_back_also_behind_a_kill() {
+        let notes = tempfile::tempdir().unwrap();
+        let make = || Zram::make(4 << 20, notes.path(), &mut |_| ControlFlow::Continue(()));
+        let zram = match make() {
+            Ok(zram) => zram,
+            Err(why) => {
+                println!("skipped: {why}");
+                return;
+            }
+        };
+        let (path, number) = (zram.path(), zram.number);
+        assert!(std::fs::read(&path).unwrap().iter().any(|byte| *byte != 0));
+        // As if this process had been killed.
+        std::mem::forget(zram);
+        assert!(notes.path().join(number.to_string()).exists());
+        clear(notes.path());
+        assert!(!Path::new(&format!("/sys/block/zram{number}")).exists());
+        assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 0);
+        let again = make().unwrap();
+        let sys = format!("/sys/block/zram{}", again.number);
+        drop(again);
+        assert!(!Path::new(&sys).exists());
+        assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 0);
+    }
+}

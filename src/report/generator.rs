@@ -1,0 +1,61 @@
+//! What of a stack's figures is the load generator's own: its CPU time, its looks at the queue, whether its latencies hold.
+
+use super::number::Shown;
+use super::sheet::marked;
+use super::table::Table;
+use crate::bill::findings::{GeneratorReport, Row, WorkloadFindings};
+
+/// Above the table.
+pub(super) const TITLE: &str = "the load generator itself";
+
+/// Below it.
+pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for each I/O in its own code and in the kernel; own code, kernel: shares of the \
+     time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; Little's law: \
+     mean latency times rate against the mean number in flight";
+
+/// A row a stack; `None` where nothing of it was recorded.
+pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
+    let rows = &workload.rows;
+    if rows.iter().all(|row| row.generator.user_share.is_none()) {
+        return None;
+    }
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&GeneratorReport) -> String| {
+        rows.iter().map(|row: &Row| cell(&row.generator)).collect::<Vec<_>>()
+    };
+    table.push("generator", 0, rows.iter().map(marked).collect());
+    table.push("own/IO", 0, cells(&|one| Shown::of(&one.cpu_user).cell()));
+    table.push("kernel/IO", 3, cells(&|one| Shown::of(&one.cpu_kernel).cell()));
+    table.push("own code", 1, cells(&|one| percent(one.user_share)));
+    table.push("kernel", 4, cells(&|one| percent(one.kernel_share)));
+    if rows.iter().any(|row| row.generator.reap_gap.is_some()) {
+        let looks = |pick: fn(&crate::bill::findings::Latency) -> &crate::bill::findings::Figure| {
+            cells(&|one| {
+                one.reap_gap.as_ref().map_or_else(|| "-".to_owned(), |gap| Shown::of(pick(gap)).cell())
+            })
+        };
+        table.push("looks p50", 5, looks(|gap| &gap.p50));
+        table.push("looks p99", 2, looks(|gap| &gap.p99));
+    }
+    if rows.iter().any(|row| row.generator.littles_law_error.is_some()) {
+        table.push("Little's law", 2, cells(&|one| change(one.littles_law_error)));
+    }
+    Some(table)
+}
+
+/// `3.1 %`
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// `+0.1 %`
+fn change(error: Option<f64>) -> String {
+    // What is rounded to nothing has no sign.
+    error.map_or_else(
+        || "-".to_owned(),
+        |error| match (1000.0 * error).round() / 10.0 {
+            0.0 => "0.0 %".to_owned(),
+            error => format!("{error:+.1} %"),
+        },
+    )
+}
