@@ -62,7 +62,7 @@ impl LoadEngine for FakeEngine {
         read: bool,
         tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
     ) -> Result<Verified, EngineError> {
-        let blocks = if read { 3_600_000 } else { 0 };
+        let blocks: u32 = if read { 3_600_000 } else { 0 };
         for done in 0..blocks {
             if tell(f64::from(done) / f64::from(blocks)).is_break() {
                 return Ok(Verified { took_ns: done.into(), ..Verified::default() });
