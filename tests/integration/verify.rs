@@ -1,7 +1,8 @@
 //! `verify`: what a load wrote is read back through a stack; a stack that gives back something else is the first thing a report says.
 
-use crate::rig::{Rig, can, flat, is_root};
+use crate::rig::{Rig, can, can_run, flat, is_root};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -93,4 +94,41 @@ fn a_file_that_somebody_else_writes_to_is_caught_in_every_form_of_the_report() {
         serde_json::from_str(&rig.expect(0, &["report", "last", "--format", "json"])).unwrap();
     assert!(report["headline"].as_str().unwrap().starts_with(alarm));
     assert!(found(&report, "file")["back"]["foreign"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn what_guests_wrote_is_read_back_in_them() {
+    let _alone = crate::rig::alone();
+    if !can_run(&["qemu-system-x86_64"]) {
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.file("x.img", 16);
+    let (one, two) =
+        (format!("{file} | vm(memory=256MiB,vcpus=1)"), format!("{file} | vm(memory=256MiB,vcpus=1) x2"));
+    let quick = [
+        "--rw",
+        "randrw",
+        "--iodepth",
+        "4",
+        "--verify",
+        "1",
+        "--slice",
+        "100ms",
+        "--min-time",
+        "2s",
+        "--budget",
+        "8s",
+    ];
+    let report = rig.json(&[&["run", &one, &two][..], &quick, &["--matched-rate", "off"]].concat());
+    for stack in ["vm", "vm x2"] {
+        let row = found(&report, stack);
+        assert!(row["back"]["blocks"].as_u64().unwrap() > 20 && row["not_read"] == 0, "{row}");
+        assert!(row["sentence"].as_str().unwrap().contains("all as last written"), "{row}");
+    }
+    let places = |stack: &str| {
+        let of = |record: &Value| (record["stack"] == stack).then(|| record["place"].to_string());
+        rig.records("verified").iter().filter_map(of).collect::<BTreeSet<String>>().len()
+    };
+    assert_eq!((places("vm"), places("vm x2")), (1, 2), "each guest reads what it wrote");
 }
