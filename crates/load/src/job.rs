@@ -172,10 +172,10 @@ impl Default for Job {
 #[serde(rename_all = "lowercase")]
 pub enum Stamping {
     /// Each with one of its own, just before it is handed to the engine.
+    #[default]
     Each,
     /// All that are issued behind one look at the queue with that look: a reading less for each, and latencies that are longer by
     /// what it takes to issue those before it.
-    #[default]
     Batch,
     /// None: latencies are not recorded. For finding out what recording them costs.
     Off,

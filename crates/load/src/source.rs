@@ -44,7 +44,7 @@ impl Source {
 
     /// The next operation and its offset; `None` when the share is used up. A sync that the last
     /// write owes is issued even then, so that a slice by bytes leaves none to the next slice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Op, u64)> {
         if let Some(op) = self.sync_owed() {
             self.wrote_last = false;

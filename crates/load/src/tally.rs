@@ -132,7 +132,7 @@ impl Tally {
     }
 
     /// Counts one I/O, released at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, ended: &Ended, now_ns: u64) {
         self.last_release_ns = Some(now_ns);
         if ended.result != ended.len as i32 {

@@ -64,7 +64,7 @@ pub struct Args {
     time: std::time::Duration,
     /// Runs of each, in turn; medians count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    runs: u32,
+    repeats: u32,
     /// Keep everybody to this processor [default: the first one, but for loads of several threads and for --target]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
@@ -108,7 +108,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 
 impl Args {
     fn effort(&self) -> Effort {
-        Effort { seconds: self.time.as_secs_f64(), runs: self.runs, seed: self.seed }
+        Effort { seconds: self.time.as_secs_f64(), runs: self.repeats, seed: self.seed }
     }
 
     fn looks_at(&self, goal: u8) -> bool {

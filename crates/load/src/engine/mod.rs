@@ -5,6 +5,7 @@
 mod aio;
 mod choose;
 mod null;
+mod ring;
 mod sync;
 mod uring;
 

@@ -19,6 +19,7 @@ use crate::{EngineName, Job, LoadError, clock};
 use ledger::State;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes that are known of a block.
@@ -128,7 +129,9 @@ fn unfit(job: &Job, why: &str) -> LoadError {
 }
 
 fn check_memory<'a>(verifying: impl Iterator<Item = &'a Trial<'a>>) -> Result<(), LoadError> {
-    let bytes = verifying.map(|trial| trial.region.blocks.saturating_mul(WORD)).fold(0, u64::saturating_add);
+    let bytes = verifying
+        .map(|trial| blocks_in(span(trial), trial.job.bs).saturating_mul(WORD))
+        .fold(0, u64::saturating_add);
     let memory = rustix::system::sysinfo();
     let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
     match bytes > quarter {
@@ -146,12 +149,11 @@ type Share = (Vec<usize>, Arc<Ledger>);
 fn of_target(on_it: &[&Trial]) -> Result<Vec<Share>, LoadError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {
-        for other in on_it.iter().filter(|other| overlap(trial.region, other.region)) {
+        for other in on_it.iter().filter(|other| overlap(trial, other)) {
             check_pair(trial, other)?;
         }
         // It joins all groups that it overlaps.
-        let touches =
-            |group: &Vec<usize>| group.iter().any(|other| overlap(trial.region, on_it[*other].region));
+        let touches = |group: &Vec<usize>| group.iter().any(|other| overlap(trial, on_it[*other]));
         let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
         groups = far;
         groups.push(near.into_iter().flatten().chain([job]).collect());
@@ -168,11 +170,11 @@ fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<Share, LoadError> {
         );
         return Err(unfit(first.job, &why));
     }
-    let regions = || group.iter().map(|job| on_it[*job].region);
-    let offset = regions().map(|region| region.offset).min().unwrap_or(0);
-    let end = regions().map(end_of).max().unwrap_or(0);
-    let (bs, path) = (first.region.bs, first.target.path().to_owned());
-    Ok((group, Arc::new(Ledger::new(path, new_writer(), offset, bs, (end - offset) / bs))))
+    let spans = || group.iter().map(|job| span(on_it[*job]));
+    let from = spans().map(|span| span.start).min().unwrap_or(0);
+    let to = spans().map(|span| span.end).max().unwrap_or(0);
+    let (bs, path) = (first.job.bs, first.target.path().to_owned());
+    Ok((group, Arc::new(Ledger::new(path, new_writer(), from, bs, blocks_in(from..to, bs)))))
 }
 
 /// Whether blocks of two jobs on one region can be known one by one.
@@ -183,7 +185,7 @@ fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
             "writes to the same region without verify; hint: verify for both"
         }
         () if !with.verify => return Ok(()),
-        () if job.bs != with.bs || trial.region.offset.abs_diff(other.region.offset) % job.bs != 0 => {
+        () if job.bs != with.bs || !is_aligned(trial, other) => {
             "has other blocks on the same region; hint: the same bs, and offsets that differ by multiples of it"
         }
         () if job.direct != with.direct => {
@@ -194,12 +196,32 @@ fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
     Err(unfit(job, &format!("job \"{}\" {why}", with.name)))
 }
 
-fn overlap(a: Region, b: Region) -> bool {
-    a.offset < end_of(b) && b.offset < end_of(a)
+/// Where the threads of a job read and write.
+fn regions<'a>(trial: &'a Trial) -> &'a [Region] {
+    std::slice::from_ref(&trial.region)
 }
 
-fn end_of(region: Region) -> u64 {
-    region.offset + region.bs * region.blocks
+/// From the first byte to the last of all its threads.
+fn span(trial: &Trial) -> Range<u64> {
+    let end = |region: &Region| region.offset + region.bs * region.blocks;
+    let from = regions(trial).iter().map(|region| region.offset).min().unwrap_or(0);
+    from..regions(trial).iter().map(end).max().unwrap_or(from)
+}
+
+fn blocks_in(span: Range<u64>, bs: u64) -> u64 {
+    (span.end - span.start) / bs
+}
+
+fn overlap(a: &Trial, b: &Trial) -> bool {
+    let (a, b) = (span(a), span(b));
+    a.start < b.end && b.start < a.end
+}
+
+/// Whether all blocks of both are of one grid.
+fn is_aligned(a: &Trial, b: &Trial) -> bool {
+    let first = span(a).start;
+    let mut all = regions(a).iter().chain(regions(b));
+    all.all(|region| region.offset.abs_diff(first) % a.job.bs == 0)
 }
 
 /// A number that no other worker has, here or in another run: keys of the system's, and the time.

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
         Some(_) => told_alone(&one_of_fio()?, json, to),
         None => {
             let mut pairs = Vec::new();
-            for round in 0..args.runs {
+            for round in 0..args.repeats {
                 if stop::asked(stop).is_break() {
                     return Err(interrupted());
                 }

@@ -1,0 +1,385 @@
+//! An io_uring as the engine needs it: entries are written where the kernel reads them, completions read where it writes them, and
+//! both counters are moved once a batch. (include/uapi/linux/io_uring.h of Linux; liburing's io_uring_setup(2) and io_uring_enter(2).)
+
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::io_uring::{
+    IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringFeatureFlags, IoringRegisterOp,
+    IoringSetupFlags, IoringSqFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg,
+    io_uring_params, io_uring_ptr, io_uring_register, io_uring_rsrc_update, io_uring_setup,
+};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::io;
+use std::mem::size_of;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// One I/O as the kernel reads it (`struct io_uring_sqe`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) opcode: u8,
+    pub(super) flags: u8,
+    pub(super) ioprio: u16,
+    pub(super) fd: i32,
+    pub(super) offset: u64,
+    pub(super) address: u64,
+    pub(super) len: u32,
+    pub(super) op_flags: u32,
+    pub(super) user_data: u64,
+    /// Index of a registered buffer, personality, splice_fd_in, addr3: none of them is ever other than 0.
+    pub(super) rest: [u64; 3],
+}
+
+/// What the kernel writes of one (`struct io_uring_cqe`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Answer {
+    user_data: u64,
+    result: i32,
+    flags: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 64 && size_of::<Answer>() == 16);
+
+impl Entry {
+    /// Of an operation that has no more to say than these.
+    #[inline]
+    pub(super) fn new(opcode: u8, fd: i32, user_data: u64) -> Entry {
+        Entry {
+            opcode,
+            flags: 0,
+            ioprio: 0,
+            fd,
+            offset: 0,
+            address: 0,
+            len: 0,
+            op_flags: 0,
+            user_data,
+            rest: [0; 3],
+        }
+    }
+}
+
+/// A mapping of the kernel's memory, unmapped when dropped.
+struct Shared {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+impl Shared {
+    fn map(ring: BorrowedFd<'_>, length: usize, at: u64) -> io::Result<Shared> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+        let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, access, flags, ring, at)? };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Shared { base, length })
+    }
+
+    /// The place of a `T` so many bytes into it.
+    ///
+    /// # Errors
+    /// When it would not lie within, whole and aligned: a kernel that says so is not one that is known here.
+    fn at<T>(&self, offset: u32, number: u32) -> io::Result<NonNull<T>> {
+        let offset = offset as usize;
+        let end = size_of::<T>().checked_mul(number as usize).and_then(|bytes| bytes.checked_add(offset));
+        let fits = end.is_some_and(|end| end <= self.length) && offset % align_of::<T>() == 0;
+        if !fits {
+            return Err(io::Error::other("the ring's layout is unknown"));
+        }
+        // SAFETY: `offset` lies within the mapping, as was just checked.
+        Ok(unsafe { self.base.add(offset) }.cast())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and whoever points into it is dropped with it.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.length) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+/// Entries to the kernel. The head is the kernel's, the tail ours.
+struct Submissions {
+    head: NonNull<AtomicU32>,
+    tail: NonNull<AtomicU32>,
+    flags: NonNull<AtomicU32>,
+    entries: NonNull<Entry>,
+    mask: u32,
+    /// Our tail, which the kernel sees when it is handed over.
+    written: u32,
+    handed_over: u32,
+}
+
+/// Answers from it. The tail is the kernel's, the head ours.
+struct Completions {
+    head: NonNull<AtomicU32>,
+    tail: NonNull<AtomicU32>,
+    answers: NonNull<Answer>,
+    mask: u32,
+}
+
+/// A ring for one thread.
+pub(super) struct Ring {
+    submissions: Submissions,
+    completions: Completions,
+    timed_wait: bool,
+    /// Number of the ring among those that the thread has registered.
+    registered: Option<u32>,
+    // Behind what points into them.
+    _rings: Shared,
+    _entries: Shared,
+    fd: OwnedFd,
+}
+
+impl Ring {
+    /// Of at least so many entries, with those flags.
+    ///
+    /// # Errors
+    /// What the kernel says; EINVAL for a flag that it does not know.
+    pub(super) fn new(entries: u32, flags: IoringSetupFlags) -> io::Result<Ring> {
+        let mut params = io_uring_params::default();
+        params.flags = flags;
+        // SAFETY: no flag names another descriptor.
+        let fd = unsafe { io_uring_setup(entries, &mut params)? };
+        if !params.features.contains(IoringFeatureFlags::SINGLE_MMAP) {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this kernel's ring is older than Linux 5.4",
+            ));
+        }
+        let (sq, cq) = (params.sq_off, params.cq_off);
+        let of_submissions = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
+        let of_completions = cq.cqes as usize + params.cq_entries as usize * size_of::<Answer>();
+        let rings = Shared::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
+        let length = params.sq_entries as usize * size_of::<Entry>();
+        let entries = Shared::map(fd.as_fd(), length, IORING_OFF_SQES)?;
+        let array = rings.at::<u32>(sq.array, params.sq_entries)?;
+        for at in 0..params.sq_entries {
+            // SAFETY: `array` has as many; the kernel reads none before it is handed an entry. Entry i stands in place i for good.
+            unsafe { array.add(at as usize).write(at) };
+        }
+        let submissions = Submissions {
+            head: rings.at(sq.head, 1)?,
+            tail: rings.at(sq.tail, 1)?,
+            flags: rings.at(sq.flags, 1)?,
+            entries: entries.at(0, params.sq_entries)?,
+            mask: params.sq_entries - 1,
+            written: 0,
+            handed_over: 0,
+        };
+        let completions = Completions {
+            head: rings.at(cq.head, 1)?,
+            tail: rings.at(cq.tail, 1)?,
+            answers: rings.at(cq.cqes, params.cq_entries)?,
+            mask: params.cq_entries - 1,
+        };
+        let timed_wait = params.features.contains(IoringFeatureFlags::EXT_ARG);
+        let mut ring = Ring {
+            submissions,
+            completions,
+            timed_wait,
+            registered: None,
+            _rings: rings,
+            _entries: entries,
+            fd,
+        };
+        ring.registered = ring.register_itself();
+        Ok(ring)
+    }
+
+    /// A registered ring is found without a look into the table of open files (5.18).
+    fn register_itself(&self) -> Option<u32> {
+        let mut update = io_uring_rsrc_update::default();
+        (update.offset, update.data) = (u32::MAX, io_uring_ptr::new(self.fd.as_raw_fd() as usize as *mut _));
+        // SAFETY: the kernel writes the number it gave into the one structure that it is shown.
+        let given = unsafe {
+            io_uring_register(&self.fd, IoringRegisterOp::RegisterRingFds, (&raw mut update).cast(), 1)
+        };
+        (given == Ok(1)).then_some(update.offset)
+    }
+
+    /// Registers the file as number 0: `false` if the kernel does not.
+    pub(super) fn register_file(&self, file: &File) -> bool {
+        let files: [RawFd; 1] = [file.as_raw_fd()];
+        // SAFETY: the kernel reads one descriptor.
+        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, files.as_ptr().cast(), 1) }
+            .is_ok()
+    }
+
+    /// Registers a stretch of memory as buffer 0: `false` if the kernel does not.
+    ///
+    /// # Safety
+    /// The stretch stays mapped as long as the ring.
+    pub(super) unsafe fn register_memory(&self, (base, length): (*mut u8, usize)) -> bool {
+        let whole = libc::iovec { iov_base: base.cast(), iov_len: length };
+        // SAFETY: the kernel reads one iovec; the caller answers for what it names.
+        unsafe {
+            io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, (&raw const whole).cast(), 1)
+        }
+        .is_ok()
+    }
+
+    /// Whether waits can have an end (5.11).
+    pub(super) fn can_wait_until(&self) -> bool {
+        self.timed_wait
+    }
+
+    /// Writes an entry behind the last.
+    ///
+    /// # Safety
+    /// What the entry names is valid until its completion was taken, and no more entries are under way than the ring has places.
+    #[inline(always)]
+    pub(super) unsafe fn push(&mut self, entry: &Entry) {
+        let place = self.submissions.written & self.submissions.mask;
+        // SAFETY: the mask keeps it within the entries, and the kernel has taken what stood there: fewer than all places are under way.
+        unsafe { self.submissions.entries.add(place as usize).write(*entry) };
+        self.submissions.written = self.submissions.written.wrapping_add(1);
+    }
+
+    /// Entries that were not handed over yet.
+    #[inline]
+    fn queued(&self) -> u32 {
+        self.submissions.written.wrapping_sub(self.submissions.handed_over)
+    }
+
+    /// Whether the kernel says that an enter has something to do: completions to post, or such that found no room.
+    #[inline]
+    pub(super) fn wants_enter(&self) -> bool {
+        // SAFETY: the pointer leads into the mapping, which lives as long as self.
+        let flags = unsafe { self.submissions.flags.as_ref() }.load(Ordering::Relaxed);
+        self.queued() > 0 || flags & (IoringSqFlags::TASKRUN | IoringSqFlags::CQ_OVERFLOW).bits() != 0
+    }
+
+    /// Hands over what is queued and waits for so many completions, for so long at most.
+    ///
+    /// # Errors
+    /// What the kernel says; what it did not take is handed over again by the next call.
+    #[inline]
+    pub(super) fn enter(&mut self, least: u32, at_most: Option<libc::timespec>) -> io::Result<()> {
+        let sq = &mut self.submissions;
+        // SAFETY: as in `wants_enter`.
+        unsafe { sq.tail.as_ref() }.store(sq.written, Ordering::Release);
+        let queued = sq.written.wrapping_sub(sq.handed_over);
+        // Without it completions are not posted where the kernel defers them to us.
+        let mut flags = IoringEnterFlags::GETEVENTS;
+        let fd = match self.registered {
+            Some(number) => {
+                flags |= IoringEnterFlags::REGISTERED_RING;
+                // SAFETY: with that flag the number is one of this thread's registered rings and no descriptor.
+                unsafe { BorrowedFd::borrow_raw(number as RawFd) }
+            }
+            None => self.fd.as_fd(),
+        };
+        let entered = match at_most {
+            None => {
+                // SAFETY: whoever pushed answers for the entries.
+                unsafe { io_uring_enter(fd, queued, least, flags) }
+            }
+            Some(time) => {
+                let mut argument = io_uring_getevents_arg::default();
+                argument.ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+                // SAFETY: as above; the time and the argument live until the call returns.
+                unsafe {
+                    io_uring_enter_arg(fd, queued, least, flags | IoringEnterFlags::EXT_ARG, Some(&argument))
+                }
+            }
+        };
+        // The head says what was taken, whatever the call says: a wait that ends early has taken all the same.
+        // SAFETY: as in `wants_enter`.
+        sq.handed_over = unsafe { sq.head.as_ref() }.load(Ordering::Acquire);
+        entered.map(|_| ()).map_err(io::Error::from)
+    }
+
+    /// Completions that lie there.
+    #[inline]
+    pub(super) fn waiting(&self) -> u32 {
+        let cq = &self.completions;
+        // SAFETY: as in `wants_enter`.
+        let (head, tail) = unsafe { (cq.head.as_ref(), cq.tail.as_ref()) };
+        tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed))
+    }
+
+    /// Takes all that lie there: what stands behind the entry, and its result.
+    #[inline(always)]
+    pub(super) fn take(&mut self, mut each: impl FnMut(u64, i32)) {
+        let cq = &self.completions;
+        // SAFETY: as in `wants_enter`.
+        let (head, tail) = unsafe { (cq.head.as_ref(), cq.tail.as_ref()) };
+        let (mut at, end) = (head.load(Ordering::Relaxed), tail.load(Ordering::Acquire));
+        while at != end {
+            // SAFETY: the mask keeps it within the answers, and the kernel has written all before its tail.
+            let answer = unsafe { cq.answers.add((at & cq.mask) as usize).read() };
+            each(answer.user_data, answer.result);
+            at = at.wrapping_add(1);
+        }
+        head.store(at, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io_uring::IoringOp;
+
+    fn ring(entries: u32) -> Option<Ring> {
+        match Ring::new(entries, IoringSetupFlags::empty()) {
+            Ok(ring) => Some(ring),
+            Err(error) => {
+                println!("skipped: needs io_uring ({error})");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn entries_come_back_each_once_also_where_the_counters_go_round() {
+        let Some(mut ring) = ring(8) else { return };
+        let mut expected = 0;
+        for round in 0..50_u64 {
+            let number = round % 8 + 1;
+            for _ in 0..number {
+                // SAFETY: it names nothing.
+                unsafe { ring.push(&Entry::new(IoringOp::Nop as u8, -1, expected + 1000)) };
+                expected += 1;
+            }
+            assert_eq!(ring.queued(), number as u32);
+            ring.enter(number as u32, None).unwrap();
+            assert_eq!((ring.queued(), ring.waiting()), (0, number as u32));
+            let mut taken = Vec::new();
+            ring.take(|user_data, result| taken.push((user_data, result)));
+            let came: Vec<(u64, i32)> = (expected - number..expected).map(|at| (at + 1000, 0)).collect();
+            assert_eq!(taken, came);
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_and_loses_nothing() {
+        let Some(mut ring) = ring(4) else { return };
+        if !ring.can_wait_until() {
+            println!("skipped: waits that end need Linux 5.11");
+            return;
+        }
+        // SAFETY: it names nothing.
+        unsafe { ring.push(&Entry::new(IoringOp::Nop as u8, -1, 7)) };
+        let time = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+        // What was taken, and completions that lie there, are what it tells first.
+        ring.enter(2, Some(time)).unwrap();
+        assert_eq!((ring.queued(), ring.waiting()), (0, 1));
+        ring.take(|user_data, _| assert_eq!(user_data, 7));
+        let error = ring.enter(1, Some(time)).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ETIME));
+    }
+
+    #[test]
+    fn a_layout_that_does_not_fit_is_refused() {
+        let Some(ring) = ring(4) else { return };
+        let length = ring._entries.length as u32;
+        assert!(ring._entries.at::<Entry>(0, 4).is_ok());
+        for (offset, number) in [(0, 1000), (64, length), (length, 1), (4, 1)] {
+            assert!(ring._entries.at::<Entry>(offset, number).is_err(), "{offset} {number}");
+        }
+    }
+}
