@@ -460,6 +460,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_back_is_on_files_of_its_own() {
+        let delay = ("delay", "us", "10");
+        let mut verified = scenario(vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)], Rw::RandWrite);
+        verified.workloads[0].jobs[0].verify = true;
+        assert_eq!((layout(&verified).siblings(), layout(&verified).sets.len()), (2, 1));
+        let drive = Medium::Device { path: "/dev/x".into() };
+        verified.stacks = vec![on(drive.clone(), &[]), on(drive, &[delay])];
+        assert_eq!(layout(&verified).sets.len(), 2, "a drive has no siblings: one after the other");
+    }
+
+    #[test]
     fn several_share_their_files_with_readers_of_one() {
         let all = each(&[file("a"), file("b")]);
         let stacks = vec![on(all.clone(), &[]), on(file("a"), &[]), on(file("b"), &[LOOP])];
