@@ -11,6 +11,7 @@ use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
 use super::stacks::{Cell, cells_of};
 use super::values::parse_engine;
+use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
@@ -343,6 +344,7 @@ impl Parts {
             None => self.workloads()?,
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
+        verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;

@@ -26,6 +26,7 @@ pub mod table;
 pub mod toml;
 pub mod values;
 pub mod vdbench;
+mod verify;
 pub mod words;
 
 pub use check::BILL_DEPTHS;
@@ -109,6 +110,11 @@ impl Scenario {
     /// Whether any load of it writes; durability trials do.
     pub fn writes(&self) -> bool {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
+    }
+
+    /// Whether any load of it reads back what it wrote.
+    pub fn verifies(&self) -> bool {
+        self.workloads.iter().any(Workload::verifies)
     }
 
     /// What files and volumes are filled with before anything is measured: the kind of data of the first job that states one.
@@ -393,6 +399,11 @@ impl Workload {
         self.jobs.iter().any(|job| job.rw.writes())
     }
 
+    /// Whether any job reads back what it wrote.
+    pub fn verifies(&self) -> bool {
+        self.jobs.iter().any(|job| job.verify)
+    }
+
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
@@ -441,7 +452,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
     };
     let rate = said("rate_iops", rate_words(job));
     let (map, data) = (map_words(job), data_words(job));
-    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}")
+    let verified = if job.verify { ", verified" } else { "" };
+    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}{verified}")
 }
 
 /// `, rate_iops 1000` of an open loop.

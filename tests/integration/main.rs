@@ -22,4 +22,5 @@ mod spdk;
 mod sshd;
 mod sweep;
 mod systems;
+mod verify;
 mod whole;
