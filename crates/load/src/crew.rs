@@ -28,7 +28,6 @@ enum Order {
     ReadBack(BackOrder),
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one a slice and thread")]
 enum Reply {
     Ready(io::Result<()>),
     Slice(io::Result<LaneResult>),
