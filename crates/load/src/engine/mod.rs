@@ -24,7 +24,7 @@ use std::io;
 pub enum EngineName {
     /// Completes at once without a system call: measures the generator.
     Null,
-    /// preadv2 / pwritev2, one I/O at a time a thread.
+    /// pread / pwrite, one I/O at a time a thread.
     Sync,
     /// io_submit and its kin, as libaio calls them.
     Aio,

@@ -1,16 +1,16 @@
-//! The sync engine: preadv2 and pwritev2, one I/O at a time a thread. The path of depth 1, and
+//! The sync engine: pread and pwrite, one I/O at a time a thread. The path of depth 1, and
 //! of targets on which io_uring falls back to worker threads.
 
 use super::{Completion, Engine, EngineName, Io, Kind, Op, Trimmer, take_all};
 use crate::lane::{Lane, Setup};
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io;
 
 pub(super) const KIND: Kind = Kind {
     name: EngineName::Sync,
     word: "sync",
-    help: "preadv2 and pwritev2, one I/O at a time a thread",
+    help: "pread and pwrite, one I/O at a time a thread",
     depth: Some(1),
     start: |setup: Setup| {
         let done = Vec::with_capacity(setup.depth as usize);
@@ -54,17 +54,17 @@ impl Sync {
     /// `io.buffer` is valid for `io.len` bytes and nobody else uses it.
     #[inline]
     unsafe fn call(&self, io: &Io) -> Result<usize, Errno> {
-        let (len, flags) = (io.len as usize, ReadWriteFlags::empty());
+        let len = io.len as usize;
         match io.op {
             Op::Read => {
                 // SAFETY: given by the caller.
                 let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, len) };
-                rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(data)], io.offset, flags)
+                rustix::io::pread(&self.file, data, io.offset)
             }
             Op::Write => {
                 // SAFETY: given by the caller.
                 let data = unsafe { std::slice::from_raw_parts(io.buffer, len) };
-                rustix::io::pwritev2(&self.file, &[IoSlice::new(data)], io.offset, flags)
+                rustix::io::pwrite(&self.file, data, io.offset)
             }
             Op::Fsync => rustix::fs::fsync(&self.file).map(|()| 0),
             Op::Fdatasync => rustix::fs::fdatasync(&self.file).map(|()| 0),
