@@ -111,6 +111,11 @@ impl Scenario {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
+    /// Whether any load trims.
+    pub fn trims(&self) -> bool {
+        self.workloads.iter().flat_map(|workload| &workload.jobs).any(|job| job.rw.trims())
+    }
+
     /// What files and volumes are filled with before anything is measured: the kind of data of the first job that states one.
     pub fn data(&self) -> DataKind {
         let jobs = self.workloads.iter().flat_map(|workload| &workload.jobs);
