@@ -13,6 +13,7 @@ use super::ratios::RatioTable;
 use super::states::{ArrayStates, StateFindings};
 use super::steady::WritesReport;
 use super::sweep::SweepFindings;
+use super::verification::Verification;
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
@@ -187,6 +188,9 @@ pub struct Findings {
     /// What became of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// What stacks gave back of what was written to them, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// What somebody published of these stacks, beside what was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFindings>,
@@ -272,6 +276,9 @@ pub struct WorkloadFindings {
     pub measured_s: f64,
     /// A row a stack.
     pub rows: Vec<Row>,
+    /// Other generators on the baseline against ours, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_baseline: Vec<String>,
     /// Each stack against the baseline; writes have two each.
     pub comparisons: Vec<Comparison>,
     /// Latency and CPU time of each stack against the baseline.

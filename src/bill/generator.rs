@@ -1,10 +1,11 @@
 //! What the load generator itself has in a stack's figures: its CPU time, how often it looked at its queue, whether its latencies
 //! and its counts agree. A figure of a stack is one of the stack as long as these are small.
 
-use super::findings::{GeneratorReport, Latency};
+use super::findings::{Comparison, GeneratorReport, Latency};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::rows;
+use crate::stats::Digits;
 use crate::stats::quantile::Batches;
 
 /// Beyond this a report says that latencies and counts contradict each other.
@@ -68,8 +69,72 @@ fn ends(side: &Side) -> Option<f64> {
     (ios > 0.0 && window_s > 0.0).then(|| mean_s / window_s)
 }
 
+/// Where the baseline was loaded by another generator as well: by how much that one's rate is another.
+pub fn on_baseline(reading: &Reading, comparisons: &[Comparison]) -> Vec<String> {
+    let scenario = &reading.run.start.scenario;
+    let base = &scenario.stacks[scenario.baseline];
+    let generator = |name: &str| {
+        let stack = scenario.stacks.iter().find(|stack| stack.name == name)?;
+        let (last, below) = stack.layers.split_last()?;
+        let is_it = last.name == "engine" && below == base.layers && stack.medium == base.medium;
+        is_it.then(|| last.option("name").unwrap_or("another generator").to_owned())
+    };
+    let said = |one: &Comparison| {
+        let (name, ratio) = (generator(&one.stack)?, one.ratio.value()?);
+        let bounds = one.ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
+        let change = Digits::change(ratio - 1.0, bounds).cell();
+        Some(format!("{name} on the baseline: {change} in {}", one.quantity))
+    };
+    comparisons.iter().filter_map(said).collect()
+}
+
 /// Whether latencies and counts contradict each other beyond what the ends of the windows can make of them.
 pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
     let error = found.littles_law_error?;
     (error.abs() > LITTLES_LAW + found.littles_law_ends.unwrap_or(0.0)).then_some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::{findings, twin};
+    use crate::scenario::LayerSpec;
+    use crate::store::record::Value;
+
+    #[test]
+    fn fio_on_the_baseline_has_a_line() {
+        let mut run = twin::a_against_a();
+        assert!(findings(&run).workloads[0].on_baseline.is_empty());
+        let (medium, layers) =
+            (run.start.scenario.stacks[0].medium.clone(), run.start.scenario.stacks[0].layers.clone());
+        let fio = LayerSpec {
+            name: "engine".into(),
+            options: [("name".to_owned(), "fio".to_owned())].into(),
+            place: None,
+            far: None,
+            copies: 1,
+            origin: "a test".into(),
+        };
+        let other = &mut run.start.scenario.stacks[1];
+        (other.medium, other.layers) = (medium, layers.into_iter().chain([fio]).collect());
+        let said = &findings(&run).workloads[0].on_baseline;
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("fio on the baseline: ") && said[0].contains(" +- "), "{said:?}");
+        assert!(said[0].ends_with("IOPS at iodepth 32"), "{said:?}");
+    }
+
+    #[test]
+    fn latencies_that_contradict_the_counts_are_told() {
+        let mut run = twin::guest();
+        let told = |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == "littles_law");
+        assert_eq!(told(&run), None);
+        for slice in run.slices.iter_mut().filter(|slice| slice.stack != "file") {
+            for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "served") {
+                if let Value::Value(served) = &mut sample.value {
+                    *served *= 0.8;
+                }
+            }
+        }
+        let told = told(&run).unwrap();
+        assert!(told.text.contains("-19.9 % off the mean number of I/Os in flight"), "{}", told.text);
+    }
 }

@@ -39,6 +39,7 @@ mod timeline;
 #[cfg(test)]
 pub(crate) mod twin;
 mod verdicts;
+pub mod verification;
 mod warnings;
 
 pub use findings::Findings;
@@ -83,9 +84,13 @@ pub fn findings(run: &RunData) -> Findings {
         Some(found) => durability::headline(found),
         None => headline::headline(&workloads),
     };
-    let (headline, no_headline) = match said {
-        Ok(sentence) => (Some(sentence), None),
-        Err(reason) => (None, Some(reason)),
+    let verification = verification::verification(run);
+    let (headline, no_headline) = match (said, verification.as_ref().and_then(|found| found.alarm())) {
+        // What a stack costs that gives back something else comes second.
+        (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
+        (Err(_), Some(alarm)) => (Some(alarm), None),
+        (Ok(sentence), None) => (Some(sentence), None),
+        (Err(reason), None) => (None, Some(reason)),
     };
     Findings {
         run: identity(run),
@@ -97,6 +102,7 @@ pub fn findings(run: &RunData) -> Findings {
             None => limits::not_excluded(&readings, &workloads),
         },
         durability,
+        verification,
         warnings: warnings::warnings(run, &readings, &workloads),
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
         apart: run.apart.clone(),
@@ -215,6 +221,7 @@ fn of_workload(reading: &Reading) -> (WorkloadFindings, Behind) {
         most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
+        on_baseline: generator::on_baseline(reading, &comparisons),
         comparisons,
         charges,
         arrays,

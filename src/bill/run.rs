@@ -4,6 +4,7 @@
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::state::RunState;
 use crate::store::record::trial::Trial;
+use crate::store::record::verification::Verification;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
@@ -52,6 +53,8 @@ pub struct RunData {
     pub slices: Vec<Slice>,
     /// Durability trials, in the order of the record.
     pub trials: Vec<Trial>,
+    /// What stacks gave back of what was written to them, in the order of the record.
+    pub verified: Vec<Verification>,
     /// Latencies of the slices.
     pub histograms: Box<dyn HistogramSource>,
     /// In the order of the record.

@@ -128,6 +128,7 @@ impl Twin {
             clocks: Vec::new(),
             slices: Vec::new(),
             trials: Vec::new(),
+            verified: Vec::new(),
             histograms: Box::new(|_| None),
             warnings: Vec::new(),
             ends: Vec::new(),

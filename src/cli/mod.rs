@@ -36,7 +36,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a line of `selfcheck` that fails, or durability trials that lost something; 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 a need of this machine is unmet; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]

@@ -445,7 +445,8 @@ fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: boo
         bytes => format!(", filling files with {} as fast as they take it", show_bytes(bytes)),
     };
     let boots = if guests { format!(", booting guests ({BOOTS})") } else { String::new() };
-    format!("not in that time: setting up and taking down {stacks}{often}{boots}{fill}\n")
+    let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
+    format!("not in that time: setting up and taking down {stacks}{often}{boots}{fill}{read_back}\n")
 }
 
 /// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.

@@ -48,14 +48,17 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 /// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes that were lost are a
-/// finding.
+/// finding, and so is what was read back otherwise than it was written.
 ///
 /// # Errors
 /// The run's own.
 pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
     let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
-    let nothing =
-        |data: &RunData| data.trials.is_empty() && !data.slices.iter().any(|slice| tells(slice.purpose));
+    let nothing = |data: &RunData| {
+        data.trials.is_empty()
+            && !data.slices.iter().any(|slice| tells(slice.purpose))
+            && !data.verified.iter().any(|verified| verified.found.wrong() > 0)
+    };
     let ended_early = !matches!(result, Ok(Outcome::Complete));
     let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
     if empty && result.is_err() {
@@ -73,7 +76,10 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
         say(&format!("interrupted{before}; {}\n", to_go_on(dir)))?;
         return Ok(MEASUREMENT_FAILED);
     }
-    let broken = store::load(dir).is_ok_and(|data| data.trials.iter().any(|trial| trial.found.broken() > 0));
+    let broken = store::load(dir).is_ok_and(|data| {
+        data.trials.iter().any(|trial| trial.found.broken() > 0)
+            || data.verified.iter().any(|verified| verified.found.wrong() > 0)
+    });
     Ok(if broken { FINDING } else { DONE })
 }
 

@@ -22,6 +22,7 @@ pub mod places;
 pub mod plan;
 mod portraits;
 pub mod preconditioning;
+mod read_back;
 pub mod ready;
 mod remotes;
 pub mod rounds;

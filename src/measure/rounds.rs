@@ -134,7 +134,8 @@ impl Visit<'_> {
     pub fn measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let workload = self.workload;
         self.bench.prepare(&|_| workload.jobs.clone())?;
-        let ended = self.at_depth(progress, until)?;
+        let ended = self.at_depth(progress, until);
+        let ended = self.read_back(ended)?;
         self.bench.end()?;
         if matches!(ended, Ended::Interrupted | Ended::MaxWritten | Ended::Disturbed { .. })
             || !self.match_rate(progress)?
@@ -435,9 +436,20 @@ impl Visit<'_> {
         let workload = self.workload;
         self.say(format!("latencies at {rate_iops:.0} I/Os a second on every stack"));
         self.bench.prepare(&|members| matched::jobs(workload, rate_iops / members.max(1) as f64))?;
-        let ended = self.matched_rounds(progress, until)?;
+        let ended = self.matched_rounds(progress, until);
+        let ended = self.read_back(ended)?;
         self.bench.end()?;
         Ok(ended)
+    }
+
+    /// Behind the last slice of workers that verify: how the load failed is told rather than what could not be asked any more.
+    fn read_back(&mut self, ended: Result<Ended>) -> Result<Ended> {
+        if !self.workload.verifies() {
+            return ended;
+        }
+        let whole = ended.as_ref().is_ok_and(|ended| *ended != Ended::Interrupted);
+        let told = self.bench.read_back(whole, self.stop, self.observer);
+        ended.and_then(|ended| told.map(|()| ended))
     }
 
     fn matched_rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {

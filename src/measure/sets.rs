@@ -7,6 +7,13 @@ use crate::layer::{Claim, by_name, catalog};
 use crate::scenario::bdev;
 use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack};
 
+/// What the load does, as far as it decides which stacks are up together.
+#[derive(Clone, Copy)]
+struct Load {
+    writes: bool,
+    verifies: bool,
+}
+
 /// Stacks that are up at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
@@ -93,21 +100,21 @@ pub fn layout(scenario: &Scenario) -> Layout {
         let stacks = scenario.stacks.len();
         return Layout { sets: (0..stacks).map(alone).collect(), sibling: vec![None; stacks] };
     }
-    let writes = scenario.writes();
+    let load = Load { writes: scenario.writes(), verifies: scenario.verifies() };
     let stacks = &scenario.stacks;
-    let sibling = siblings(stacks, writes);
-    let sets = sets(stacks, &sibling, writes, scenario.baseline);
+    let sibling = siblings(stacks, load);
+    let sets = sets(stacks, &sibling, load, scenario.baseline);
     Layout { sets: with_states(sets, stacks), sibling }
 }
 
 /// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
-fn siblings(stacks: &[Stack], writes: bool) -> Vec<Option<Sibling>> {
+fn siblings(stacks: &[Stack], load: Load) -> Vec<Option<Sibling>> {
     let groups = groups(stacks);
     let sibling = |stack: usize| {
         let group: Vec<usize> = (0..stacks.len()).filter(|other| groups[*other] == groups[stack]).collect();
         let together: Vec<&Stack> = group.iter().map(|stack| &stacks[*stack]).collect();
         let number = group.iter().position(|other| *other == stack)?;
-        is_divided(&together, writes).then_some(Sibling { number, of: group.len() })
+        is_divided(&together, load).then_some(Sibling { number, of: group.len() })
     };
     (0..stacks.len()).map(sibling).collect()
 }
@@ -127,9 +134,9 @@ fn groups(stacks: &[Stack]) -> Vec<usize> {
 }
 
 /// Whether a group is on equal files: some of it would disturb each other, and all of its files are ours to make.
-fn is_divided(group: &[&Stack], writes: bool) -> bool {
+fn is_divided(group: &[&Stack], load: Load) -> bool {
     group.iter().all(|stack| stack.medium.members().iter().all(is_made_file))
-        && group.iter().any(|stack| group.iter().any(|other| conflict(stack, other, writes)))
+        && group.iter().any(|stack| group.iter().any(|other| conflict(stack, other, load)))
 }
 
 /// The sets, and behind them those of the same stacks in their further states.
@@ -154,7 +161,7 @@ fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
     sets
 }
 
-fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], writes: bool, baseline: usize) -> Vec<Set> {
+fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], load: Load, baseline: usize) -> Vec<Set> {
     let is_set_up = |index: &usize| stacks[*index].state.as_ref().is_none_or(|state| state.position == 0);
     let mut order: Vec<usize> = (0..stacks.len()).filter(is_set_up).collect();
     order.sort_by_key(|index| *index != baseline);
@@ -163,7 +170,7 @@ fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], writes: bool, baseline: u
         let fits = |set: &&mut Set| {
             set.stacks
                 .iter()
-                .all(|other| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], writes))
+                .all(|other| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load))
         };
         match sets.iter_mut().find(fits) {
             Some(set) => set.stacks.push(index),
@@ -179,7 +186,7 @@ fn is_made_file(medium: &Medium) -> bool {
 }
 
 /// Whether two stacks on the same medium, or with a member in common, would disturb each other.
-fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
+fn conflict(a: &Stack, b: &Stack, load: Load) -> bool {
     if std::ptr::eq(a, b) || !a.medium.overlaps(&b.medium) {
         return false;
     }
@@ -187,10 +194,10 @@ fn conflict(a: &Stack, b: &Stack, writes: bool) -> bool {
     let shared = if one_prefix { shared_prefix(&a.layers, &b.layers) } else { 0 };
     let (above_a, above_b) = (real(&a.layers[shared..]), real(&b.layers[shared..]));
     if above_a.is_empty() && above_b.is_empty() {
-        // The same target but for layers of known cost: two workers on one region take turns.
-        return false;
+        // The same target but for layers of known cost: two workers on one region take turns. What each reads back must be its own.
+        return load.verifies;
     }
-    if writes {
+    if load.writes {
         return true;
     }
     let (first_a, first_b) = (strongest(&above_a), strongest(&above_b));
@@ -450,6 +457,17 @@ mod tests {
         let stacks = vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
         assert_eq!(layout.sibling, vec![None, None]);
+    }
+
+    #[test]
+    fn what_is_read_back_is_on_files_of_its_own() {
+        let delay = ("delay", "us", "10");
+        let mut verified = scenario(vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)], Rw::RandWrite);
+        verified.workloads[0].jobs[0].verify = true;
+        assert_eq!((layout(&verified).siblings(), layout(&verified).sets.len()), (2, 1));
+        let drive = Medium::Device { path: "/dev/x".into() };
+        verified.stacks = vec![on(drive.clone(), &[]), on(drive, &[delay])];
+        assert_eq!(layout(&verified).sets.len(), 2, "a drive has no siblings: one after the other");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::bill::knee::Place;
 use crate::bill::published::{Agreement, PublishedFinding};
 use crate::bill::ratios::RatioTable;
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
+use crate::bill::verification::VerifiedRow;
 use crate::stats::Verdict;
 use std::collections::HashMap;
 
@@ -36,6 +37,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         one.workloads.iter().for_each(|workload| lines.workload(workload));
         lines.place = Default::default();
         one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
+        one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
         for joint in &one.joint_bills {
             lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
@@ -190,6 +192,30 @@ impl Lines<'_> {
             );
         }
         add("share of kills with loss", &row.share);
+    }
+
+    /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
+    fn verified(&mut self, row: &VerifiedRow) {
+        for (what, of, found) in
+            [("read back", "blocks", &row.back), ("read by the load", "reads", &row.load)]
+        {
+            let counts = [
+                ("blocks", found.blocks),
+                ("blocks wrong", found.wrong()),
+                ("blocks lost", found.lost),
+                ("blocks misplaced", found.misplaced),
+                ("blocks foreign", found.foreign),
+                ("blocks torn", found.torn),
+                ("blocks not readable", found.unreadable),
+                ("blocks not judged", found.unjudged),
+            ];
+            for (metric, count) in counts {
+                let interval = Interval::Missing { missing: "a count".into() };
+                let value = count as f64;
+                let figure = Figure::Known { value, unit: "1", n: found.blocks, of, interval, caution: None };
+                self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
+            }
+        }
     }
 
     fn charges(&mut self, workload: &str, one: &Charges) {

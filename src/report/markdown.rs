@@ -4,7 +4,7 @@ use super::number::SPREADS;
 use super::table::escaped;
 use super::{
     Page, Renderer, crowd, disks, durability, efficiency, generator, matrix, published, ratios, sheet,
-    states, sweep, verdicts,
+    states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -36,6 +36,7 @@ fn render_one(findings: &Findings) -> String {
         (None, None) => {}
     }
     out += &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    out += &read_back(findings);
     out += &asked(findings);
     findings.sweeps.iter().for_each(|one| out += &swept(one));
     for joint in &findings.joint_bills {
@@ -97,6 +98,19 @@ fn trials(findings: &Findings) -> String {
     )
 }
 
+/// What was read back, where that was asked for: before any figure.
+fn read_back(findings: &Findings) -> String {
+    let Some(table) = verification::table(findings) else { return String::new() };
+    let said = verification::sentences(findings).into_iter().map(|said| said.text);
+    format!(
+        "## {}\n\n{}\n{}\n{}.\n\n",
+        verification::TITLE,
+        list("", said.chain(verification::examples(findings)).collect()),
+        table.markdown(),
+        escaped(verification::LEGEND),
+    )
+}
+
 fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     let mut out = format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
     if sheet::is_empty(workload) {
@@ -144,6 +158,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
             table.markdown()
         );
     }
+    out += &list("", workload.on_baseline.clone());
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));
     out

@@ -24,6 +24,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+mod verification;
 
 pub(crate) use table::wrapped;
 

@@ -4,7 +4,7 @@ use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
     Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, matrix, published, ratios,
-    sheet, states, sweep, verdicts,
+    sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -43,6 +43,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     if let Some(table) = matrix::table(findings) {
         out += &format!("\n{}", table.in_parts(width));
     }
+    out += &read_back(findings, width, &mut left_out);
     out += &asked(findings, width);
     findings.sweeps.iter().for_each(|one| out += &swept(one, width, &mut left_out));
     for joint in &findings.joint_bills {
@@ -96,6 +97,19 @@ fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     )
 }
 
+/// What was read back, where that was asked for: before any figure.
+fn read_back(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let Some(table) = verification::table(findings) else { return String::new() };
+    let said = verification::sentences(findings).into_iter().map(|said| said.text);
+    let examples = list("", verification::examples(findings).into_iter(), width);
+    format!(
+        "{}{examples}\n{}{}",
+        list(verification::TITLE, said, width),
+        table.text(width, left_out),
+        indented(verification::LEGEND, width)
+    )
+}
+
 fn identity(run: &RunIdentity) -> String {
     let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
@@ -136,6 +150,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(table) = generator::table(workload) {
         out += &format!("\n{}", table.text(width, left_out));
     }
+    out += &list("", workload.on_baseline.iter().cloned(), width);
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
 }

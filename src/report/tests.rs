@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 25] = [
+const FIXTURES: [Fixture; 26] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -30,6 +30,7 @@ const FIXTURES: [Fixture; 25] = [
     ("disturbed", twin::disturbed),
     ("named_bill", twin::named_bill),
     ("durability", twin::durability),
+    ("verified", twin::verified),
     ("published", twin::published),
     ("arrays", twin::arrays),
     ("states", twin::states),
@@ -119,7 +120,9 @@ fn csv() {
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
-        if ["failed", "a_against_a", "published", "durability", "arrays", "tables"].contains(&name) {
+        if ["failed", "a_against_a", "published", "durability", "verified", "arrays", "tables"]
+            .contains(&name)
+        {
             insta::assert_snapshot!(format!("{name}_csv"), text);
         }
     }

@@ -1,6 +1,7 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
+use super::LayerSpec;
 use super::bdev;
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
@@ -10,6 +11,7 @@ use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
 use super::stacks::{Cell, cells_of};
 use super::values::parse_engine;
+use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
@@ -331,6 +333,9 @@ impl Parts {
         self.stacks.iter().try_for_each(bdev::loadable)?;
         remote::one_end_each(&self.stacks).map_err(|fault| self.error(fault))?;
         let baseline = self.baseline_index()?;
+        if self.measure.fio_on_baseline {
+            self.add_fio_on(baseline)?;
+        }
         let mut workloads = match &self.durability {
             Some(spec) => {
                 self.check_durability(spec)?;
@@ -339,6 +344,7 @@ impl Parts {
             None => self.workloads()?,
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
+        verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
@@ -442,6 +448,46 @@ impl Parts {
                 Err(self.error(fault))
             }
         }
+    }
+
+    /// The baseline once more, loaded by the installed fio.
+    fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
+        let stack = &self.stacks[baseline];
+        let refuse = |why: &str, hint: &str| {
+            let origin = self.measure_origins.get("fio_on_baseline").cloned();
+            Err(origin.unwrap_or_else(Origin::command_line).error("fio_on_baseline", Fault::hint(why, hint)))
+        };
+        if self.bill {
+            return refuse(
+                "a bill has a line for each layer, and fio on the baseline is none of them",
+                "compare the stacks without a bill",
+            );
+        }
+        if stack.guests() > 1
+            || stack.layers.iter().any(|layer| matches!(layer.name.as_str(), "engine" | "delay"))
+        {
+            return refuse(
+                "fio can load neither several guests at one time nor a baseline that is itself of a generator",
+                "leave it out, or take another baseline",
+            );
+        }
+        let fio = LayerSpec {
+            name: "engine".into(),
+            options: [("name".to_owned(), "fio".to_owned())].into(),
+            place: None,
+            far: None,
+            copies: 1,
+            origin: "fio_on_baseline".into(),
+        };
+        let layers = stack.layers.iter().cloned().chain([fio]).collect();
+        let cell = Cell { medium: stack.medium.clone(), layers };
+        let taken: BTreeSet<String> = self.stacks.iter().map(|stack| stack.name.clone()).collect();
+        let name = free_name(&format!("fio on {}", stack.name), &taken);
+        let text = cell.text();
+        if !self.stacks.iter().any(|known| known.text == text) {
+            self.stacks.push(cell.named(name, false));
+        }
+        Ok(())
     }
 
     fn error(&self, fault: Fault) -> InputError {

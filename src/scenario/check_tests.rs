@@ -54,6 +54,26 @@ fn what_is_filled_is_of_the_kind_that_the_first_load_states() {
 }
 
 #[test]
+fn fio_on_the_baseline_is_a_stack_of_its_own() {
+    let ask = |bill| Request {
+        bill,
+        measure: vec![("fio_on_baseline".into(), "true".into())],
+        ..Request::default()
+    };
+    let looped = "file:/srv/x.img,size=4GiB | loop";
+    let scenario = with(&[FILE, looped], &ask(false)).unwrap();
+    let last = scenario.stacks.last().unwrap();
+    assert_eq!((scenario.stacks.len(), scenario.baseline, last.name.as_str()), (3, 0, "fio on file"));
+    let (text, parsed) = (last.text.clone(), stacks(&[FILE, &last.text]).unwrap());
+    assert_eq!(parsed.stacks[1].text, text, "it is the stack that one would write");
+    assert_eq!(with(&[FILE, &text], &ask(false)).unwrap().stacks.len(), 2, "it is there already");
+    let refused = |exprs: &[&str], bill| with(exprs, &ask(bill)).unwrap_err().to_string();
+    assert!(refused(&[looped], true).contains("a bill has a line for each layer"));
+    let delayed = "file:/srv/x.img,size=4GiB | delay(50us)";
+    assert!(refused(&[delayed, FILE], false).contains("itself of a generator"));
+}
+
+#[test]
 fn a_bill() {
     let request = Request { bill: true, ..Request::default() };
     let scenario =

@@ -12,7 +12,7 @@ use super::jobfile::{
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
-use iotax_load::{Distribution, EngineName};
+use iotax_load::{Distribution, EngineName, Job};
 use std::path::Path;
 
 /// The format's entry in the family.
@@ -223,6 +223,7 @@ impl FioJob {
         let mut name = section;
         let mut stonewall = false;
         let mut engine = (FioEngine::Sync, None);
+        let mut never_read = None;
         for pair in pairs {
             match pair.key.as_str() {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
@@ -231,6 +232,7 @@ impl FioJob {
                 "norandommap" => {
                     words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
                 }
+                "do_verify" => never_read = (!pair.flag()?).then_some(pair),
                 "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
                 key => match canonical(key) {
                     Some(word) => {
@@ -244,6 +246,7 @@ impl FioJob {
         }
         let mut draft = words.draft(Dialect::Fio)?;
         draft.job.name = name;
+        verified(&draft.job, &words, never_read, notes)?;
         words.thousands().for_each(|note| notes.add(note));
         let job = FioJob { draft, stonewall, engine: engine.0, origin };
         Ok(job.like_fio(engine.1, notes))
@@ -287,6 +290,26 @@ impl FioJob {
     }
 }
 
+/// What is verified has iotax's own stamp, and is read back.
+fn verified(
+    job: &Job,
+    words: &JobWords,
+    never_read: Option<&Pair>,
+    notes: &mut Notes,
+) -> Result<(), InputError> {
+    let Some((value, origin)) = words.written("verify").filter(|_| job.verify) else { return Ok(()) };
+    if let Some(pair) = never_read {
+        let why =
+            "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
+        return Err(pair.origin.error(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
+    }
+    notes.add(format!(
+        "{}: \"verify={value}\": iotax puts a stamp of its own on each sector, with a CRC-32, and reads all of it back at the end",
+        origin.line()
+    ));
+    Ok(())
+}
+
 impl Pair {
     fn value(&self) -> Result<&str, InputError> {
         self.value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
@@ -317,7 +340,7 @@ impl Pair {
 }
 
 fn known_keys() -> Vec<&'static str> {
-    let own = ["stonewall", "wait_for_previous", "name", "ioengine", "include"];
+    let own = ["stonewall", "wait_for_previous", "name", "ioengine", "do_verify", "include"];
     known_words().into_iter().chain(own).chain(UNUSED.keys()).collect()
 }
 
@@ -392,6 +415,9 @@ impl Group {
 
 const UNUSED: Unused = Unused { noted: NOTED, shaping: SHAPING };
 
+const CHECKED: &str =
+    "what is wrong with verify is counted and shown, to the end of the run, and sets its exit code";
+const BACK: &str = "what is written with verify is read back in order, by all threads that wrote it";
 const ENGINE: &str = "iotax sets its own engine up";
 
 /// Keys that do not shape the load, and why they have no effect.
@@ -486,12 +512,20 @@ const NOTED: &[Noted] = &[
     ("unlink_each_loop", TARGET),
     ("exit_what", TIMING),
     ("exitall_on_error", TIMING),
+    ("verify_fatal", CHECKED),
+    ("verify_dump", CHECKED),
+    ("verify_async", BACK),
+    ("verify_async_cpus", BACK),
+    ("verifysort", BACK),
+    ("verifysort_nr", BACK),
+    ("verify_state_save", "what is verified is read back by the run that wrote it"),
 ];
 
 const BLOCKS: &str = "it changes the size or place of blocks";
 const BATCHES: &str = "it changes how many I/Os are issued or reaped at once";
 const CACHE: &str = "it changes what the page cache holds";
 const TRIM: &str = "it trims what a job wrote, which is another load";
+const STAMP: &str = "what is verified has iotax's own stamp";
 const LOAD: &str = "it changes what I/O is issued";
 
 /// Keys that shape the load: the values at which they change nothing, what they change, a hint.
@@ -559,14 +593,26 @@ const SHAPING: &[Shaping] = &[
     ("buffer_compress_chunk", &[], DATA, ""),
     ("dedupe_mode", &["repeat"], DATA, ""),
     ("write_hint", &["none"], LOAD, ""),
-    ("verify", &["0", "null"], VERIFY, ""),
-    ("do_verify", &["0"], VERIFY, ""),
-    ("verify_only", &["0"], VERIFY, ""),
-    ("verify_pattern", &[], VERIFY, ""),
-    ("verify_interval", &[], VERIFY, ""),
-    ("verify_fatal", &["0"], VERIFY, ""),
-    ("verify_backlog", &["0"], VERIFY, ""),
-    ("verify_async", &["0"], VERIFY, ""),
+    ("verify_only", &["0"], VERIFY, "durability trials read back what outlived a crash: --durability"),
+    ("verify_pattern", &[], STAMP, "leave it out, and write verify=crc32c"),
+    ("verify_pattern_interval", &[], STAMP, "leave it out, and write verify=crc32c"),
+    ("verify_interval", &[], STAMP, "leave it out: each sector of 512 bytes has a stamp"),
+    ("verify_offset", &["0"], STAMP, "leave it out"),
+    ("verify_header_seed", &["1"], STAMP, "leave it out"),
+    ("verify_write_sequence", &["1"], STAMP, "leave it out: the last write of a block must be there"),
+    (
+        "verify_backlog",
+        &["0"],
+        VERIFY,
+        "leave it out: a mix (rw=randrw) checks its own reads as they come back",
+    ),
+    (
+        "verify_backlog_batch",
+        &["0"],
+        VERIFY,
+        "leave it out: a mix (rw=randrw) checks its own reads as they come back",
+    ),
+    ("verify_state_load", &["0"], VERIFY, "durability trials read back what outlived a crash: --durability"),
     ("trim_percentage", &["0"], TRIM, ""),
     ("trim_backlog", &["0"], TRIM, ""),
     ("trim_verify_zero", &["0"], TRIM, ""),
@@ -584,18 +630,11 @@ const SHAPING: &[Shaping] = &[
     ("cgroup_weight", &[], CPU, ""),
     ("uid", &[], CPU, ""),
     ("gid", &[], CPU, ""),
-    ("mem", &["malloc"], "the kind of memory changes what is measured", ""),
-    ("iomem", &["malloc"], "the kind of memory changes what is measured", ""),
     ("lockmem", &["0"], "the kind of memory changes what is measured", ""),
     ("hugepage-size", &[], "the kind of memory changes what is measured", ""),
     ("kb_base", &["1024"], "it changes how every size is read", "write sizes with kb_base=1024"),
     ("ignore_error", &[], "an I/O that fails is always counted as failed", "write continue_on_error=io"),
     ("create_only", &["0"], "it does no I/O", ""),
-    ("verify_offset", &["0"], VERIFY, ""),
-    ("verify_dump", &["0"], VERIFY, ""),
-    ("verify_backlog_batch", &["0"], VERIFY, ""),
-    ("verify_state_load", &["0"], VERIFY, ""),
-    ("verify_state_save", &["0"], VERIFY, ""),
     ("trim_backlog_batch", &["0"], TRIM, ""),
     ("read_iolog_chunked", &["0"], REPLAY, ""),
     ("replay_no_stall", &["0"], REPLAY, ""),

@@ -146,7 +146,10 @@ const BAD: &[&str] = &[
     "[a]\nrw=randread\nrandom_distribution=normal:10\n",
     "[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5\n",
     "[a]\nrw=randread\nrandom_distribution=zipf:0\n",
-    "[a]\nverify=crc32c\n",
+    "[a]\nrw=write\nverify=pattern\n",
+    "[a]\nrw=write\nverify=crc32d\n",
+    "[a]\nrw=write\nverify=crc32c\nverify_pattern=0xdead\n",
+    "[a]\nrw=write\nverify=crc32c\ndo_verify=0\n",
     "[a]\nthinktime=1000\n",
     "[a]\nrate=1m\n",
     "[a]\nexec_prerun=rm -rf /\n",
@@ -198,6 +201,8 @@ const GOOD: &[&str] = &[
     "[a]\nrate_iops=1k\n",
     "[a]\nbuffer_compress_percentage=50\n",
     "[a]\ndedupe_percentage=30\ndedupe_mode=repeat\n",
+    "[a]\nrw=randwrite\nverify=crc32c\ndo_verify=1\nverify_fatal=1\n",
+    "[a]\nrw=randwrite\nverify=0\ndo_verify=0\n",
     "[a]\nname=other\ndescription=words\n",
     "[a]\npercentage_random=50\nrandrepeat=0\n",
     "[a]\nrw=randread\nrandom_distribution=zipf\n",
@@ -372,5 +377,29 @@ proptest::proptest! {
     #[test]
     fn arbitrary_values_never_panic(value in "[^\n]{0,20}") {
         let _ = read_text(&format!("[a]\nbs={value}\nsize={value}\nrw={value}\n"), &[]);
+    }
+}
+
+#[test]
+fn any_checksum_of_fios_means_iotaxs_stamp_and_says_so() {
+    let read = |text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("jobs.fio");
+        std::fs::write(&path, text).unwrap();
+        let file = read(&path).unwrap();
+        (file.drafts[0].jobs[0].job.verify, file.notes.join("\n"))
+    };
+    for checksum in ["crc32c", "md5", "xxhash", "sha3-512"] {
+        let (verify, notes) = read(&format!("[a]\nrw=write\nverify={checksum}\n"));
+        assert!(
+            verify && notes.contains(&format!("verify={checksum}\": iotax puts a stamp of its own")),
+            "{notes}"
+        );
+    }
+    for none in ["0", "null"] {
+        assert_eq!(
+            read(&format!("[a]\nrw=write\ndirect=1\nverify={none}\ndo_verify=0\n")),
+            (false, String::new())
+        );
     }
 }

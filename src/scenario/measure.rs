@@ -109,6 +109,12 @@ pub const KEYS: &[KeyDef] = &[
             precondition::limit(word, time).map(|limit| spec.precondition.limit = limit)
         },
     },
+    KeyDef {
+        name: "fio_on_baseline",
+        value: "true|false",
+        help: "The installed fio on the baseline too, in the same rounds: what the generators differ in (slices of 1 s)",
+        set: |spec, word| flag(word).map(|flag| spec.fio_on_baseline = flag),
+    },
 ];
 
 /// Names of all keys.
@@ -232,6 +238,14 @@ fn percent(word: &str) -> Result<f64, Fault> {
 
 fn seed(word: &str) -> Result<u64, Fault> {
     word.parse().map_err(|_| Fault::new(format!("\"{word}\" is not a whole number")))
+}
+
+fn flag(word: &str) -> Result<bool, Fault> {
+    match word {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(Fault::new(format!("\"{word}\" is not true or false"))),
+    }
 }
 
 fn regime(word: &str) -> Result<Regime, Fault> {

@@ -26,6 +26,7 @@ pub mod table;
 pub mod toml;
 pub mod values;
 pub mod vdbench;
+mod verify;
 pub mod words;
 
 pub use check::BILL_DEPTHS;
@@ -114,6 +115,11 @@ impl Scenario {
     /// Whether any load trims.
     pub fn trims(&self) -> bool {
         self.workloads.iter().flat_map(|workload| &workload.jobs).any(|job| job.rw.trims())
+    }
+
+    /// Whether any load of it reads back what it wrote.
+    pub fn verifies(&self) -> bool {
+        self.workloads.iter().any(Workload::verifies)
     }
 
     /// What files and volumes are filled with before anything is measured: the kind of data of the first job that states one.
@@ -398,6 +404,11 @@ impl Workload {
         self.jobs.iter().any(|job| job.rw.writes())
     }
 
+    /// Whether any job reads back what it wrote.
+    pub fn verifies(&self) -> bool {
+        self.jobs.iter().any(|job| job.verify)
+    }
+
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
@@ -446,7 +457,8 @@ fn job_subject(job: &Job, swept: &[&str]) -> String {
     };
     let rate = said("rate_iops", rate_words(job));
     let (map, data) = (map_words(job), data_words(job));
-    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}")
+    let verified = if job.verify { ", verified" } else { "" };
+    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}{verified}")
 }
 
 /// `, rate_iops 1000` of an open loop.
@@ -521,6 +533,13 @@ pub struct MeasureSpec {
     /// What is done to the drives before anything is measured.
     #[serde(default, skip_serializing_if = "Precondition::is_off")]
     pub precondition: Precondition,
+    /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fio_on_baseline: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What a verdict on writes is about.
@@ -566,6 +585,7 @@ impl Default for MeasureSpec {
             seed: 1,
             regime: Regime::Burst,
             write_cache: None,
+            fio_on_baseline: false,
             precondition: Precondition::default(),
         }
     }

@@ -5,7 +5,7 @@ use super::Engine;
 use super::error::Fault;
 use crate::units;
 use iotax_load::engine::ALL;
-use iotax_load::{Distribution, Rw};
+use iotax_load::{Distribution, Iomem, Rw};
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +130,19 @@ pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
     }
 }
 
+/// fio's words for the memory of I/Os, of which two are here.
+pub(super) fn parse_iomem(word: &str, _: Dialect) -> Result<Iomem, Fault> {
+    match word {
+        "malloc" | "mmap" => Ok(Iomem::Malloc),
+        "mmaphuge" => Ok(Iomem::MmapHuge),
+        "shm" | "shmhuge" | "mmapshared" | "cudamalloc" => Err(Fault::hint(
+            format!("\"{word}\" is a kind of memory that is not here, and it would change what is measured"),
+            "write malloc, or mmaphuge for huge pages",
+        )),
+        other => Err(Fault::unknown("kind of memory", other, &["malloc", "mmaphuge"])),
+    }
+}
+
 const LARGEST_BLOCK: u64 = 1 << 30;
 
 pub(super) fn parse_bs(word: &str, dialect: Dialect) -> Result<u64, Fault> {
@@ -162,6 +175,46 @@ pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
         ("0", _) | ("false", Dialect::Ours) => Ok(false),
         (_, Dialect::Fio) => Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only")),
         _ => Err(Fault::new(format!("\"{word}\" is not true, false, 0 or 1"))),
+    }
+}
+
+/// fio's checksums; with any of them iotax puts its own stamp on what is written.
+const CHECKSUMS: &[&str] = &[
+    "md5",
+    "crc64",
+    "crc32c",
+    "crc32c-intel",
+    "crc32",
+    "crc16",
+    "crc7",
+    "xxhash",
+    "sha512",
+    "sha256",
+    "sha1",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "meta",
+];
+
+/// Whether what is written is verified.
+pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> {
+    match (word, dialect) {
+        (_, Dialect::Ours) => parse_flag(word, dialect).map_err(|fault| {
+            let hint = "iotax has one stamp, with a CRC-32; write verify = true";
+            if CHECKSUMS.contains(&word) { Fault::hint(fault.why, hint) } else { fault }
+        }),
+        // fio's null only pretends.
+        ("0" | "null", Dialect::Fio) => Ok(false),
+        (word, Dialect::Fio) if CHECKSUMS.contains(&word) => Ok(true),
+        ("pattern" | "pattern_hdr", Dialect::Fio) => Err(Fault::hint(
+            format!(
+                "\"{word}\" cannot be honoured: a pattern that is the same everywhere does not tell blocks apart"
+            ),
+            "write verify=crc32c: iotax puts a stamp of its own on what is written",
+        )),
+        _ => Err(Fault::unknown("verify", word, CHECKSUMS)),
     }
 }
 

@@ -5,8 +5,8 @@ use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
 use super::values::{
-    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_level,
-    parse_number, parse_percent, parse_policy, parse_rw,
+    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_iomem,
+    parse_level, parse_number, parse_percent, parse_policy, parse_rw, parse_verify,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
@@ -88,6 +88,16 @@ pub const WORDS: &[WordDef] = &[
         help: "class of the priority of its I/Os: rt (1), be (2) or idle (3); only some I/O schedulers heed it",
     },
     WordDef { name: "prio", aliases: &[], help: "level within the class, 0 (highest) to 7" },
+    WordDef {
+        name: "iomem",
+        aliases: &["mem"],
+        help: "memory of its I/Os: malloc, or mmaphuge for huge pages, which change what large I/Os take",
+    },
+    WordDef {
+        name: "verify",
+        aliases: &[],
+        help: "stamp what is written, check what is read of it, and read all of it back at the end",
+    },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
@@ -147,6 +157,11 @@ impl JobWords {
         self.turns += 1;
         self.values.insert(slot, Written { key, value, list, origin, turn: self.turns });
         true
+    }
+
+    /// A word as it was written, and where.
+    pub(super) fn written(&self, name: &str) -> Option<(&str, &Origin)> {
+        self.values.get(name).map(|written| (written.value.as_str(), &written.origin))
     }
 
     /// The words in the order in which they were written.
@@ -209,6 +224,8 @@ impl JobWords {
             cpus_split: read.split()?,
             prioclass: read.get("prioclass", parse_class)?,
             prio: read.get("prio", parse_level)?,
+            iomem: read.get("iomem", parse_iomem)?.unwrap_or_default(),
+            verify: read.get("verify", parse_verify)?.unwrap_or(false),
             randseed: read.get("randseed", parse_number)?.unwrap_or(default.randseed),
             ..default
         };

@@ -26,6 +26,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         clocks: run.clocks,
         slices: run.slices,
         trials: run.trials,
+        verified: run.verified,
         histograms: Box::new(move |offset| histograms.get(offset)),
         warnings: run.warnings,
         ends: run.ends.into_iter().map(|(workload, reason)| (workload, first_line(&reason))).collect(),

@@ -69,7 +69,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 20] = [
     "run",
     "place",
     "volume",
@@ -84,6 +84,7 @@ const KINDS: [&str; 19] = [
     "clocks",
     "slice",
     "trial",
+    "verified",
     "warning",
     "resumed",
     "visit_end",

@@ -7,6 +7,7 @@ use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
+use crate::store::record::verification::Verification;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
     WorkerUp,
@@ -49,6 +50,8 @@ pub struct Run {
     pub slices: Vec<Slice>,
     /// Durability trials, in the order made.
     pub trials: Vec<Trial>,
+    /// What stacks gave back of what was written to them, in the order found.
+    pub verified: Vec<Verification>,
     /// Warnings.
     pub warnings: Vec<Warning>,
     /// When it went on after a kill.
@@ -121,6 +124,7 @@ impl Run {
             clocks: run.clocks,
             slices: run.slices,
             trials: run.trials,
+            verified: run.verified,
             warnings: run.warnings,
             resumed: run.resumed,
             ends: run.ends,
@@ -148,6 +152,7 @@ struct Gathered {
     clocks: Vec<Clocks>,
     slices: Vec<Slice>,
     trials: Vec<Trial>,
+    verified: Vec<Verification>,
     warnings: Vec<Warning>,
     resumed: Vec<String>,
     ends: Vec<(String, String)>,
@@ -172,6 +177,7 @@ impl Gathered {
             Record::Clocks(clocks) => self.clocks.push(clocks),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),
+            Record::Verified(found) => self.verified.push(found),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::Resumed { at } => {
                 // What ended before and went on has not ended.

@@ -3,6 +3,7 @@
 pub mod precondition;
 pub mod state;
 pub mod trial;
+pub mod verification;
 
 use crate::host::caches::WriteCache;
 use crate::host::facts::{Device, Facts};
@@ -51,6 +52,8 @@ pub enum Record {
     Slice(Slice),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
     Trial(trial::Trial),
+    /// What a stack gave back of what was written to it.
+    Verified(verification::Verification),
     /// Something a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.

@@ -105,6 +105,22 @@ impl Buffers {
         start
     }
 
+    /// What a slot is about to write.
+    #[inline]
+    pub(crate) fn written(&mut self, slot: u32) -> &mut [u8] {
+        // SAFETY: as in `write`.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.at(self.write_base + slot as usize * self.stride), self.bs)
+        }
+    }
+
+    /// What a slot has read, behind its completion.
+    #[inline]
+    pub(crate) fn came(&self, slot: u32) -> &[u8] {
+        // SAFETY: as in `write`, of the part that is read to.
+        unsafe { std::slice::from_raw_parts(self.read(slot), self.bs) }
+    }
+
     /// The whole mapping, to register it.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.mapped)

@@ -6,6 +6,7 @@ use crate::LoadError;
 use crate::clock;
 use crate::engine::Kind;
 use crate::lane::{FlushResult, LaneResult, Resident, Setup, SliceOrder};
+use crate::verify::{Back, BackOrder};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,13 +24,16 @@ const TICK: Duration = Duration::from_millis(100);
 enum Order {
     Slice(SliceOrder),
     Flush,
+    Settle,
+    ReadBack(BackOrder),
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one a slice and thread")]
 enum Reply {
     Ready(io::Result<()>),
     Slice(io::Result<LaneResult>),
     Flushed(FlushResult),
+    Settled(io::Result<()>),
+    ReadBack(io::Result<Back>),
     Gone,
 }
 
@@ -120,6 +124,50 @@ impl Crew {
         Ok(results)
     }
 
+    /// fsync by each of the first `threads` threads, which then lets the page cache go.
+    ///
+    /// # Errors
+    /// When a thread died or is stuck; what fsync says is in the results.
+    pub(crate) fn settle(&mut self, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
+        self.check()?;
+        (0..threads).for_each(|index| self.tell(index, Order::Settle));
+        let mut results = Vec::with_capacity(threads);
+        for reply in self.gather(threads).map_err(LoadError::Thread)? {
+            match reply {
+                Reply::Settled(result) => results.push(result),
+                _ => return Err(self.give_up("a thread answered another order".into())),
+            }
+        }
+        Ok(results)
+    }
+
+    /// Reads back: an order for each thread. `watch` is called now and then.
+    ///
+    /// # Errors
+    /// When a thread died or is stuck, or has no memory.
+    pub(crate) fn read_back(
+        &mut self,
+        orders: Vec<BackOrder>,
+        watch: &mut dyn FnMut(),
+    ) -> Result<Vec<Back>, LoadError> {
+        self.check()?;
+        let threads = orders.len();
+        for (index, order) in orders.into_iter().enumerate() {
+            self.tell(index, Order::ReadBack(order));
+        }
+        let mut results = Vec::with_capacity(threads);
+        for reply in self.gather_watched(threads, watch).map_err(LoadError::Thread)? {
+            match reply {
+                Reply::ReadBack(Ok(back)) => results.push(back),
+                Reply::ReadBack(Err(error)) => {
+                    return Err(self.give_up(format!("what was written cannot be read back: {error}")));
+                }
+                _ => return Err(self.give_up("a thread answered another order".into())),
+            }
+        }
+        Ok(results)
+    }
+
     fn check(&self) -> Result<(), LoadError> {
         match &self.broken {
             Some(why) => Err(LoadError::Thread(why.clone())),
@@ -141,11 +189,19 @@ impl Crew {
 
     /// One reply of each of the first `threads` threads, in their order.
     fn gather(&mut self, threads: usize) -> Result<Vec<Reply>, String> {
+        self.gather_watched(threads, &mut || ())
+    }
+
+    /// The same, with somebody who looks on.
+    fn gather_watched(&mut self, threads: usize, watch: &mut dyn FnMut()) -> Result<Vec<Reply>, String> {
         let mut replies: Vec<Option<Reply>> = (0..threads).map(|_| None).collect();
         while replies.iter().any(Option::is_none) {
             match self.replies.recv_timeout(TICK) {
                 Ok((index, reply)) => self.note(index, reply, &mut replies)?,
-                Err(RecvTimeoutError::Timeout) => self.check_beats(&replies)?,
+                Err(RecvTimeoutError::Timeout) => {
+                    watch();
+                    self.check_beats(&replies)?;
+                }
                 Err(RecvTimeoutError::Disconnected) => self.lost("all threads ended".into())?,
             }
         }
@@ -241,6 +297,8 @@ fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewel
         match order {
             Order::Slice(order) => farewell.reply(Reply::Slice(lane.slice(&order))),
             Order::Flush => farewell.reply(Reply::Flushed(lane.flush())),
+            Order::Settle => farewell.reply(Reply::Settled(lane.settle())),
+            Order::ReadBack(order) => farewell.reply(Reply::ReadBack(lane.read_back(&order))),
         }
     }
 }
@@ -306,6 +364,7 @@ mod tests {
             pace: None,
             hold: Hold::default(),
             seat: Seat::default(),
+            ledger: None,
             depth: 1,
             stream: 0,
             beat_ns: Arc::default(),

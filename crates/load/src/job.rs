@@ -129,6 +129,10 @@ pub struct Job {
     /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
+    /// Put a stamp on every sector that is written, check what is read of it, and read all of it back at the end
+    /// ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a block, and CPU time that slices count.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub verify: bool,
     /// When the latency of an I/O begins.
     #[serde(default, skip_serializing_if = "Stamping::is_default")]
     pub stamps: Stamping,
@@ -238,6 +242,7 @@ impl Default for Job {
             buffer_compress_percentage: 0,
             dedupe_percentage: 0,
             dedupe_unit: None,
+            verify: false,
             stamps: Stamping::default(),
             iomem: Iomem::default(),
             continue_on_error: false,

@@ -13,6 +13,7 @@ use crate::seat::Seat;
 use crate::source::Source;
 use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
+use crate::verify::{Back, BackOrder, Checks, Ledger};
 use crate::worker::Direction;
 use crate::{Histogram, Hold, Job, Stamping};
 use std::fs::File;
@@ -35,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) hold: Hold,
     /// Where it sits.
     pub(crate) seat: Seat,
+    /// Of a job that verifies.
+    pub(crate) ledger: Option<Arc<Ledger>>,
     /// I/Os in flight in this thread.
     pub(crate) depth: u32,
     /// Which of the worker's streams of random numbers is this thread's.
@@ -53,6 +56,18 @@ pub(crate) trait Resident {
 
     /// fsync of the file.
     fn flush(&mut self) -> FlushResult;
+
+    /// fsync of the file, whose pages then leave the page cache.
+    ///
+    /// # Errors
+    /// What fsync says.
+    fn settle(&mut self) -> io::Result<()>;
+
+    /// Reads back this thread's part of what was written, and tells what its reads have shown since it was asked last.
+    ///
+    /// # Errors
+    /// No memory for it.
+    fn read_back(&mut self, order: &BackOrder) -> io::Result<Back>;
 }
 
 /// When a slice ends, for one thread.
@@ -206,6 +221,7 @@ pub(crate) struct Lane<E: Engine> {
     first_submit_ns: Option<u64>,
     tally: Tally,
     stamps: Stamps,
+    checks: Option<Checks>,
     beat_ns: Arc<AtomicU64>,
 }
 
@@ -253,6 +269,7 @@ impl<E: Engine + 'static> Lane<E> {
             first_submit_ns: None,
             tally: Tally::new(&setup.job),
             stamps: Stamps::new(),
+            checks: setup.ledger.map(|ledger| Checks::new(ledger, setup.depth)),
             beat_ns: setup.beat_ns,
         })
     }
@@ -307,10 +324,15 @@ impl<E: Engine + 'static> Lane<E> {
     #[inline]
     fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
         let (len, buffer, ready_ns) = match op {
+            // To check what came back before is no part of this.
+            Op::Read if self.checks.is_some() => {
+                self.checks.iter_mut().for_each(|checks| checks.reads(slot, offset));
+                (self.bs, self.buffers.read(slot), self.stamps.now())
+            }
             Op::Read if self.stamps_each => (self.bs, self.buffers.read(slot), self.stamps.now()),
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
-            Op::Write => (self.bs, self.buffers.write(slot), self.stamps.now()),
+            Op::Write => (self.bs, self.data_of(slot, offset), self.stamps.now()),
             Op::Trim => (self.bs, std::ptr::null_mut(), now_ns),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
@@ -340,6 +362,16 @@ impl<E: Engine + 'static> Lane<E> {
         unsafe { self.engine.submit(&io) };
     }
 
+    /// What a slot writes next.
+    #[inline]
+    fn data_of(&mut self, slot: u32, offset: u64) -> *mut u8 {
+        let data = self.buffers.write(slot);
+        if let Some(checks) = &mut self.checks {
+            checks.writes(offset, self.buffers.written(slot));
+        }
+        data
+    }
+
     #[inline]
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         match until_ns {
@@ -360,6 +392,10 @@ impl<E: Engine + 'static> Lane<E> {
             held.io.result = result;
             self.in_flight -= 1;
             self.syncs_in_flight -= u32::from(held.io.op.is_sync());
+            if let Some(checks) = self.checks.as_mut().filter(|_| result == held.io.len as i32) {
+                // Behind the stamp of its end.
+                checks.ended(held.io.op, slot, held.io.offset, self.buffers.came(slot));
+            }
             if self.holder.is_none() {
                 self.release(slot, now_ns);
             } else {
@@ -448,6 +484,19 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         let flushed = self.file.sync_all();
         let end_ns = flushed.map(|()| clock::now());
         FlushResult { begin_ns, end_ns, cpu: Cpu::of_thread().since(before) }
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.beat_ns.store(clock::now() + SYNC_PATIENCE_NS, Ordering::Relaxed);
+        self.file.sync_all()?;
+        Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
+    }
+
+    fn read_back(&mut self, order: &BackOrder) -> io::Result<Back> {
+        let Some(checks) = &mut self.checks else { return Ok(Back::default()) };
+        let beat = || self.beat_ns.store(clock::now(), Ordering::Relaxed);
+        let load = std::mem::take(&mut checks.found);
+        Ok(Back { load, back: checks.ledger.read_back(&self.file, order, &beat)? })
     }
 }
 
@@ -557,6 +606,7 @@ mod tests {
             cursor: Cursor::own(0),
             hold,
             seat: Seat::default(),
+            ledger: None,
             stream: 0,
             beat_ns: Arc::default(),
         }

@@ -20,9 +20,11 @@ mod random;
 mod scatter;
 mod seat;
 mod source;
+pub mod stamp;
 mod stamps;
 mod tally;
 mod target;
+pub mod verify;
 pub mod worker;
 
 pub use data::{DataKind, Stream};
@@ -32,4 +34,5 @@ pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use random::Random;
 pub use seat::cpu_list;
+pub use verify::Verified;
 pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};

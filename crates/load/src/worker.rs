@@ -11,10 +11,13 @@ use crate::seat::Seat;
 use crate::source::share_out;
 use crate::stamps::Stamps;
 use crate::target::Target;
-use crate::{Chosen, EngineName, Histogram, Hold, Job, Stamping};
+use crate::verify::{self, BackOrder, Found, Ledger, Verified};
+use crate::{Chosen, EngineName, Histogram, Hold, Job, Stamping, clock};
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a worker issues I/O to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,6 +194,10 @@ pub struct Worker {
     targets: Vec<Target>,
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
+    /// What each thread's job knows of what it wrote, where it verifies.
+    ledgers: Vec<Option<Arc<Ledger>>>,
+    /// Whether the page cache is between a job that verifies and its target.
+    cached: bool,
     end_fsync: bool,
     /// Whether a job has a schedule.
     paced: bool,
@@ -219,7 +226,8 @@ impl Worker {
         chosen.why += &stamped(jobs);
         jobs.iter().try_for_each(Seat::check)?;
         check_resources(jobs, inspected.len(), chosen.name)?;
-        let setups = setups(&fitted, chosen.name)?;
+        let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
+        let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
         let crew = Crew::start(chosen.name.kind(), setups).map_err(|(thread, error)| {
             inspected[thread % inspected.len()].system("start load threads on", error)
@@ -229,6 +237,8 @@ impl Worker {
             crew,
             targets: inspected,
             block_sizes,
+            ledgers,
+            cached: jobs.iter().any(|job| job.verify && !job.direct),
             end_fsync: jobs.iter().any(|job| job.end_fsync && job.rw.writes()),
             paced: jobs.iter().any(|job| job.rate_iops.is_some()),
             last_drain_ns: 0,
@@ -276,6 +286,72 @@ impl Worker {
             self.flush(&mut result)?;
         }
         Ok(result)
+    }
+
+    /// Whether a job of it verifies.
+    pub fn verifies(&self) -> bool {
+        self.ledgers.iter().any(Option::is_some)
+    }
+
+    /// Reads back every block that was written by jobs with `verify`, by the threads that wrote them, as these read: with O_DIRECT, or
+    /// behind an fsync that empties the page cache. `tell` gets the share that is done, now and then; where it says break, or
+    /// without `read`, only what the load's own reads have shown is told of the rest. What these have shown is told once.
+    ///
+    /// # Errors
+    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync fails. What is wrong with blocks
+    /// is in the result.
+    pub fn verify(
+        &mut self,
+        read: bool,
+        tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<Verified, LoadError> {
+        let begin_ns = clock::now();
+        if read && self.cached {
+            let settled = self.crew.settle(self.targets.len())?;
+            for (target, result) in self.targets.iter().zip(settled) {
+                result.map_err(|error| target.system("write the page cache of", error))?;
+            }
+        }
+        let stop = Arc::new(AtomicBool::new(!read));
+        let (orders, total) = self.back_orders(&stop);
+        let done = orders.first().map(|order| Arc::clone(&order.done)).unwrap_or_default();
+        let share = || done.load(Ordering::Relaxed) as f64 / total.max(1) as f64;
+        let mut watch = || {
+            if tell(share()).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let parts = self.crew.read_back(orders, &mut watch)?;
+        let whole = done.load(Ordering::Relaxed) == total;
+        let (load, back) =
+            parts.into_iter().fold((Found::default(), Found::default()), |(load, back), part| {
+                (load.and(part.load), back.and(part.back))
+            });
+        let mut sizes: Vec<u64> = self.ledgers.iter().flatten().map(|ledger| ledger.bs).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        Ok(Verified { load, back, whole, sizes, took_ns: clock::now() - begin_ns })
+    }
+
+    /// An order for each thread, and the blocks of all ledgers. Threads of one ledger share its blocks out as they go.
+    fn back_orders(&self, stop: &Arc<AtomicBool>) -> (Vec<BackOrder>, u64) {
+        let (done, mut total) = (Arc::<AtomicU64>::default(), 0);
+        let mut orders: Vec<BackOrder> = Vec::new();
+        for (thread, ledger) in self.ledgers.iter().enumerate() {
+            let same = |other: &Option<Arc<Ledger>>| match (other, ledger) {
+                (Some(other), Some(ledger)) => Arc::ptr_eq(other, ledger),
+                _ => false,
+            };
+            let next = match self.ledgers[..thread].iter().position(same) {
+                Some(first) => Arc::clone(&orders[first].next),
+                None => {
+                    total += ledger.as_ref().map_or(0, |ledger| ledger.blocks());
+                    Arc::default()
+                }
+            };
+            orders.push(BackOrder { next, done: Arc::clone(&done), stop: Arc::clone(stop) });
+        }
+        (orders, total)
     }
 
     /// By how much a worker may be late and begin as if it were not: half of what is discarded, and where what was due meanwhile
@@ -453,19 +529,24 @@ fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>
 /// One set-up for each thread. Each opens its target anew, as fio's threads do: read-ahead is
 /// kept by the open file. Targets take turns, so that the first threads are one of each, and
 /// what does not divide evenly among threads differs by no more than a block between targets.
-fn setups(fitted: &[Vec<Trial>], engine: EngineName) -> Result<Vec<Setup>, LoadError> {
+fn setups(
+    fitted: &[Vec<Trial>],
+    ledgers: &[Vec<Option<Arc<Ledger>>>],
+    engine: EngineName,
+) -> Result<Vec<Setup>, LoadError> {
     let mut setups = Vec::new();
     let mut walks = 0..;
-    for on_targets in fitted {
+    for (on_targets, ledgers) in fitted.iter().zip(ledgers) {
         let job = on_targets[0].job;
         let split = split(job, engine);
         for thread in 0..job.numjobs {
             let shared: Vec<Shared> =
                 on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
             for part in 0..split {
-                for (fitted, shared) in on_targets.iter().zip(&shared) {
+                for ((fitted, shared), ledger) in on_targets.iter().zip(&shared).zip(ledgers) {
                     let stream = setups.len() as u64;
-                    setups.push(setup(fitted, shared, thread, (part, split), stream)?);
+                    let setup = setup(fitted, shared, thread, (part, split), stream)?;
+                    setups.push(Setup { ledger: ledger.clone(), ..setup });
                 }
             }
         }
@@ -491,6 +572,7 @@ fn setup(
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
         seat: Seat::of(job, shared.walk),
+        ledger: None,
         depth: job.iodepth / split,
         stream,
         beat_ns: Arc::default(),

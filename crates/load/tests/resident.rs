@@ -69,18 +69,20 @@ fn the_loop_does_not_allocate() {
     let _alone = ALONE.lock().unwrap();
     let file = file();
     let share = Hold { ns: 1_000, share_ppm: 20_000 };
-    for (engine, hold, rate_iops) in [
-        (EngineName::Null, Hold::default(), None),
-        (EngineName::Sync, Hold::default(), None),
-        (EngineName::Aio, Hold::default(), None),
-        (EngineName::Uring, Hold::default(), None),
-        (EngineName::PosixAio, Hold::default(), None),
-        (EngineName::Sync, share, None),
-        (EngineName::Aio, share, None),
-        (EngineName::Uring, share, None),
-        (EngineName::Uring, Hold::default(), Some(100_000)),
+    for (engine, hold, rate_iops, verify) in [
+        (EngineName::Null, Hold::default(), None, false),
+        (EngineName::Sync, Hold::default(), None, false),
+        (EngineName::Aio, Hold::default(), None, false),
+        (EngineName::Uring, Hold::default(), None, false),
+        (EngineName::PosixAio, Hold::default(), None, false),
+        (EngineName::Sync, share, None, false),
+        (EngineName::Aio, share, None, false),
+        (EngineName::Uring, share, None, false),
+        (EngineName::Uring, Hold::default(), Some(100_000), false),
+        (EngineName::Sync, Hold::default(), None, true),
+        (EngineName::Uring, share, None, true),
     ] {
-        let job = Job { rw: Rw::RandRw, direct: false, iodepth: 8, rate_iops, ..Job::default() };
+        let job = Job { rw: Rw::RandRw, direct: false, iodepth: 8, rate_iops, verify, ..Job::default() };
         let Some(mut worker) = prepare(file.path(), engine, &job, hold) else {
             continue;
         };

@@ -6,6 +6,7 @@ use super::changes::Matched;
 use crate::bill::findings::WarningReport;
 use crate::bill::reading::Reading;
 use crate::bill::run::RunData;
+use crate::bill::verification;
 use crate::bill::warnings::{self, warning};
 use crate::store::record::state::RunState;
 use crate::store::record::{PlaceFacts, WorkerUp};
@@ -31,7 +32,9 @@ pub(super) fn warnings(
     readings: &[Vec<Reading>; 2],
     matched: &[Matched],
 ) -> Vec<WarningReport> {
-    let mut all = order(runs);
+    let mut all: Vec<WarningReport> =
+        WORDS.into_iter().zip(runs).filter_map(|(word, run)| wrong_data(word, run)).collect();
+    all.extend(order(runs));
     all.extend(of_scenarios(runs));
     all.extend(of_places(runs));
     matched.iter().for_each(|one| all.extend(of_workers(one)));
@@ -45,6 +48,12 @@ pub(super) fn warnings(
         );
     }
     all
+}
+
+/// What a stack costs that gives back something else than was written to it comes second here too.
+fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
+    let alarm = verification::verification(run)?.alarm()?;
+    Some(warning("wrong_data", &format!("{word} run"), alarm))
 }
 
 fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {

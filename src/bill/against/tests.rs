@@ -162,6 +162,21 @@ fn without_a_common_baseline_stacks_are_judged_as_they_stand() {
 }
 
 #[test]
+fn wrong_data_of_either_run_are_the_first_warning() {
+    let found = compared(&twin::verified(), &renamed(twin::verified()));
+    let said = |at: usize| found.warnings[at].said();
+    assert!(said(0).starts_with("wrong_data (old run): WRONG DATA from file | loop"), "{}", said(0));
+    assert!(said(1).starts_with("wrong_data (new run): "), "{}", said(1));
+    let right = || {
+        let mut run = twin::verified();
+        run.verified.retain(|one| one.found.wrong() == 0);
+        run
+    };
+    let none = compared(&right(), &renamed(right()));
+    assert!(none.warnings.iter().all(|one| one.kind != "wrong_data"));
+}
+
+#[test]
 fn there_must_be_something_to_compare() {
     let run = || twin::bill_of_seed(61);
     let refused = |old: &RunData, new: &RunData| against(old, new, None).unwrap_err();

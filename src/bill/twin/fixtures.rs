@@ -6,6 +6,8 @@ use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
 use crate::store::record::LayerUp;
 use crate::store::record::trial::{Example, Found, Trial};
+use crate::store::record::verification::Verification;
+use iotax_load::{Verified, verify};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
 pub(crate) fn bill() -> RunData {
@@ -587,6 +589,50 @@ pub(crate) fn durability() -> RunData {
     }
     let trials = |stack: &str| (0..40).map(|number| trial(stack, number)).collect::<Vec<_>>();
     run.trials = [trials("vm"), trials("vm snapshot=on")].concat();
+    run
+}
+
+/// Mixed random reads and writes that are verified: the file gives back what was written to it, the loop device does not.
+pub(crate) fn verified() -> RunData {
+    let stacks = vec![
+        stack("file", FILE, 90_000.0),
+        stack("file | loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
+    ];
+    let mut twin = Twin::new(57, stacks).jobs([8]);
+    (twin.jobs[0].rw, twin.jobs[0].verify) = (Rw::RandRw, true);
+    let mut run = twin.measured();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    let found = |blocks: u64| verify::Found { blocks, bytes: 4096 * blocks, ..Default::default() };
+    let record = |visit, stack: &str, found| Verification {
+        visit,
+        set: 0,
+        workload: workload.clone(),
+        stack: stack.into(),
+        place: "host".into(),
+        found,
+    };
+    let right = Verified {
+        load: verify::Found { unjudged: 7_000, ..found(53_000) },
+        back: found(120_331),
+        whole: true,
+        sizes: vec![4096],
+        took_ns: 1_500_000_000,
+    };
+    let mut wrong = right.clone();
+    (wrong.back.lost, wrong.back.torn) = (3, 1);
+    wrong.back.examples = vec![verify::Example {
+        target: "/dev/loop7".into(),
+        offset: 8192,
+        length: 4096,
+        kind: verify::Kind::Lost,
+        expected: (3, 3),
+        found: "sector 0: the older write 2".into(),
+    }];
+    run.verified = vec![
+        record(0, "file", right.clone()),
+        record(0, "file | loop", right),
+        record(0, "file | loop", wrong),
+    ];
     run
 }
 

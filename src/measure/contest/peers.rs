@@ -28,8 +28,9 @@ pub enum Peer {
 const SLACK: Duration = Duration::from_secs(30);
 
 /// Of every tuning.
-const TUNED: &str =
-    "norandommap=1\nrandom_generator=tausworthe64\nthread=1\ngroup_reporting=1\ndisk_util=0\n";
+const TUNED: &str = "norandommap=1\nrandom_generator=tausworthe64\nthread=1\ndisk_util=0\n";
+/// Latencies with the submission, as ours are.
+const WHOLE: &str = "lat_percentiles=1\nclat_percentiles=0\n";
 /// Of engines with a queue.
 const BATCHES: &str =
     "iodepth_batch_submit=32\niodepth_batch_complete_min=1\niodepth_batch_complete_max=32\n";
@@ -107,6 +108,7 @@ impl Peer {
         }
         text += match self {
             Peer::FioLean => "gtod_reduce=1\n",
+            Peer::FioTuned => WHOLE,
             Peer::FioHuge => "iomem=mmaphuge\n",
             _ => "",
         };

@@ -94,9 +94,9 @@ impl Spots {
         match spot {
             Spot::Nothing | Spot::Zero => Ok(Place { path: "/dev/zero".into(), bytes: CACHED }),
             Spot::PageCache => {
-                let scratch = self.cached.as_ref().map_err(Clone::clone)?;
-                scratch.read_whole()?;
-                Ok(scratch.place())
+                let place = self.cached.as_ref().map_err(Clone::clone)?.place();
+                place.warm()?;
+                Ok(place)
             }
             Spot::Disk => self.disk.as_ref().map(Scratch::place).map_err(Clone::clone),
             Spot::Zram => {
@@ -138,16 +138,21 @@ impl Scratch {
         let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
         Place { path: path.into(), bytes: self.bytes }
     }
+}
 
-    /// O_DIRECT reads of others, and memory that runs short, drop pages of the cache.
-    fn read_whole(&self) -> Result<(), String> {
+impl Place {
+    /// Reads it once, so that the page cache holds it: O_DIRECT reads of others, and memory that runs short, drop pages.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn warm(&self) -> Result<(), String> {
         let read = || -> std::io::Result<()> {
-            let mut file = File::open(self.place().path)?;
+            let mut file = File::open(&self.path)?.take(self.bytes);
             let mut piece = vec![0; PIECE];
             while file.read(&mut piece)? > 0 {}
             Ok(())
         };
-        read().map_err(|error| format!("cannot read the scratch file: {error}"))
+        read().map_err(|error| format!("cannot read {}: {error}", self.path.display()))
     }
 }
 
@@ -187,7 +192,7 @@ mod tests {
         let read = std::fs::read(&place.path).unwrap();
         assert_eq!(read.len(), 3 << 20);
         assert!(read.iter().filter(|byte| **byte == 0).count() < read.len() / 64);
-        scratch.read_whole().unwrap();
+        place.warm().unwrap();
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Where the kernel gives and takes them.
 const CONTROL: &str = "/sys/class/zram-control";
 
-/// As pages of programs are: some can be packed, none vanish.
-const DATA: DataKind = DataKind { compress_percent: 50, dedupe_percent: 0, unit: 0 };
+/// Nothing can be packed: a read is a copy, and no time goes to a decompressor.
+const DATA: DataKind = DataKind { compress_percent: 0, dedupe_percent: 0, unit: 0 };
 
 /// A disk of ours.
 pub(super) struct Zram {

@@ -1,17 +1,13 @@
-//! What a written block holds: in each of its eight sectors of 512 bytes the trial, the block, the write's number, which
-//! sector it is, filler and a checksum. A sector is what a disk writes whole or not at all, so it is what is judged. Half of the
+//! What a written block holds: in each of its eight sectors of 512 bytes a stamp (the load generator's: the trial, the place, the write's
+//! number and a checksum) and filler. A sector is what a disk writes whole or not at all, so it is what is judged. Half of the
 //! filler is the same in all writes of a trial to a sector, so that a part of one is known for that trial's.
 
 use iotax_load::Random;
+pub use iotax_load::stamp::SECTOR;
+use iotax_load::stamp::{self, STAMP};
 
 /// Bytes of a block.
 pub const BLOCK: usize = 4096;
-/// Bytes of a sector.
-pub const SECTOR: usize = 512;
-
-const MAGIC: [u8; 8] = *b"IOTAXDUR";
-const FILLER: usize = 36;
-const CHECKSUM: usize = SECTOR - 4;
 
 /// Which write a sector is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +35,15 @@ pub enum Sector {
 pub fn fill(block: &mut [u8], stamp: &Stamp) {
     let mut random = Random::new(stamp.trial ^ stamp.block, stamp.sequence);
     for (at, sector) in block.chunks_exact_mut(SECTOR).enumerate() {
-        sector[..8].copy_from_slice(&MAGIC);
-        sector[8..16].copy_from_slice(&stamp.trial.to_le_bytes());
-        sector[16..24].copy_from_slice(&stamp.block.to_le_bytes());
-        sector[24..32].copy_from_slice(&stamp.sequence.to_le_bytes());
-        sector[32..FILLER].copy_from_slice(&(at as u32).to_le_bytes());
-        for (word, mark) in
-            sector[FILLER..CHECKSUM].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at))
-        {
+        sector[..STAMP]
+            .chunks_exact_mut(8)
+            .for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
+        for (word, mark) in sector[STAMP..].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at)) {
             word[..4].copy_from_slice(&mark);
             word[4..].copy_from_slice(&random.next().to_le_bytes()[..4]);
         }
-        let checksum = crc32fast::hash(&sector[..CHECKSUM]);
-        sector[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+        let offset = stamp.block * BLOCK as u64 + (at * SECTOR) as u64;
+        stamp::Stamp { writer: stamp.trial, offset, generation: stamp.sequence }.seal(sector);
     }
 }
 
@@ -73,25 +65,16 @@ pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sec
 }
 
 fn whole(bytes: &[u8]) -> Option<(Stamp, u32)> {
-    if bytes[..8] != MAGIC || crc32fast::hash(&bytes[..CHECKSUM]).to_le_bytes() != bytes[CHECKSUM..] {
-        return None;
-    }
-    let stamp = Stamp { trial: number(bytes, 8), block: number(bytes, 16), sequence: number(bytes, 24) };
-    // The upper half of this word is filler.
-    Some((stamp, number(bytes, 32) as u32))
-}
-
-fn number(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
+    let found = stamp::Stamp::of(bytes)?;
+    let (block, own) = (found.offset / BLOCK as u64, found.offset % BLOCK as u64 / SECTOR as u64);
+    Some((Stamp { trial: found.writer, block, sequence: found.generation }, own as u32))
 }
 
 fn has_part_of(bytes: &[u8], trial: u64, marks: impl Iterator<Item = [u8; 4]>) -> bool {
-    let words = bytes[FILLER..CHECKSUM].chunks_exact(8);
+    let words = bytes[STAMP..].chunks_exact(8);
     let marked = words.zip(marks).filter(|(word, mark)| word[..4] == *mark).count();
     // One mark of four bytes may be there by chance, in the gigabytes that some trials read.
-    marked >= 2 || number(bytes, 8) == trial
+    marked >= 2 || stamp::Stamp::claimed(bytes).writer == trial
 }
 
 #[cfg(test)]

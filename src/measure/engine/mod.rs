@@ -10,7 +10,8 @@ pub use native::Native;
 use crate::exit::{self, Failed};
 use crate::host::Missing;
 use crate::scenario::Engine;
-use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified};
+use std::ops::ControlFlow;
 
 /// A prepared engine. Dropping it ends it.
 pub trait LoadEngine {
@@ -27,6 +28,18 @@ pub trait LoadEngine {
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+    /// Tells what was found of what it wrote; with `read`, of all of it, read back now. `tell` gets the share that is done and says
+    /// whether anybody wants the rest.
+    ///
+    /// # Errors
+    /// [`EngineError::Unfit`] of an engine that does not verify; when the engine died.
+    fn verify(
+        &mut self,
+        _read: bool,
+        _tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<Verified, EngineError> {
+        Err(EngineError::Unfit(format!("the engine {} does not verify what it writes", self.name())))
+    }
 }
 
 /// Makes an engine ready on a target, or on several that get every job at once.

@@ -2,7 +2,8 @@
 
 use super::{EngineError, Kind, LoadEngine};
 use crate::scenario::Engine;
-use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Worker};
+use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
+use std::ops::ControlFlow;
 
 pub(super) static KIND: Kind = Kind {
     needs: &[],
@@ -37,5 +38,13 @@ impl LoadEngine for Native {
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         Ok(self.0.slice(spec)?)
+    }
+
+    fn verify(
+        &mut self,
+        read: bool,
+        tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<Verified, EngineError> {
+        Ok(self.0.verify(read, tell)?)
     }
 }

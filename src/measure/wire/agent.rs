@@ -17,6 +17,7 @@ use anyhow::{Context, Result, anyhow};
 use iotax_load::{Job, SliceSpec, TargetSpec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -143,7 +144,7 @@ pub fn serve(
     handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
-    let mut agent = Agent { workers: BTreeMap::new(), handler };
+    let mut agent = Agent { workers: BTreeMap::new(), handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -243,6 +244,7 @@ type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
     handler: &'h mut dyn Handler,
+    line: Line,
 }
 
 impl Agent<'_> {
@@ -267,6 +269,12 @@ impl Agent<'_> {
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));
+            }
+            Request::Verify { worker, read } => {
+                let line = self.line.clone();
+                let mut tell = |share: f64| line.tell(json!({ "read_back": share }));
+                let found = self.worker(worker)?.verify(read, &mut tell).map_err(Failed::from)?;
+                Response::Verified { found }
             }
             Request::End { worker } => {
                 self.worker(worker)?;

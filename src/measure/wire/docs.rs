@@ -39,7 +39,7 @@ fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), St
 fn every_request_is_shown_and_parses() {
     let shown: Vec<Request> = blocks(PAGE, "json request").into_iter().map(parsed).collect();
     let names: BTreeSet<_> = shown.iter().map(Request::name).collect();
-    assert_eq!(names.len(), 18, "{names:?}");
+    assert_eq!(names.len(), 19, "{names:?}");
     for request in &shown {
         assert_eq!(serde_json::to_value(request).unwrap()["request"], request.name());
     }
@@ -52,13 +52,13 @@ fn every_response_is_shown_and_parses() {
         .iter()
         .map(|response| serde_json::to_value(response).unwrap()["response"].to_string())
         .collect();
-    assert_eq!(tags.len(), 17, "{tags:?}");
+    assert_eq!(tags.len(), 18, "{tags:?}");
 }
 
 #[test]
 fn progress_is_as_shown() {
     let shown: Vec<Progress> = blocks(PAGE, "json progress").into_iter().map(parsed).collect();
-    assert_eq!(shown.len(), 3);
+    assert_eq!(shown.len(), 4);
 }
 
 #[test]

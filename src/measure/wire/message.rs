@@ -6,7 +6,7 @@ use crate::measure::durability::TrialSpec;
 use crate::scenario::Engine;
 use crate::store::record::trial::Found;
 use crate::store::record::{CpuTimes, Gate};
-use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
@@ -48,6 +48,13 @@ pub enum Request {
         worker: u32,
         /// How long and how.
         spec: SliceSpec,
+    },
+    /// What a worker found of what it wrote: in its own reads, and, with `read`, reading all of it back.
+    Verify {
+        /// The worker.
+        worker: u32,
+        /// Whether all is read back.
+        read: bool,
     },
     /// Ends a worker.
     End {
@@ -127,6 +134,7 @@ impl Request {
             Request::Clock => "clock",
             Request::Prepare { .. } => "prepare",
             Request::Slice { .. } => "slice",
+            Request::Verify { .. } => "verify",
             Request::End { .. } => "end",
             Request::EndAll => "end_all",
             Request::DurableWrite { .. } => "durable_write",
@@ -164,6 +172,11 @@ pub enum Response {
     Prepared(Prepared),
     /// To `slice`; histograms are in the blob.
     Slice(SliceScalars),
+    /// To `verify`.
+    Verified {
+        /// What was found.
+        found: Verified,
+    },
     /// To `end`.
     Ended,
     /// To `durable_write` that reached its most batches.

@@ -7,7 +7,7 @@ use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, unpack};
 use crate::exit::Failed;
 use crate::scenario::Engine;
-use iotax_load::{Bound, Job, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -274,6 +274,22 @@ impl Peer {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
+        }
+    }
+
+    /// Asks a worker what it found of what it wrote; `told` as for [`Peer::call_long`].
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn verify(
+        &mut self,
+        worker: u32,
+        read: bool,
+        told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
+    ) -> Result<Verified, WireError> {
+        match self.call_long(Request::Verify { worker, read }, told)? {
+            Response::Verified { found } => Ok(found),
+            other => Err(self.unexpected("verify", &other)),
         }
     }
 

@@ -163,6 +163,24 @@ fn a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_the_rest() {
 }
 
 #[test]
+fn reading_back_tells_how_far_it_is_and_its_worker_goes_on_when_nobody_wants_the_rest() {
+    let mut peer = fake_peer();
+    peer.prepare(1, &[target(true)], &[Job { verify: true, ..Job::default() }], None, MOMENT).unwrap();
+    let mut told = Vec::new();
+    let stopped = peer.verify(1, true, &mut |far| {
+        told.push(far["read_back"].as_f64().unwrap());
+        if told.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let stopped = stopped.unwrap();
+    assert!(!stopped.whole && stopped.took_ns > 0 && told.is_sorted(), "{stopped:?} {told:?}");
+    assert_eq!(peer.slice(1, &spec(), MOMENT).unwrap().result.read.ios, 100);
+    let only_told = peer.verify(1, false, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(only_told.whole, "nothing was to be read");
+    assert!(peer.verify(2, true, &mut |_| ControlFlow::Continue(())).is_err(), "there is no worker 2");
+    assert!(peer.is_usable());
+}
+
+#[test]
 fn what_takes_long_ends_when_its_host_is_gone() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let agent =

@@ -18,6 +18,7 @@ use super::sheet;
 use super::states;
 use super::table::Table;
 use super::verdicts::{self, Said, class_of, class_of_charge};
+use super::verification;
 use super::{Page, Renderer};
 use crate::bill::Findings;
 use crate::bill::findings::{
@@ -62,6 +63,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                                 (table(&side_by_side, usize::MAX))
                             }
                         }
+                        (read_back(one))
                         (asked(one))
                         @for swept in &one.sweeps { (sweep::of(swept, one)) }
                         @for joint in &one.joint_bills {
@@ -139,6 +141,9 @@ fn head(findings: &Findings) -> Markup {
             @if !run.is_complete() {
                 p class="alarm" { "State of this run: " (run.state) ". The figures are of what it recorded." }
             }
+            @if let Some(alarm) = findings.verification.as_ref().and_then(|found| found.alarm()) {
+                p class="alarm" { (alarm) "." }
+            }
             @match (&findings.headline, &findings.no_headline) {
                 (Some(headline), _) => h1 { (signed(headline)) },
                 (None, reason) => {
@@ -198,6 +203,22 @@ fn asked(findings: &Findings) -> Markup {
                     @for line in &remarks { p class="soft" { (signed(line)) "." } }
                 }
                 @if let Some(legend) = ratios::legend(findings) { p class="soft" { (legend) "." } }
+            }
+        }
+    }
+}
+
+/// What was read back, where that was asked for: before any figure.
+fn read_back(findings: &Findings) -> Markup {
+    let examples = verification::examples(findings);
+    html! {
+        @if let Some(rows) = verification::table(findings) {
+            section {
+                h2 { (verification::TITLE) }
+                (verdict_list(&verification::sentences(findings)))
+                @if !examples.is_empty() { ul class="soft" { @for line in &examples { li { (line) } } } }
+                (table(&rows, usize::MAX))
+                p class="soft" { (verification::LEGEND) "." }
             }
         }
     }
@@ -464,6 +485,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
+        @for line in &workload.on_baseline { p { (signed(line)) "." } }
         @if let Some(own) = generator::table(workload) {
             details {
                 summary { (generator::TITLE) }

@@ -161,7 +161,7 @@ const GENERAL_SHAPING: &[Shaping] = &[
     ("pattern", &[], DATA, "write compratio=N for data that compress N to 1"),
     ("pattern_buffer", &[], DATA, ""),
     ("swat", &[], "vdbench itself takes it no longer", "remove the line"),
-    ("validate", &["no"], VERIFY, ""),
+    ("validate", &["no"], VERIFY, "in a scenario a workload has verify = true"),
     ("journal", &["no"], VERIFY, ""),
     ("psrset", &[], CPU, ""),
     ("concatenatesds", &["no"], JOINED, "write it as a layer of the stack"),

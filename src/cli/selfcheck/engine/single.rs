@@ -2,6 +2,7 @@
 
 use super::super::super::report::Destination;
 use super::super::super::{say_aside, stop};
+use super::table::iops;
 use super::{Args, interrupted};
 use crate::exit::{DONE, Failed};
 use crate::measure::contest::goals::Ours;
@@ -11,7 +12,6 @@ use crate::scenario::error::Origin;
 use crate::scenario::values::{Dialect, parse_engine};
 use crate::scenario::words::JobWords;
 use crate::scenario::{Engine, InputError};
-use crate::stats::round::three_digits;
 use crate::units::show_ns;
 use anyhow::Result;
 use iotax_load::{Histogram, Iomem, Job, Stamping};
@@ -36,8 +36,19 @@ pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
         keep_to(cpu).map_err(Failed::from)?;
     }
     let seconds = args.time.as_secs_f64();
-    let one_of_ours = || contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from);
-    let one_of_fio = || Peer::FioTuned.shot(&place, &load, seconds, None).map_err(Failed::from);
+    // What goes through the page cache is read from it, as far as it holds the target.
+    let warmed = || match load.direct || place.path == Path::new(ZERO) {
+        true => Ok(()),
+        false => place.warm().map_err(Failed::measurement),
+    };
+    let one_of_ours = || -> Result<Shot> {
+        warmed()?;
+        Ok(contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from)?)
+    };
+    let one_of_fio = || -> Result<Shot> {
+        warmed()?;
+        Ok(Peer::FioTuned.shot(&place, &load, seconds, None).map_err(Failed::from)?)
+    };
     let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
     match args.only.as_deref() {
         Some("iotax") => told_alone(&one_of_ours()?, json, to),
@@ -178,8 +189,8 @@ fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8>
             "tuned",
             indented(&sentence(&first.1)),
             pairs.len(),
-            three_digits(ours),
-            three_digits(theirs),
+            iops(ours),
+            iops(theirs),
             ours / theirs,
             cpu
         )
@@ -198,14 +209,15 @@ fn sentence(shot: &Shot) -> String {
         .littles_law_error
         .map(|error| format!(", off Little's law by {:.2} %", 100.0 * error))
         .unwrap_or_default();
+    let latency = match shot.latency.count() {
+        0 => "no latencies".to_owned(),
+        _ => format!("latency p50 {}, p99 {}, p99.9 {}", at(0.5), at(0.99), at(0.999)),
+    };
     format!(
-        "{} IOPS; CPU an I/O: {} user, {} kernel; latency p50 {}, p99 {}, p99.9 {}{law}\n",
-        three_digits(shot.iops),
+        "{} IOPS; CPU an I/O: {} user, {} kernel; {latency}{law}\n",
+        iops(shot.iops),
         show_ns(shot.user_ns),
-        show_ns(shot.kernel_ns),
-        at(0.5),
-        at(0.99),
-        at(0.999)
+        show_ns(shot.kernel_ns)
     )
 }
 

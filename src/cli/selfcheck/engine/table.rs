@@ -90,6 +90,15 @@ fn kind(ours: Ours) -> &'static str {
     }
 }
 
+/// `1.16M`
+pub(super) fn iops(value: f64) -> String {
+    match value {
+        value if value >= 1e6 => format!("{}M", three_digits(value / 1e6)),
+        value if value >= 1e4 => format!("{}k", three_digits(value / 1e3)),
+        value => three_digits(value),
+    }
+}
+
 /// `IOPS over fio tuned`
 pub(super) fn what(of: Of, ours: Ours, against: Option<Contender>) -> String {
     let of = match of {
@@ -128,7 +137,7 @@ impl Row {
     fn sides(&self, found: &Figures) -> String {
         let Some(theirs) = found.theirs else { return String::new() };
         let show = |value: f64| match self.of {
-            Some(Of::Iops) | None => three_digits(value),
+            Some(Of::Iops) | None => iops(value),
             Some(_) => show_ns(value),
         };
         format!("{} / {}", show(found.ours), show(theirs))
@@ -137,13 +146,13 @@ impl Row {
     fn text(&self) -> String {
         let head = format!("  {:>2}  {:<52}", self.goal, self.what);
         match &self.found {
-            Err(why) => format!("{head}{:>10}  {:<20}{why}", self.state(), ""),
+            Err(why) => format!("{head}{:>10}  {:<24}{why}", self.state(), ""),
             Ok(found) => {
                 let spread = found
                     .spread
                     .map(|(low, high)| format!("({} to {})", self.unit.show(low), self.unit.show(high)));
                 format!(
-                    "{head}{:>10}  {:<20}{:<12}{:<8}{}",
+                    "{head}{:>10}  {:<24}{:<12}{:<8}{}",
                     self.unit.show(found.value),
                     spread.unwrap_or_default(),
                     self.bound(),

@@ -18,7 +18,7 @@ use super::{EngineError, Kind, LoadEngine};
 use crate::measure::wire::peer::slice_limit;
 use crate::scenario::Engine;
 use here::Here;
-use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Iomem, Job, SliceResult, SliceSpec, TargetSpec};
 use report::Report;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -201,6 +201,9 @@ impl Fio {
             line("buffer_compress_percentage", &job.buffer_compress_percentage);
         } else {
             line("refill_buffers", &1);
+        }
+        if job.iomem == Iomem::MmapHuge {
+            line("iomem", &"mmaphuge");
         }
         if job.dedupe_percentage > 0 {
             line("dedupe_percentage", &job.dedupe_percentage);
@@ -393,6 +396,11 @@ fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, Engine
     if job.rw.trims() {
         return Err(EngineError::Unfit(format!(
             "job \"{name}\" trims, which fio is not asked to here; hint: engine sync"
+        )));
+    }
+    if job.verify {
+        return Err(EngineError::Unfit(format!(
+            "job \"{name}\" verifies with iotax's own stamps, which fio does not know; hint: an engine of iotax's own, or no verify"
         )));
     }
     if job.bs == 0 || job.iodepth == 0 || job.numjobs == 0 {

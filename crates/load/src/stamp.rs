@@ -1,0 +1,131 @@
+//! What a written sector says of itself: who wrote it, to which byte, as the how manieth write, and a checksum. Its first bytes
+//! hide that from whoever looks for what repeats: data that were random stay so.
+
+use crate::random::Random;
+
+/// A sector is what a disk writes whole or not at all.
+pub const SECTOR: usize = 512;
+/// Bytes of a sector that are the stamp's; they must be random before it is put on.
+pub const STAMP: usize = 32;
+
+/// Which write a sector is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// A number that nobody else has: of a worker's target, or of a trial.
+    pub writer: u64,
+    /// The byte of the target that the sector begins at.
+    pub offset: u64,
+    /// The write, counted from 1.
+    pub generation: u64,
+}
+
+impl Stamp {
+    /// Puts it on a sector, or on a longer stretch that is judged as a whole: over its first [`STAMP`] bytes, with a checksum
+    /// of all others.
+    pub fn seal(&self, sector: &mut [u8]) {
+        let masks = masks(sector);
+        for (at, value) in [self.writer, self.offset, self.generation].into_iter().enumerate() {
+            field(sector, at).copy_from_slice(&(value ^ masks[at]).to_le_bytes());
+        }
+        let checksum = crc32fast::hash(&sector[4..]);
+        sector[..4].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Of a sector that is whole; `None`: its checksum is wrong, or there never was one.
+    pub fn of(sector: &[u8]) -> Option<Stamp> {
+        let whole = crc32fast::hash(&sector[4..]).to_le_bytes() == sector[..4];
+        whole.then(|| Stamp::claimed(sector))
+    }
+
+    /// What it says, whole or not.
+    pub fn claimed(sector: &[u8]) -> Stamp {
+        let masks = masks(sector);
+        let value = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&sector[8 + 8 * at..][..8]);
+            u64::from_le_bytes(word) ^ masks[at]
+        };
+        Stamp { writer: value(0), offset: value(1), generation: value(2) }
+    }
+}
+
+fn field(sector: &mut [u8], at: usize) -> &mut [u8] {
+    &mut sector[8 + 8 * at..][..8]
+}
+
+/// From four random bytes of the sector, which stay as they are.
+fn masks(sector: &[u8]) -> [u64; 3] {
+    let mut seed = [0; 4];
+    seed.copy_from_slice(&sector[4..8]);
+    let mut random = Random::new(u64::from(u32::from_le_bytes(seed)), 0);
+    std::array::from_fn(|_| random.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::fill_new;
+    use crate::data::tests::compressed_away;
+
+    const MINE: Stamp = Stamp { writer: 9, offset: 77 << 12, generation: 1234 };
+
+    fn random(bytes: usize) -> Vec<u8> {
+        drawn(bytes, 1)
+    }
+
+    fn drawn(bytes: usize, seed: u64) -> Vec<u8> {
+        let mut data = vec![0; bytes];
+        fill_new(&mut data, SECTOR, &mut Random::new(seed, 2));
+        data
+    }
+
+    #[test]
+    fn a_sector_says_what_was_put_on_it() {
+        for bytes in [STAMP, SECTOR, 1000, 65_537] {
+            let mut sector = random(bytes);
+            assert_eq!(Stamp::of(&sector), None);
+            MINE.seal(&mut sector);
+            assert_eq!(Stamp::of(&sector), Some(MINE));
+            let later = Stamp { generation: 1235, ..MINE };
+            later.seal(&mut sector);
+            assert_eq!(Stamp::of(&sector), Some(later));
+        }
+        assert_eq!(Stamp::of(&[0; SECTOR]), None, "zeros are nobody's");
+    }
+
+    #[test]
+    fn any_changed_byte_is_seen_and_most_leave_the_writer_known() {
+        let mut sector = random(SECTOR);
+        MINE.seal(&mut sector);
+        let mut known = 0;
+        for at in 0..SECTOR {
+            let mut changed = sector.clone();
+            changed[at] ^= 1;
+            assert_eq!(Stamp::of(&changed), None, "byte {at}");
+            known += usize::from(Stamp::claimed(&changed).writer == MINE.writer);
+        }
+        assert_eq!(known, SECTOR - 4 - 8);
+    }
+
+    #[test]
+    fn a_sector_of_two_writes_is_none() {
+        let (mut old, mut new) = (drawn(SECTOR, 1), drawn(SECTOR, 2));
+        MINE.seal(&mut old);
+        Stamp { generation: 1235, ..MINE }.seal(&mut new);
+        for cut in [4, 8, 100, 511] {
+            let mut both = old.clone();
+            both[..cut].copy_from_slice(&new[..cut]);
+            assert_eq!(Stamp::of(&both), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn random_data_stay_random() {
+        let mut data = random(4 << 20);
+        for (at, sector) in data.chunks_exact_mut(SECTOR).enumerate() {
+            Stamp { offset: (at * SECTOR) as u64, generation: 1, ..MINE }.seal(sector);
+        }
+        let away = compressed_away(&data, 128 << 10);
+        assert!(away < 0.01, "{away} %");
+    }
+}

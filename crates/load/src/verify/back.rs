@@ -1,0 +1,124 @@
+//! Reading back: all blocks that were written, in large steps one behind the other, by all threads that wrote them.
+
+use super::found::Found;
+use super::ledger::Ledger;
+use crate::Iomem;
+use crate::buffer::{Buffers, Needs};
+use crate::data::DataKind;
+use crate::random::Random;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Bytes that are read at once, or a block where that is more.
+const STEP: u64 = 1 << 20;
+
+/// Blocks that were not written are read with those around them where they are no more bytes than this.
+const GAP: u64 = 64 << 10;
+
+/// For one thread.
+#[derive(Clone)]
+pub(crate) struct BackOrder {
+    /// The next block that nobody has taken, of this thread's ledger.
+    pub(crate) next: Arc<AtomicU64>,
+    /// Blocks that are done with, of all ledgers.
+    pub(crate) done: Arc<AtomicU64>,
+    /// Nobody wants the rest.
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// What a thread found: of the load's reads, and reading back.
+#[derive(Debug, Default)]
+pub(crate) struct Back {
+    pub(crate) load: Found,
+    pub(crate) back: Found,
+}
+
+impl Ledger {
+    /// Reads this thread's part of the blocks; `beat` is called before each read.
+    ///
+    /// # Errors
+    /// No memory for it. Blocks that cannot be read are counted.
+    pub(crate) fn read_back(&self, file: &File, order: &BackOrder, beat: &dyn Fn()) -> io::Result<Found> {
+        let mut found = Found::default();
+        let blocks_at_once = (STEP / self.bs).max(1);
+        let mut memory = None;
+        while !order.stop.load(Ordering::Relaxed) {
+            let first = order.next.fetch_add(blocks_at_once, Ordering::Relaxed);
+            let end = (first + blocks_at_once).min(self.blocks());
+            if first >= end {
+                break;
+            }
+            let mut at = first;
+            while let Some((from, to)) = self.stretch(at, end) {
+                let memory = match &mut memory {
+                    Some(memory) => memory,
+                    none => none.insert(room((blocks_at_once * self.bs) as usize)?),
+                };
+                beat();
+                // SAFETY: the one slot's buffer has that many bytes, and nobody else knows of it.
+                let data = unsafe {
+                    std::slice::from_raw_parts_mut(memory.read(0), ((to - from) * self.bs) as usize)
+                };
+                self.read_stretch(file, (from, to), data, beat, &mut found);
+                at = to;
+            }
+            order.done.fetch_add(end - first, Ordering::Relaxed);
+        }
+        Ok(found)
+    }
+
+    /// The next written blocks, with those between them that are few.
+    fn stretch(&self, at: u64, end: u64) -> Option<(u64, u64)> {
+        let is_written = |block: &u64| self.state(*block).issued() > 0;
+        let from = (at..end).find(is_written)?;
+        let mut to = from + 1;
+        while let Some(next) = (to..end).find(is_written).filter(|next| (next - to) * self.bs <= GAP) {
+            to = next + 1;
+        }
+        Some((from, to))
+    }
+
+    fn read_stretch(
+        &self,
+        file: &File,
+        (from, to): (u64, u64),
+        data: &mut [u8],
+        beat: &dyn Fn(),
+        found: &mut Found,
+    ) {
+        let whole = file.read_exact_at(data, self.offset_of(from)).is_ok();
+        for (block, data) in (from..to).zip(data.chunks_exact_mut(self.bs as usize)) {
+            let state = self.state(block);
+            if state.issued() == 0 {
+                continue;
+            }
+            if !whole {
+                // Of a stretch that cannot be read most blocks may well be.
+                beat();
+                if let Err(error) = file.read_exact_at(data, self.offset_of(block)) {
+                    self.unreadable(block, &error, found);
+                    continue;
+                }
+            }
+            match state.is_moving() {
+                true => found.unjudged += 1,
+                false => self.judge(block, data, state, state, found),
+            }
+        }
+    }
+}
+
+fn room(bytes: usize) -> io::Result<Buffers> {
+    let needs = Needs {
+        slots: 1,
+        bs: bytes,
+        reads: true,
+        writes: false,
+        data: DataKind::default(),
+        iomem: Iomem::default(),
+    };
+    Buffers::new(needs, Random::new(0, 0))
+}

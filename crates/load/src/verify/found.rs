@@ -1,0 +1,157 @@
+//! What was found of blocks that were written and read again, as it is told and recorded.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Most blocks that are shown as examples.
+pub const MOST_EXAMPLES: usize = 5;
+
+/// How a block is wrong. The first wrong sector of a block names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An older write of it than the last one that had ended.
+    Lost,
+    /// What was written to another place.
+    Misplaced,
+    /// What this worker never wrote: what was there before its first write, another's, zeros.
+    Foreign,
+    /// Written here, and changed since, or only in part: a wrong checksum.
+    Torn,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 5] = [Kind::Lost, Kind::Misplaced, Kind::Foreign, Kind::Torn, Kind::Unreadable];
+}
+
+/// Blocks that were read and judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Found {
+    /// Judged.
+    pub blocks: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Of the judged ones: an older write than the last that had ended.
+    pub lost: u64,
+    /// What was written to another place.
+    pub misplaced: u64,
+    /// What this worker never wrote.
+    pub foreign: u64,
+    /// A sector with a wrong checksum.
+    pub torn: u64,
+    /// Not readable (reading back only: a read of the load that fails is its error).
+    pub unreadable: u64,
+    /// Of the judged ones, and not wrong: the last writes of the block were in flight at once, and a sector is none of them whole. No
+    /// disk promises more of such writes.
+    pub mixed: u64,
+    /// Not judged: of the load's reads, blocks that this worker had not written; reading back, blocks a write of which failed.
+    pub unjudged: u64,
+    /// The first wrong ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+}
+
+/// A wrong block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// The target.
+    pub target: PathBuf,
+    /// Where the block begins, bytes.
+    pub offset: u64,
+    /// Its length, bytes.
+    pub length: u64,
+    /// How it is wrong.
+    pub kind: Kind,
+    /// The writes of it, counted from 1, that may be there: the first and the last.
+    pub expected: (u64, u64),
+    /// What is there instead, in words.
+    pub found: String,
+}
+
+impl Example {
+    /// `write 3`, `one of the writes 3 to 5`.
+    pub fn said(&self) -> String {
+        match self.expected {
+            (first, last) if first == last => format!("write {last} of it"),
+            (first, last) => format!("one of the writes {first} to {last} of it"),
+        }
+    }
+}
+
+impl Found {
+    /// Blocks that are not as they must be.
+    pub fn wrong(&self) -> u64 {
+        Kind::ALL.into_iter().map(|kind| self.of(kind)).sum()
+    }
+
+    /// Blocks that are wrong in that way.
+    pub fn of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Lost => self.lost,
+            Kind::Misplaced => self.misplaced,
+            Kind::Foreign => self.foreign,
+            Kind::Torn => self.torn,
+            Kind::Unreadable => self.unreadable,
+        }
+    }
+
+    /// Counts a wrong block, which was counted as judged.
+    #[cold]
+    pub(crate) fn blame(&mut self, kind: Kind, example: impl FnOnce() -> Example) {
+        let count = match kind {
+            Kind::Lost => &mut self.lost,
+            Kind::Misplaced => &mut self.misplaced,
+            Kind::Foreign => &mut self.foreign,
+            Kind::Torn => &mut self.torn,
+            Kind::Unreadable => &mut self.unreadable,
+        };
+        *count += 1;
+        if self.examples.len() < MOST_EXAMPLES {
+            self.examples.push(example());
+        }
+    }
+
+    /// Two parts of one reading.
+    #[must_use]
+    pub fn and(mut self, other: Found) -> Found {
+        self.blocks += other.blocks;
+        self.bytes += other.bytes;
+        self.lost += other.lost;
+        self.misplaced += other.misplaced;
+        self.foreign += other.foreign;
+        self.torn += other.torn;
+        self.unreadable += other.unreadable;
+        self.mixed += other.mixed;
+        self.unjudged += other.unjudged;
+        self.examples.extend(other.examples);
+        self.examples.sort_by(|a, b| (&a.target, a.offset).cmp(&(&b.target, b.offset)));
+        self.examples.truncate(MOST_EXAMPLES);
+        self
+    }
+}
+
+/// What a worker found of what it wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Reads of the load, checked as they came back.
+    pub load: Found,
+    /// All blocks that were written, read back behind the load.
+    pub back: Found,
+    /// Whether all of them were; not where it was stopped.
+    pub whole: bool,
+    /// Block sizes, in bytes.
+    pub sizes: Vec<u64>,
+    /// How long the reading back took.
+    pub took_ns: u64,
+}
+
+impl Verified {
+    /// Blocks that are not as they must be, and reads of such.
+    pub fn wrong(&self) -> u64 {
+        self.load.wrong() + self.back.wrong()
+    }
+}

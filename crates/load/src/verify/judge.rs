@@ -1,0 +1,215 @@
+//! Whether what a read gave is what may be there. Sector by sector, since a sector is what a disk writes whole or not at all: sectors of
+//! different writes are right where these were in flight at once.
+
+use super::found::{Example, Found, Kind};
+use super::ledger::{Ledger, State};
+use crate::stamp::Stamp;
+
+/// What a block is.
+enum Judged {
+    Right,
+    /// A sector is no write whole, and writes of the block were in flight at once.
+    Mixed,
+    Wrong(Kind, String),
+}
+
+impl Ledger {
+    /// Judges a block that was read between two looks at what is known of it.
+    pub(crate) fn judge(&self, block: u64, data: &[u8], before: State, after: State, found: &mut Found) {
+        found.blocks += 1;
+        found.bytes += self.bs;
+        match self.judged(block, data, before, after) {
+            Judged::Right => {}
+            Judged::Mixed => found.mixed += 1,
+            Judged::Wrong(kind, words) => {
+                found.blame(kind, || self.example(block, (before.first(), after.issued()), kind, words));
+            }
+        }
+    }
+
+    /// A block that could not be read.
+    pub(crate) fn unreadable(&self, block: u64, error: &std::io::Error, found: &mut Found) {
+        found.blocks += 1;
+        found.bytes += self.bs;
+        let (state, kind) = (self.state(block), Kind::Unreadable);
+        let expected = (state.first(), state.issued());
+        found.blame(kind, || self.example(block, expected, kind, format!("it cannot be read: {error}")));
+    }
+
+    fn example(&self, block: u64, expected: (u64, u64), kind: Kind, found: String) -> Example {
+        let (target, offset) = (self.path.clone(), self.offset_of(block));
+        Example { target, offset, length: self.bs, kind, expected, found }
+    }
+
+    fn judged(&self, block: u64, data: &[u8], before: State, after: State) -> Judged {
+        let moving = after.moved_since(before);
+        let (first, last) = (before.first(), after.issued());
+        let (mut mixed, mut place) = (false, self.offset_of(block));
+        for (at, piece) in data.chunks_exact(self.piece()).enumerate() {
+            match Stamp::of(piece) {
+                Some(stamp) => match self.out_of_place(&stamp, place, first, last) {
+                    None => {}
+                    Some((kind, words)) => return Judged::Wrong(kind, format!("sector {at}: {words}")),
+                },
+                None if piece.iter().all(|byte| *byte == 0) => {
+                    return Judged::Wrong(Kind::Foreign, format!("sector {at}: zeros"));
+                }
+                // A reader may meet a writer in the middle of a sector, in a page cache above all.
+                None if moving => {}
+                None if first < last => mixed = true,
+                None if Stamp::claimed(piece).writer == self.writer => {
+                    return Judged::Wrong(Kind::Torn, format!("sector {at}: a wrong checksum"));
+                }
+                None => {
+                    let words = "what this worker did not write, or nothing that it can be known by";
+                    return Judged::Wrong(Kind::Foreign, format!("sector {at}: {words}"));
+                }
+            }
+            place += piece.len() as u64;
+        }
+        if mixed { Judged::Mixed } else { Judged::Right }
+    }
+
+    /// Why a whole sector must not be there.
+    fn out_of_place(&self, stamp: &Stamp, place: u64, first: u64, last: u64) -> Option<(Kind, String)> {
+        let Stamp { writer, offset, generation } = *stamp;
+        match () {
+            () if writer != self.writer => {
+                Some((Kind::Foreign, "what another worker or another run wrote".to_owned()))
+            }
+            () if offset != place => Some((
+                Kind::Misplaced,
+                format!("what was written to byte {offset}, as write {generation} there"),
+            )),
+            () if generation < first => Some((Kind::Lost, format!("the older write {generation}"))),
+            () if generation > last => {
+                Some((Kind::Foreign, format!("write {generation}, which was not issued")))
+            }
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::fill_new;
+    use crate::random::Random;
+    use crate::stamp::SECTOR;
+    use std::path::PathBuf;
+
+    fn ledger() -> Ledger {
+        Ledger::new(PathBuf::from("/dev/x"), 77, 8192, 4096, 4)
+    }
+
+    fn random(seed: u64) -> Vec<u8> {
+        let mut data = vec![0; 4096];
+        fill_new(&mut data, SECTOR, &mut Random::new(seed, 0));
+        data
+    }
+
+    /// A write from its issue to its end.
+    fn written(ledger: &Ledger, block: u64, seed: u64) -> Vec<u8> {
+        let mut data = random(seed);
+        ledger.issue(block, &mut data);
+        ledger.end(block);
+        data
+    }
+
+    fn judged(ledger: &Ledger, block: u64, data: &[u8]) -> Found {
+        let (state, mut found) = (ledger.state(block), Found::default());
+        ledger.judge(block, data, state, state, &mut found);
+        assert_eq!(found.blocks, 1);
+        found
+    }
+
+    fn named(ledger: &Ledger, block: u64, data: &[u8]) -> (Kind, String) {
+        let found = judged(ledger, block, data);
+        assert_eq!((found.wrong(), found.examples.len()), (1, 1));
+        let example = &found.examples[0];
+        assert_eq!((example.offset, found.of(example.kind)), (ledger.offset_of(block), 1));
+        (example.kind, example.found.clone())
+    }
+
+    #[test]
+    fn the_last_write_is_right_and_each_other_content_has_its_name() {
+        let ledger = ledger();
+        let (older, last) = (written(&ledger, 1, 1), written(&ledger, 1, 2));
+        assert_eq!(judged(&ledger, 1, &last).wrong(), 0);
+        assert_eq!(named(&ledger, 1, &older), (Kind::Lost, "sector 0: the older write 1".into()));
+        let other = written(&ledger, 2, 3);
+        let (kind, words) = named(&ledger, 1, &other);
+        assert_eq!(
+            (kind, words.as_str()),
+            (Kind::Misplaced, "sector 0: what was written to byte 16384, as write 1 there")
+        );
+        let another = Ledger::new(PathBuf::new(), 78, 8192, 4096, 4);
+        assert_eq!(named(&ledger, 1, &written(&another, 1, 1)).0, Kind::Foreign);
+        assert_eq!(named(&ledger, 1, &random(9)).0, Kind::Foreign);
+        assert_eq!(named(&ledger, 1, &vec![0; 4096]), (Kind::Foreign, "sector 0: zeros".into()));
+        let mut flipped = last.clone();
+        flipped[3 * SECTOR + 200] ^= 4;
+        assert_eq!(named(&ledger, 1, &flipped), (Kind::Torn, "sector 3: a wrong checksum".into()));
+        let mut half = last.clone();
+        half[7 * SECTOR..].copy_from_slice(&older[7 * SECTOR..]);
+        assert_eq!(named(&ledger, 1, &half), (Kind::Lost, "sector 7: the older write 1".into()));
+        let mut shifted = last.clone();
+        shifted.copy_within(SECTOR..2 * SECTOR, 0);
+        assert_eq!(named(&ledger, 1, &shifted).0, Kind::Misplaced);
+    }
+
+    #[test]
+    fn of_writes_in_flight_at_once_any_may_be_there_sector_by_sector() {
+        let ledger = ledger();
+        let before = written(&ledger, 0, 1);
+        let (mut one, mut two) = (random(2), random(3));
+        ledger.issue(0, &mut one);
+        ledger.issue(0, &mut two);
+        ledger.end(0);
+        ledger.end(0);
+        let mut both = one.clone();
+        both[SECTOR..].copy_from_slice(&two[SECTOR..]);
+        for data in [&one, &two, &both] {
+            assert_eq!((judged(&ledger, 0, data).wrong(), judged(&ledger, 0, data).mixed), (0, 0));
+        }
+        // Within a sector no disk promises anything of them.
+        both[..100].copy_from_slice(&two[..100]);
+        assert_eq!((judged(&ledger, 0, &both).wrong(), judged(&ledger, 0, &both).mixed), (0, 1));
+        assert_eq!(named(&ledger, 0, &before).0, Kind::Lost);
+        assert_eq!(named(&ledger, 0, &vec![0; 4096]).0, Kind::Foreign);
+    }
+
+    #[test]
+    fn a_read_beside_a_write_may_meet_old_new_and_half() {
+        let ledger = ledger();
+        let old = written(&ledger, 0, 1);
+        let before = ledger.state(0);
+        let mut new = random(2);
+        ledger.issue(0, &mut new);
+        ledger.end(0);
+        let mut half = new.clone();
+        half[..700].copy_from_slice(&old[..700]);
+        let judged = |data: &[u8]| {
+            let mut found = Found::default();
+            ledger.judge(0, data, before, ledger.state(0), &mut found);
+            (found.wrong(), found.mixed)
+        };
+        for data in [&old, &new, &half] {
+            assert_eq!(judged(data), (0, 0));
+        }
+        assert_eq!(judged(&written(&ledger, 1, 1)).0, 1, "another block's is never right");
+        assert_eq!(named(&ledger, 0, &old).0, Kind::Lost, "behind it the old is over");
+    }
+
+    #[test]
+    fn what_differs_is_told_by_its_place() {
+        let ledger = ledger();
+        let _ = written(&ledger, 3, 1);
+        let mut found = judged(&ledger, 3, &random(4));
+        assert_eq!(found.examples[0].said(), "write 1 of it");
+        ledger.unreadable(3, &std::io::Error::from_raw_os_error(libc::EIO), &mut found);
+        assert_eq!((found.blocks, found.wrong(), found.unreadable), (2, 2, 1));
+        let both = found.clone().and(found);
+        assert_eq!((both.blocks, both.examples.len()), (4, 4));
+    }
+}

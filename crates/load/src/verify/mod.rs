@@ -1,0 +1,234 @@
+//! Verification: every sector that is written has a stamp, a ledger knows which writes of a block may be there, reads of the load are
+//! checked as they come back, and behind the load everything that was written is read back.
+
+mod back;
+mod found;
+mod judge;
+pub(crate) mod ledger;
+
+pub(crate) use back::{Back, BackOrder};
+pub use found::{Example, Found, Kind, MOST_EXAMPLES, Verified};
+pub(crate) use ledger::Ledger;
+
+use crate::data;
+use crate::engine::{Op, Trial};
+use crate::offsets::Region;
+use crate::random::Random;
+use crate::stamp::STAMP;
+use crate::{EngineName, Job, LoadError, clock};
+use ledger::State;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes that are known of a block.
+const WORD: u64 = 8;
+
+/// The part of a load thread.
+pub(crate) struct Checks {
+    pub(crate) ledger: Arc<Ledger>,
+    /// Of each slot, what was known of its block when the read in it was issued.
+    seen: Vec<State>,
+    /// What came of the reads.
+    pub(crate) found: Found,
+}
+
+impl Checks {
+    /// With room for so many I/Os in flight.
+    pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> Checks {
+        Checks { ledger, seen: vec![State::default(); slots as usize], found: Found::default() }
+    }
+
+    /// A write is about to be issued with these data.
+    #[inline]
+    pub(crate) fn writes(&mut self, offset: u64, data: &mut [u8]) {
+        self.ledger.issue(self.ledger.block_at(offset), data);
+    }
+
+    /// A read is about to be issued.
+    #[inline]
+    pub(crate) fn reads(&mut self, slot: u32, offset: u64) {
+        self.seen[slot as usize] = self.ledger.state(self.ledger.block_at(offset));
+    }
+
+    /// A read or a write has ended, whole; `data`: what was read.
+    #[inline]
+    pub(crate) fn ended(&mut self, op: Op, slot: u32, offset: u64, data: &[u8]) {
+        match op {
+            Op::Write => self.ledger.end(self.ledger.block_at(offset)),
+            Op::Read => {
+                let block = self.ledger.block_at(offset);
+                let before = self.seen[slot as usize];
+                if before.first() == 0 {
+                    self.found.unjudged += 1;
+                } else {
+                    self.ledger.judge(block, data, before, self.ledger.state(block), &mut self.found);
+                }
+            }
+            // A sync is at no offset.
+            _ => {}
+        }
+    }
+}
+
+/// A ledger for each job that verifies, on every target (job by job, as the trials are): jobs whose regions overlap share theirs.
+///
+/// # Errors
+/// [`LoadError::Unfit`] where what is read back could not be told right from wrong.
+pub(crate) fn ledgers(
+    trials: &[Vec<Trial>],
+    engine: EngineName,
+) -> Result<Vec<Vec<Option<Arc<Ledger>>>>, LoadError> {
+    let mut ledgers: Vec<Vec<Option<Arc<Ledger>>>> =
+        trials.iter().map(|on_targets| on_targets.iter().map(|_| None).collect()).collect();
+    let verifying = || trials.iter().flatten().filter(|trial| trial.job.verify);
+    if verifying().next().is_none() {
+        return Ok(ledgers);
+    }
+    verifying().try_for_each(|trial| fits(trial, engine))?;
+    check_memory(verifying())?;
+    for target in 0..trials[0].len() {
+        let on_it: Vec<&Trial> = trials.iter().map(|on_targets| &on_targets[target]).collect();
+        for (jobs, ledger) in of_target(&on_it)? {
+            jobs.into_iter().for_each(|job| ledgers[job][target] = Some(Arc::clone(&ledger)));
+        }
+    }
+    Ok(ledgers)
+}
+
+fn fits(trial: &Trial, engine: EngineName) -> Result<(), LoadError> {
+    let why = match engine {
+        EngineName::Null => {
+            Some(("the engine null writes nothing that could be read back", "another engine"))
+        }
+        _ => oddity(trial.job),
+    };
+    why.map_or(Ok(()), |(why, hint)| Err(unfit(trial.job, &format!("{why}; hint: {hint}"))))
+}
+
+/// What keeps a job with `verify` from being verified, on any target; and what would do.
+pub fn oddity(job: &Job) -> Option<(&'static str, &'static str)> {
+    let piece = ledger::piece_of(job.bs).min(data::SECTOR);
+    let kept = data::kept_of(piece, data::kept_bytes(job.buffer_compress_percentage));
+    match () {
+        () if job.rw.trims() => {
+            Some(("what was trimmed cannot be read back", "a load without trims, or no verify"))
+        }
+        () if job.dedupe_percentage > 0 => {
+            Some(("blocks with stamps are all different", "leave out dedupe_percentage, or verify"))
+        }
+        () if job.bs < STAMP as u64 => Some(("a stamp takes 32 bytes of a block", "a larger bs")),
+        () if kept < STAMP => Some((
+            "a stamp takes 32 random bytes of a sector",
+            "a lower buffer_compress_percentage, of sectors of 512 bytes 93 at most",
+        )),
+        () => None,
+    }
+}
+
+fn unfit(job: &Job, why: &str) -> LoadError {
+    LoadError::Unfit(format!("job \"{}\" with verify: {why}", job.name))
+}
+
+fn check_memory<'a>(verifying: impl Iterator<Item = &'a Trial<'a>>) -> Result<(), LoadError> {
+    let bytes = verifying
+        .map(|trial| blocks_in(span(trial), trial.job.bs).saturating_mul(WORD))
+        .fold(0, u64::saturating_add);
+    let memory = rustix::system::sysinfo();
+    let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
+    match bytes > quarter {
+        true => Err(LoadError::Unfit(format!(
+            "what verify must know takes {WORD} bytes a block, {bytes} in all, more than a quarter of this machine's memory; hint: a smaller size, or a larger bs"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Jobs, and the ledger that they share.
+type Share = (Vec<usize>, Arc<Ledger>);
+
+/// The ledgers of a target.
+fn of_target(on_it: &[&Trial]) -> Result<Vec<Share>, LoadError> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {
+        for other in on_it.iter().filter(|other| overlap(trial, other)) {
+            check_pair(trial, other)?;
+        }
+        // It joins all groups that it overlaps.
+        let touches = |group: &Vec<usize>| group.iter().any(|other| overlap(trial, on_it[*other]));
+        let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
+        groups = far;
+        groups.push(near.into_iter().flatten().chain([job]).collect());
+    }
+    groups.into_iter().map(|group| ledger_of(on_it, group)).collect()
+}
+
+fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<Share, LoadError> {
+    let first = on_it[group[0]];
+    if !group.iter().any(|job| on_it[*job].job.rw.writes()) {
+        let why = format!(
+            "rw={} reads what none of these jobs writes, so that nothing is known of it; hint: rw=randrw, or verify of the jobs that write there too",
+            first.job.rw.word()
+        );
+        return Err(unfit(first.job, &why));
+    }
+    let spans = || group.iter().map(|job| span(on_it[*job]));
+    let from = spans().map(|span| span.start).min().unwrap_or(0);
+    let to = spans().map(|span| span.end).max().unwrap_or(0);
+    let (bs, path) = (first.job.bs, first.target.path().to_owned());
+    Ok((group, Arc::new(Ledger::new(path, new_writer(), from, bs, blocks_in(from..to, bs)))))
+}
+
+/// Whether blocks of two jobs on one region can be known one by one.
+fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
+    let (job, with) = (trial.job, other.job);
+    let why = match () {
+        () if !with.verify && with.rw.writes() => {
+            "writes to the same region without verify; hint: verify for both"
+        }
+        () if !with.verify => return Ok(()),
+        () if job.bs != with.bs || !is_aligned(trial, other) => {
+            "has other blocks on the same region; hint: the same bs, and offsets that differ by multiples of it"
+        }
+        () if job.direct != with.direct => {
+            "is on the same region with another direct, and the page cache may keep what is old; hint: the same direct"
+        }
+        () => return Ok(()),
+    };
+    Err(unfit(job, &format!("job \"{}\" {why}", with.name)))
+}
+
+/// Where the threads of a job read and write.
+fn regions<'a>(trial: &'a Trial) -> &'a [Region] {
+    &trial.regions
+}
+
+/// From the first byte to the last of all its threads.
+fn span(trial: &Trial) -> Range<u64> {
+    let end = |region: &Region| region.offset + region.bs * region.blocks;
+    let from = regions(trial).iter().map(|region| region.offset).min().unwrap_or(0);
+    from..regions(trial).iter().map(end).max().unwrap_or(from)
+}
+
+fn blocks_in(span: Range<u64>, bs: u64) -> u64 {
+    (span.end - span.start) / bs
+}
+
+fn overlap(a: &Trial, b: &Trial) -> bool {
+    let (a, b) = (span(a), span(b));
+    a.start < b.end && b.start < a.end
+}
+
+/// Whether all blocks of both are of one grid.
+fn is_aligned(a: &Trial, b: &Trial) -> bool {
+    let first = span(a).start;
+    let mut all = regions(a).iter().chain(regions(b));
+    all.all(|region| region.offset.abs_diff(first) % a.job.bs == 0)
+}
+
+/// A number that no other worker has, here or in another run: keys of the system's, and the time.
+fn new_writer() -> u64 {
+    let keys = RandomState::new().build_hasher().finish();
+    Random::new(keys, clock::now()).next()
+}

@@ -1,0 +1,55 @@
+//! Behind a load with `verify`: what it wrote is read back through the stacks, in the places that wrote it, and what was found goes into
+//! the record. Of a load that was cut short only what its own reads have shown is asked for.
+
+use super::bench::Bench;
+use super::observer::{Event, Observer};
+use crate::exit::Failed;
+use crate::store::record::Record;
+use crate::store::record::verification::Verification;
+use crate::units::counted;
+use anyhow::Result;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+impl Bench<'_> {
+    /// Asks all workers, one after the other. `read`: for all that they wrote, until `stop` is set.
+    ///
+    /// # Errors
+    /// When a peer is lost or the record cannot be written. What is wrong with blocks is in the record.
+    pub fn read_back(&mut self, read: bool, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<()> {
+        for worker in 0..self.ready.len() {
+            let ready = self.ready[worker].clone();
+            for member in &ready.members {
+                let read = read && !stop.load(Ordering::Relaxed);
+                let what = format!("reading back what was written to {}", ready.stack);
+                if read {
+                    observer.tell(Event::Phase { what: what.clone() });
+                }
+                let mut told = |far: serde_json::Value| {
+                    let share = far["read_back"].as_f64().unwrap_or(0.0);
+                    observer.tell(Event::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
+                    match stop.load(Ordering::Relaxed) {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    }
+                };
+                let peer = &mut self.places.get(&member.place)?.peer;
+                let found = peer.verify(worker as u32, read, &mut told).map_err(Failed::from)?;
+                if found.wrong() > 0 {
+                    let wrong = counted(found.wrong(), "block", "blocks");
+                    let text = format!("{}: {wrong} not as last written", ready.stack);
+                    observer.tell(Event::Warning { text });
+                }
+                self.store.append(&Record::Verified(Verification {
+                    visit: self.visit,
+                    set: self.set,
+                    workload: self.workload.name.clone(),
+                    stack: ready.stack.clone(),
+                    place: member.place.clone(),
+                    found,
+                }))?;
+            }
+        }
+        Ok(())
+    }
+}

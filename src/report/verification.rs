@@ -1,0 +1,73 @@
+//! Loads with `verify`: a row a stack and workload, what is concluded, and the first wrong blocks.
+
+use super::table::Table;
+use super::verdicts::Said;
+use crate::bill::Findings;
+use crate::bill::verification::VerifiedRow;
+use crate::units::show_bytes;
+
+/// Of section and heading.
+pub(super) const TITLE: &str = "Read back";
+
+/// What was read back, as a table; `None` where nothing was to be.
+pub(super) fn table(findings: &Findings) -> Option<Table> {
+    let rows = rows(findings);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&VerifiedRow) -> String| rows.iter().map(cell).collect::<Vec<_>>();
+    table.push("read back of", 0, cells(&|row| row.stack.clone()));
+    if rows.iter().any(|row| row.workload != rows[0].workload) {
+        table.push("workload", 1, cells(&|row| row.workload.clone()));
+    }
+    table.push("blocks", 0, cells(&|row| row.back.blocks.to_string()));
+    table.push("data", 4, cells(&|row| show_bytes(row.back.bytes)));
+    table.push("in", 5, cells(&|row| format!("{:.1} s", row.took_s)));
+    table.push("wrong", 0, cells(&|row| row.back.wrong().to_string()));
+    if rows.iter().any(|row| row.wrong() > 0) {
+        let both = |row: &VerifiedRow, of: fn(&iotax_load::verify::Found) -> u64| {
+            (of(&row.back) + of(&row.load)).to_string()
+        };
+        table.push("lost", 1, cells(&|row| both(row, |found| found.lost)));
+        table.push("misplaced", 2, cells(&|row| both(row, |found| found.misplaced)));
+        table.push("foreign", 2, cells(&|row| both(row, |found| found.foreign)));
+        table.push("torn", 1, cells(&|row| both(row, |found| found.torn)));
+        table.push("unreadable", 2, cells(&|row| both(row, |found| found.unreadable)));
+    }
+    table.push("reads checked", 3, cells(&|row| row.load.blocks.to_string()));
+    table.push("wrong reads", 1, cells(&|row| row.load.wrong().to_string()));
+    Some(table)
+}
+
+fn rows(findings: &Findings) -> &[VerifiedRow] {
+    findings.verification.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
+}
+
+/// What is concluded, a sentence a row.
+pub(super) fn sentences(findings: &Findings) -> Vec<Said> {
+    let several = rows(findings).iter().any(|row| row.workload != rows(findings)[0].workload);
+    let said = |row: &VerifiedRow| {
+        let of = if several { format!(" ({})", row.workload) } else { String::new() };
+        let class = match () {
+            () if row.wrong() > 0 => "cost",
+            () if row.is_empty() => "absent",
+            () => "none",
+        };
+        Said { class, text: format!("{}{of}", row.sentence) }
+    };
+    rows(findings).iter().map(said).collect()
+}
+
+/// The first wrong blocks.
+pub(super) fn examples(findings: &Findings) -> Vec<String> {
+    let of = |row: &VerifiedRow| {
+        let about = row.stack.clone();
+        row.examples.iter().map(move |line| format!("{about}: {line}")).collect::<Vec<_>>()
+    };
+    rows(findings).iter().flat_map(of).collect()
+}
+
+/// What the columns of [`table`] are.
+pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack behind its last slice; reads checked: of a mix, those of \
+    blocks that it had written; stamps and checks take CPU time of the load generator, which may bound the rate";

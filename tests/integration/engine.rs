@@ -1,0 +1,134 @@
+//! `selfcheck engine` as a user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
+
+use crate::rig::{Rig, has};
+use serde_json::Value;
+
+fn one(rig: &Rig, more: &[&str]) -> Value {
+    let text = rig.expect(
+        0,
+        &[&["selfcheck", "engine", "--only", "iotax", "--json", "--time", "300ms"], more].concat(),
+    );
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn one_run_is_one_object() {
+    let rig = Rig::new();
+    std::fs::write(rig.path("x.img"), vec![1; 16 << 20]).unwrap();
+    let file = rig.path("x.img");
+    let file = file.to_str().unwrap();
+    let target = ["--target", file, "--size", "8MiB", "--engine", "sync", "--rw", "randread", "--bs", "4k"];
+    let found = one(&rig, &target);
+    let number = |name: &str| found[name].as_f64().unwrap_or_else(|| panic!("{name}: {found}"));
+    assert!(
+        number("iops") > 0.0 && number("cpu_user_ns_per_io") >= 0.0 && number("cpu_kernel_ns_per_io") >= 0.0
+    );
+    assert!(number("littles_law_error").abs() < 0.5, "{found}");
+    let latency = |name: &str| found["latency_ns"][name].as_f64().unwrap();
+    assert!(
+        latency("p50") <= latency("p99")
+            && latency("p99") <= latency("p999")
+            && latency("p999") <= latency("max")
+    );
+    assert!(latency("mean") > 0.0);
+    assert!(found["engine"].as_str().unwrap().starts_with("sync (named by the user"), "{found}");
+    assert!(rig.run_dirs().is_empty(), "no run");
+}
+
+#[test]
+fn zeros_are_read_without_a_disk_and_a_rate_is_kept() {
+    let rig = Rig::new();
+    let target = ["--target", "/dev/zero", "--engine", "sync", "--rate-iops", "2000", "--iodepth", "1"];
+    let found = one(&rig, &target);
+    let iops = found["iops"].as_f64().unwrap();
+    assert!(iops <= 2_010.0, "never faster than the rate: {iops}");
+    let off = one(&rig, &["--target", "/dev/zero", "--engine", "sync", "--stamps", "off"]);
+    assert!(off["latency_ns"].is_null() && off["iops"].as_f64().unwrap() > 0.0, "{off}");
+}
+
+#[test]
+fn ours_and_fio_run_in_turn() {
+    if !has("fio") {
+        println!("skipped: needs fio");
+        return;
+    }
+    let rig = Rig::new();
+    let args = [
+        "selfcheck",
+        "engine",
+        "--target",
+        "/dev/zero",
+        "--engine",
+        "sync",
+        "--time",
+        "200ms",
+        "--repeats",
+        "2",
+    ];
+    let text = rig.expect(0, &args);
+    assert!(text.contains("iotax  sync (") && text.contains("medians of 2: "), "{text}");
+    let text = rig.expect(0, &[&args[..], &["--json"]].concat());
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert!(found["iops_ratio"].as_f64().unwrap() > 0.0);
+    assert_eq!((found["iotax"].as_array().unwrap().len(), found["fio"].as_array().unwrap().len()), (2, 2));
+    assert!(found["fio"][0]["latency_ns"]["p50"].as_f64().unwrap() > 0.0, "{found}");
+}
+
+#[test]
+fn the_table_has_a_line_a_goal_and_leaves_nothing() {
+    let rig = Rig::new();
+    let folder = rig.path("scratch");
+    std::fs::create_dir(&folder).unwrap();
+    // No figure is asked for: machines are shared. Both codes are of a table.
+    let args = [
+        "selfcheck",
+        "engine",
+        "--goal",
+        "1,12,13,14",
+        "--time",
+        "100ms",
+        "--repeats",
+        "1",
+        "--json",
+        "--dir",
+        folder.to_str().unwrap(),
+    ];
+    let output = rig.iotax(&args);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", crate::rig::words(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["format"], "iotax-selfcheck-engine");
+    let goals: Vec<u64> =
+        found["lines"].as_array().unwrap().iter().map(|line| line["goal"].as_u64().unwrap()).collect();
+    assert_eq!(goals, [1, 1, 1, 12, 12, 13, 13, 14], "{found}");
+    let stop = found["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|line| line["what"].as_str().unwrap().starts_with("p99"))
+        .unwrap();
+    assert!(stop["value"].as_f64().unwrap() > 100e6, "a stop of 200 ms shows: {stop}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_a_hint() {
+    let rig = Rig::new();
+    std::fs::write(rig.path("x.img"), vec![1; 1 << 20]).unwrap();
+    let file = rig.path("x.img");
+    let refused = |code: i32, more: &[&str]| rig.complaint(code, &[&["selfcheck", "engine"], more].concat());
+    let target = ["--target", file.to_str().unwrap()];
+    let of = |more: &[&str]| refused(2, &[&target, more].concat());
+    assert!(of(&["--rw", "randwrite"]).contains("only read here"));
+    assert!(of(&["--size", "2MiB"]).contains("has 1048576 bytes"));
+    assert!(of(&["--engine", "libaio"]).contains("did you mean \"aio\""));
+    assert!(of(&["--engine", "fio"]).contains("--only fio"));
+    assert!(of(&["--bs", "5x"]).contains("5x"));
+    assert!(of(&["--bs", "1000B", "--direct", "1"]).contains("a multiple of 512 bytes"));
+    assert!(of(&["--cpu", "100000"]).contains("no processor"));
+    assert!(of(&["--time", "0s"]).contains("no length"));
+    assert!(refused(2, &["--target", "/no/such.img"]).contains("does not exist"));
+    assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));
+    assert!(refused(2, &["--iodepth", "4"]).contains("--target"));
+    assert!(refused(2, &["--goal", "15"]).contains("15"));
+    assert_eq!(std::fs::read(&file).unwrap(), vec![1; 1 << 20]);
+}
