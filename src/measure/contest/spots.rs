@@ -18,7 +18,7 @@ pub enum Spot {
     Zero,
     /// A file that the page cache holds.
     PageCache,
-    /// A compressed disk in memory.
+    /// A compressed disk in memory that was never written: a block device without a device.
     Zram,
     /// A file, past the page cache.
     Disk,
@@ -57,7 +57,7 @@ struct Scratch {
 const CACHED: u64 = 512 << 20;
 /// More than drives have in caches of their own.
 const ON_DISK: u64 = 2 << 30;
-/// In memory.
+/// It takes no memory.
 const IN_ZRAM: u64 = 512 << 20;
 /// Bytes that are written or read at once.
 const PIECE: usize = 1 << 20;
@@ -79,7 +79,7 @@ impl Spots {
         let cached = scratch(Spot::PageCache, CACHED);
         let disk = scratch(Spot::Disk, ON_DISK);
         let zram = if wanted.contains(&Spot::Zram) {
-            Zram::make(IN_ZRAM, zrams, go_on)
+            Zram::make(IN_ZRAM, zrams)
         } else {
             Err("it is in no line that was asked for".to_owned())
         };
@@ -127,7 +127,7 @@ impl Scratch {
             ));
         }
         let mut file = tempfile::tempfile_in(folder).map_err(|error| failed("make a scratch file", error))?;
-        write_random(&mut file, bytes, DataKind::default(), &mut |done| {
+        write_random(&mut file, bytes, &mut |done| {
             go_on(&format!("writing a scratch file: {} of {}", show_bytes(done), show_bytes(bytes)))
         })
         .map_err(|error| failed("write a scratch file", error))?;
@@ -156,14 +156,13 @@ impl Place {
     }
 }
 
-/// Fills a file or device from its start with random data, down to the medium.
-pub(super) fn write_random(
+/// Fills a file from its start with random data, down to the medium.
+fn write_random(
     file: &mut File,
     bytes: u64,
-    kind: DataKind,
     go_on: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> std::io::Result<()> {
-    let mut stream = Stream::new(kind, 1);
+    let mut stream = Stream::new(DataKind::default(), 1);
     let mut piece = vec![0; PIECE];
     let mut done = 0;
     file.rewind()?;

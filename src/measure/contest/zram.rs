@@ -1,18 +1,11 @@
-//! A compressed disk in memory of our own, made for the contest and taken away behind it. Those of others are never touched: it is
-//! the kernel that gives us a new one, with a number that is written down before it gets its size.
+//! A compressed disk in memory of our own, made for the contest and taken away behind it. Nothing is ever written to it, so that it
+//! answers with zeros at once: a block device without a device. Those of others are never touched: it is the kernel that gives us a
+//! new one, with a number that is written down before it gets its size.
 
-use super::spots::write_random;
-use crate::units::show_bytes;
-use iotax_load::DataKind;
-use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel gives and takes them.
 const CONTROL: &str = "/sys/class/zram-control";
-
-/// Nothing can be packed: a read is a copy, and no time goes to a decompressor.
-const DATA: DataKind = DataKind { compress_percent: 0, dedupe_percent: 0, unit: 0 };
 
 /// A disk of ours.
 pub(super) struct Zram {
@@ -22,15 +15,11 @@ pub(super) struct Zram {
 }
 
 impl Zram {
-    /// Asks the kernel for a new one of so many bytes and fills it.
+    /// Asks the kernel for a new one of so many bytes.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn make(
-        bytes: u64,
-        notes: &Path,
-        go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
-    ) -> Result<Zram, String> {
+    pub(super) fn make(bytes: u64, notes: &Path) -> Result<Zram, String> {
         clear(notes);
         let number = std::fs::read_to_string(Path::new(CONTROL).join("hot_add"))
             .map_err(|error| format!("no zram device can be had ({error}); hint: modprobe zram, as root"))?;
@@ -43,12 +32,6 @@ impl Zram {
             .map_err(|error| failed("write down the number of", error))?;
         std::fs::write(zram.attribute("disksize"), bytes.to_string())
             .map_err(|error| failed("give a size to", error))?;
-        let mut file =
-            File::options().write(true).open(zram.path()).map_err(|error| failed("open", error))?;
-        write_random(&mut file, bytes, DATA, &mut |done| {
-            go_on(&format!("filling zram{number}: {} of {}", show_bytes(done), show_bytes(bytes)))
-        })
-        .map_err(|error| failed("fill", error))?;
         Ok(zram)
     }
 
@@ -95,9 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_had_filled_and_given_back_also_behind_a_kill() {
+    fn one_is_had_and_given_back_also_behind_a_kill() {
         let notes = tempfile::tempdir().unwrap();
-        let make = || Zram::make(4 << 20, notes.path(), &mut |_| ControlFlow::Continue(()));
+        let make = || Zram::make(4 << 20, notes.path());
         let zram = match make() {
             Ok(zram) => zram,
             Err(why) => {
@@ -106,7 +89,7 @@ mod tests {
             }
         };
         let (path, number) = (zram.path(), zram.number);
-        assert!(std::fs::read(&path).unwrap().iter().any(|byte| *byte != 0));
+        assert_eq!(std::fs::read(&path).unwrap(), vec![0; 4 << 20]);
         // As if this process had been killed.
         std::mem::forget(zram);
         assert!(notes.path().join(number.to_string()).exists());

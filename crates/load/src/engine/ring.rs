@@ -280,8 +280,8 @@ impl Ring {
                 unsafe { io_uring_enter(fd, queued, least, flags) }
             }
             Some(time) => {
-                let mut argument = io_uring_getevents_arg::default();
-                argument.ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+                let ts = io_uring_ptr::new((&raw const time).cast_mut().cast());
+                let argument = io_uring_getevents_arg { ts, ..Default::default() };
                 // SAFETY: as above; the time and the argument live until the call returns.
                 unsafe {
                     io_uring_enter_arg(fd, queued, least, flags | IoringEnterFlags::EXT_ARG, Some(&argument))
