@@ -204,6 +204,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_trimmed_is_filled_anew() {
+        let (_folder, path) = ours(4 << 20);
+        let seed = |seed| fill(&path, seed, DataKind::default(), &mut go_on).expect("fill");
+        seed(1);
+        marker::set_filled(&path, false).expect("as a load that trims has it");
+        let file = File::options().write(true).open(&path).expect("open");
+        let hole = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&file, hole, 0, 4 << 20).expect("punch");
+        assert!(holes(&path).expect("look") >= 4 << 20);
+        assert!(!read(&path).expect("read").expect("ours, the marker lies behind it").filled);
+        seed(2);
+        assert_eq!(holes(&path).expect("look"), 0);
+        assert!(read(&path).expect("read").expect("ours").filled);
+    }
+
+    #[test]
     fn stopped_is_not_filled() {
         let (_folder, path) = ours(4 * MIB);
         let stopped = fill(&path, 1, DataKind::default(), &mut |_| ControlFlow::Break(())).expect("fill");

@@ -265,6 +265,8 @@ pub struct PlanContext {
     pub seed: u64,
     /// What files are filled with.
     pub data: DataKind,
+    /// Whether the load trims: what is filled does not stay so.
+    pub trims: bool,
     /// Where steps are performed.
     pub place: String,
     /// Whether something is set up above the layer being planned: a guest needs the programs for it.
@@ -289,6 +291,7 @@ impl PlanContext {
             writable: false,
             seed,
             data: DataKind::default(),
+            trims: false,
             place: HOST.to_owned(),
             set_up_above: false,
             steps: Vec::new(),

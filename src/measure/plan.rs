@@ -450,6 +450,7 @@ impl Ground<'_> {
         let seed = self.scenario.measure.seed;
         let mut context = PlanContext::new(self.tag.clone(), self.guest_parts.clone(), seed);
         context.data = self.scenario.data();
+        context.trims = self.scenario.trims();
         context
     }
 }

@@ -112,6 +112,11 @@ impl Scenario {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
+    /// Whether any load trims.
+    pub fn trims(&self) -> bool {
+        self.workloads.iter().flat_map(|workload| &workload.jobs).any(|job| job.rw.trims())
+    }
+
     /// Whether any load of it reads back what it wrote.
     pub fn verifies(&self) -> bool {
         self.workloads.iter().any(Workload::verifies)

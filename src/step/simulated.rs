@@ -149,6 +149,11 @@ impl System for SimulatedSystem {
         self.changed()
     }
 
+    fn forget_fill(&mut self, path: &Path) -> Result<()> {
+        ensure!(self.files.contains_key(path), "{} does not exist", path.display());
+        self.changed()
+    }
+
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {
         let device =
             (0..).map(|n| PathBuf::from(format!("/dev/loop{n}"))).find(|d| !self.loops.contains_key(d));

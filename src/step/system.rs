@@ -72,6 +72,8 @@ pub trait System {
     fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
     /// Fills it with data of that kind; with incompressible data unless its marker says that it is.
     fn fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
+    /// Says in its marker that it is not filled: what is in it is about to be trimmed.
+    fn forget_fill(&mut self, path: &Path) -> Result<()>;
     /// Attaches a loop device.
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
     /// Loop devices on a backing file that show exactly so many bytes of it. Ours are always attached
@@ -229,6 +231,10 @@ impl System for RealSystem {
             Filled::Whole => Ok(()),
             Filled::Stopped(bytes) => bail!("interrupted after {}", crate::units::show_bytes(bytes)),
         }
+    }
+
+    fn forget_fill(&mut self, path: &Path) -> Result<()> {
+        marker::set_filled(path, false)
     }
 
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf> {

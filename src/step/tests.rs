@@ -93,6 +93,7 @@ impl System for Shared {
         make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
         remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
         fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
+        forget_fill(&mut self, path: &Path) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
         detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
         make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
@@ -208,6 +209,7 @@ fn plan() -> Vec<Step> {
             bytes: 1 << 30,
             seed: 1,
             data: DataKind::default(),
+            trimmed: true,
         }),
         Op::AttachLoop(AttachLoop {
             backing: path("/srv/x.img"),

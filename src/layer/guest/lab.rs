@@ -122,7 +122,13 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
     let seed = context.data_seed(&path);
-    let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed, data: context.data };
+    let fill = FillFile {
+        file: PathRef::Path(path.clone()),
+        bytes,
+        seed,
+        data: context.data,
+        trimmed: context.trims,
+    };
     let file = MakeFile { path, bytes, keep: false, inside_mount: false };
     [
         context.add("make a drive of the lab", Op::MakeFile(file)),

@@ -99,7 +99,7 @@ fn plan_file(path: &Path, keep: bool, found: &Found, context: &mut PlanContext) 
         context.add("create the file under test", Op::MakeFile(file));
         let file = PathRef::Path(path.to_owned());
         let seed = context.data_seed(path);
-        let fill = FillFile { file, bytes: found.bytes, seed, data: context.data };
+        let fill = FillFile { file, bytes: found.bytes, seed, data: context.data, trimmed: context.trims };
         context.add("fill the file under test", Op::FillFile(fill));
     }
     exposed(path.to_owned(), found, HOST, context.writable)

@@ -34,7 +34,13 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
     context.add("create the file on it", Op::MakeFile(file));
     let seed = context.data_seed(&path);
-    let fill = FillFile { file: PathRef::Path(path.clone()), bytes, seed, data: context.data };
+    let fill = FillFile {
+        file: PathRef::Path(path.clone()),
+        bytes,
+        seed,
+        data: context.data,
+        trimmed: context.trims,
+    };
     context.add("fill the file on it", Op::FillFile(fill));
     PathRef::Path(path)
 }

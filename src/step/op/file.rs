@@ -67,6 +67,9 @@ pub struct FillFile {
     /// What they are like: incompressible unless the load says otherwise.
     #[serde(default, skip_serializing_if = "DataKind::is_unique")]
     pub data: DataKind,
+    /// The load will trim it: whoever uses it next fills it anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trimmed: bool,
 }
 
 impl Operation for FillFile {
@@ -80,6 +83,9 @@ impl Operation for FillFile {
 
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
         system.fill_file(self.file.path()?, self.seed, self.data)?;
+        if self.trimmed {
+            system.forget_fill(self.file.path()?)?;
+        }
         Ok(Yield::default())
     }
 
