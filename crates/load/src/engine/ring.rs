@@ -257,7 +257,6 @@ impl Ring {
     ///
     /// # Errors
     /// What the kernel says; what it did not take is handed over again by the next call.
-    #[expect(clippy::field_reassign_with_default, reason = "rustix keeps the right to add fields")]
     #[inline]
     pub(super) fn enter(&mut self, least: u32, at_most: Option<libc::timespec>) -> io::Result<()> {
         let sq = &mut self.submissions;
