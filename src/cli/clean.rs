@@ -2,7 +2,7 @@
 
 use super::say;
 use crate::exit::{DONE, Failed};
-use crate::measure::places;
+use crate::measure::{contest, places};
 use crate::step::executor::report_left;
 use crate::step::journal::Open;
 use crate::step::{clean, clean::Cleaned};
@@ -29,6 +29,9 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let mut left = Vec::new();
     let mut cleaned_any = false;
+    if !args.dry_run {
+        contest::clear_zrams(&runs.join(contest::NOTES));
+    }
     let chosen = chosen(args, runs)?;
     if chosen.is_empty() {
         say(&format!(

@@ -307,7 +307,8 @@ fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewel
 mod tests {
     use super::*;
     use crate::engine::{Completion, Engine, Io};
-    use crate::lane::{Gate, Lane, Stop};
+    use crate::gate::Gate;
+    use crate::lane::{Lane, Stop};
     use crate::offsets::{Cursor, Region};
     use crate::seat::Seat;
     use crate::{Hold, Job};

@@ -4,23 +4,25 @@
 
 use crate::buffer::{Buffers, Needs};
 use crate::clock;
+use crate::cpu::Cpu;
 use crate::engine::{Completion, Engine, Io, Op};
+use crate::gate::Gate;
 use crate::hold::Holder;
 use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
 use crate::seat::Seat;
 use crate::source::Source;
+use crate::spec::Direction;
 use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
 use crate::verify::{Back, BackOrder, Checks, Ledger};
-use crate::worker::Direction;
 use crate::{Histogram, Hold, Job, Stamping};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A sync may take this long before the thread counts as stuck: it may have to write all of the
 /// page cache.
@@ -85,50 +87,6 @@ pub(crate) struct SliceOrder {
     pub(crate) gate: Arc<Gate>,
 }
 
-/// Lets the threads of a slice begin together, and stops all when one finds the target dead.
-pub(crate) struct Gate {
-    arrived: Barrier,
-    opened: Barrier,
-    begin: Option<Begin>,
-    start_ns: AtomicU64,
-    abort: AtomicBool,
-}
-
-/// When a slice begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Begin {
-    /// Then.
-    pub(crate) at_ns: u64,
-    /// Whoever comes later than this begins when it comes.
-    pub(crate) latest_ns: u64,
-}
-
-impl Gate {
-    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> Gate {
-        Gate {
-            begin,
-            arrived: Barrier::new(threads),
-            opened: Barrier::new(threads),
-            start_ns: AtomicU64::new(0),
-            abort: AtomicBool::new(false),
-        }
-    }
-
-    /// Waits for all and gives the one start that holds for all.
-    fn pass(&self) -> u64 {
-        if self.arrived.wait().is_leader() {
-            let now_ns = clock::now();
-            let start_ns =
-                self.begin.filter(|begin| now_ns <= begin.latest_ns).map_or(now_ns, |begin| begin.at_ns);
-            self.start_ns.store(start_ns, Ordering::Release);
-        }
-        self.opened.wait();
-        let start_ns = self.start_ns.load(Ordering::Acquire);
-        clock::wait_until(start_ns);
-        start_ns
-    }
-}
-
 /// What one thread measured in a slice.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
@@ -159,37 +117,6 @@ pub(crate) struct FlushResult {
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: io::Result<u64>,
     pub(crate) cpu: Cpu,
-}
-
-/// CPU time of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cpu {
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-}
-
-impl Cpu {
-    /// Of the calling thread, since it began.
-    pub(crate) fn of_thread() -> Cpu {
-        // SAFETY: all bytes zero are a valid rusage.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is a rusage that the call may write.
-        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
-    }
-
-    /// With that of another thread.
-    fn plus(self, other: Cpu) -> Cpu {
-        Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
-    }
-
-    pub(crate) fn since(self, before: Cpu) -> Cpu {
-        Cpu {
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-        }
-    }
 }
 
 /// The I/O in a slot.
@@ -333,6 +260,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Read => (self.bs, self.buffers.read(slot), now_ns),
             // Making the data is not part of the I/O.
             Op::Write => (self.bs, self.data_of(slot, offset), self.stamps.now()),
+            Op::Trim if self.stamps_each => (self.bs, std::ptr::null_mut(), self.stamps.now()),
             Op::Trim => (self.bs, std::ptr::null_mut(), now_ns),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
         };
@@ -704,14 +632,5 @@ mod tests {
         let result = run(setup(job, Hold::default()), device(1_000), Stop::Blocks(12));
         assert_eq!(result.write.ios, 12);
         assert_eq!(result.sync_latency.count(), 4);
-    }
-
-    #[test]
-    fn the_cpu_of_a_spinning_thread_is_seen() {
-        let before = Cpu::of_thread();
-        clock::wait_until(clock::now() + 1_000);
-        while Cpu::of_thread() == before {}
-        let spent = Cpu::of_thread().since(before);
-        assert!(spent.user_ns + spent.system_ns > 0);
     }
 }

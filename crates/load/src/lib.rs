@@ -6,10 +6,12 @@
 
 mod buffer;
 pub mod clock;
+mod cpu;
 mod crew;
 mod data;
 mod distribution;
 pub mod engine;
+mod gate;
 pub mod histogram;
 mod hold;
 pub mod job;
@@ -20,6 +22,7 @@ mod random;
 mod scatter;
 mod seat;
 mod source;
+pub mod spec;
 pub mod stamp;
 mod stamps;
 mod tally;
@@ -34,5 +37,6 @@ pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use random::Random;
 pub use seat::cpu_list;
+pub use spec::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec};
 pub use verify::Verified;
-pub use worker::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec, Worker};
+pub use worker::Worker;

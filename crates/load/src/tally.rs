@@ -2,7 +2,7 @@
 //! failures with the first of them in words.
 
 use crate::engine::Op;
-use crate::worker::Direction;
+use crate::spec::Direction;
 use crate::{Histogram, Job, Stamping};
 use std::ops::Range;
 

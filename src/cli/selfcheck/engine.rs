@@ -132,7 +132,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     let mut wanted: Vec<Spot> = contests.iter().map(|contest| contest.spot).collect();
     wanted.extend((args.looks_at(12) || args.looks_at(13)).then_some(Spot::PageCache));
     let folder = args.dir.clone().unwrap_or_else(|| "/var/tmp".into());
-    let spots = Spots::make(&wanted, &folder, &runs.join(".zram"), &mut |text| {
+    let spots = Spots::make(&wanted, &folder, &runs.join(contest::NOTES), &mut |text| {
         saying.say(text);
         stop::asked(stop)
     });

@@ -13,12 +13,16 @@ pub use honesty::{Slices, Stopped};
 pub use ours::{memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use spots::{Place, Spot, Spots};
+pub use zram::clear as clear_zrams;
 
 use super::engine::EngineError;
 use goals::{Contest, Line, Of, Ours};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};
 use std::ops::ControlFlow;
 use std::path::Path;
+
+/// Folder within that of the runs in which compressed disks are noted while they exist; no run can be called so.
+pub const NOTES: &str = ".zram";
 
 /// What every contender does.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,11 @@
 //! A compressed disk in memory of our own, made for the contest and taken away behind it. Nothing is ever written to it, so that it
 //! answers with zeros at once: a block device without a device. Those of others are never touched: it is the kernel that gives us a
-//! new one, with a number that is written down before it gets its size.
+//! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next contest or by
+//! `clean`: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
 
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel gives and takes them.
@@ -12,6 +16,8 @@ pub(super) struct Zram {
     number: u32,
     /// Bears its number while it exists.
     note: PathBuf,
+    /// The note, locked while this process lives.
+    held: Option<File>,
 }
 
 impl Zram {
@@ -25,11 +31,10 @@ impl Zram {
             .map_err(|error| format!("no zram device can be had ({error}); hint: modprobe zram, as root"))?;
         let number: u32 = number.trim().parse().map_err(|_| format!("hot_add of zram says \"{number}\""))?;
         let note = notes.join(number.to_string());
-        let zram = Zram { number, note };
+        let mut zram = Zram { number, note, held: None };
         let failed = |what: &str, error: std::io::Error| format!("cannot {what} zram{number}: {error}");
-        std::fs::create_dir_all(notes)
-            .and_then(|()| std::fs::write(&zram.note, ""))
-            .map_err(|error| failed("write down the number of", error))?;
+        let noted = std::fs::create_dir_all(notes).and_then(|()| noted(&zram.note));
+        zram.held = Some(noted.map_err(|error| failed("write down the number of", error))?);
         std::fs::write(zram.attribute("disksize"), bytes.to_string())
             .map_err(|error| failed("give a size to", error))?;
         Ok(zram)
@@ -54,17 +59,41 @@ impl Drop for Zram {
     }
 }
 
+/// A new note, locked, with the boot that it is of.
+fn noted(note: &Path) -> std::io::Result<File> {
+    let mut file = File::create(note)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    file.write_all(boot().as_bytes())?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// Takes away those that a kill left.
-pub(super) fn clear(notes: &Path) {
+pub fn clear(notes: &Path) {
     let Ok(entries) = std::fs::read_dir(notes) else { return };
     for entry in entries.flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        if !Path::new(&format!("/sys/block/zram{number}")).exists() || remove(number).is_ok() {
+        let Ok(note) = File::open(entry.path()) else { continue };
+        if flock(&note, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        let of_this_boot = std::fs::read_to_string(entry.path()).is_ok_and(|told| told == boot());
+        if !(of_this_boot && is_empty(number)) || remove(number).is_ok() {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether there is such a device and nothing was ever stored on it (`orig_data_size`, the first figure of mm_stat).
+fn is_empty(number: u32) -> bool {
+    let told = std::fs::read_to_string(format!("/sys/block/zram{number}/mm_stat")).unwrap_or_default();
+    told.split_whitespace().next() == Some("0")
 }
 
 /// The kernel refuses one that is in use.
@@ -90,9 +119,17 @@ mod tests {
         };
         let (path, number) = (zram.path(), zram.number);
         assert_eq!(std::fs::read(&path).unwrap(), vec![0; 4 << 20]);
-        // As if this process had been killed.
-        std::mem::forget(zram);
-        assert!(notes.path().join(number.to_string()).exists());
+        let note = notes.path().join(number.to_string());
+        clear(notes.path());
+        assert!(path.exists() && note.exists(), "its process lives");
+        // As if it had been killed.
+        let mut zram = std::mem::ManuallyDrop::new(zram);
+        zram.held = None;
+        let boot = std::fs::read_to_string(&note).unwrap();
+        std::fs::write(&note, "of another boot").unwrap();
+        clear(notes.path());
+        assert!(path.exists() && !note.exists(), "that number may be anybody's");
+        std::fs::write(&note, boot).unwrap();
         clear(notes.path());
         assert!(!Path::new(&format!("/sys/block/zram{number}")).exists());
         assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 0);

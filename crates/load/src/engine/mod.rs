@@ -14,7 +14,8 @@ mod uring;
 pub(crate) use choose::{Trial, choose};
 pub(crate) use trim::{Trimmer, check as check_trim};
 
-use crate::lane::{Cpu, Resident, Setup};
+use crate::cpu::Cpu;
+use crate::lane::{Resident, Setup};
 use serde::{Deserialize, Serialize};
 use std::io;
 

@@ -3,7 +3,8 @@
 
 use super::{Completion, Engine, EngineName, Io, Kind, Op, take_all};
 use crate::clock;
-use crate::lane::{Cpu, Lane, Setup};
+use crate::cpu::Cpu;
+use crate::lane::{Lane, Setup};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;

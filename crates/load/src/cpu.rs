@@ -1,0 +1,48 @@
+//! CPU time of threads.
+
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cpu {
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+}
+
+impl Cpu {
+    /// Of the calling thread, since it began.
+    pub(crate) fn of_thread() -> Cpu {
+        // SAFETY: all bytes zero are a valid rusage.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is a rusage that the call may write.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
+    }
+
+    /// With that of another thread.
+    pub(crate) fn plus(self, other: Cpu) -> Cpu {
+        Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
+    }
+
+    /// What of it was after another reading.
+    pub(crate) fn since(self, before: Cpu) -> Cpu {
+        Cpu {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn the_cpu_of_a_spinning_thread_is_seen() {
+        let before = Cpu::of_thread();
+        clock::wait_until(clock::now() + 1_000);
+        while Cpu::of_thread() == before {}
+        let spent = Cpu::of_thread().since(before);
+        assert!(spent.user_ns + spent.system_ns > 0);
+    }
+}

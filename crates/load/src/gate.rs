@@ -1,0 +1,51 @@
+//! Where the threads of a slice wait for each other, to begin together.
+
+use crate::clock;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Lets the threads of a slice begin together, and stops all when one finds the target dead.
+pub(crate) struct Gate {
+    arrived: Barrier,
+    opened: Barrier,
+    begin: Option<Begin>,
+    start_ns: AtomicU64,
+    /// A thread has found the target dead, or cannot go on.
+    pub(crate) abort: AtomicBool,
+}
+
+/// When a slice begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    /// Then.
+    pub(crate) at_ns: u64,
+    /// Whoever comes later than this begins when it comes.
+    pub(crate) latest_ns: u64,
+}
+
+impl Gate {
+    /// For so many threads.
+    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> Gate {
+        Gate {
+            begin,
+            arrived: Barrier::new(threads),
+            opened: Barrier::new(threads),
+            start_ns: AtomicU64::new(0),
+            abort: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for all and gives the one start that holds for all.
+    pub(crate) fn pass(&self) -> u64 {
+        if self.arrived.wait().is_leader() {
+            let now_ns = clock::now();
+            let start_ns =
+                self.begin.filter(|begin| now_ns <= begin.latest_ns).map_or(now_ns, |begin| begin.at_ns);
+            self.start_ns.store(start_ns, Ordering::Release);
+        }
+        self.opened.wait();
+        let start_ns = self.start_ns.load(Ordering::Acquire);
+        clock::wait_until(start_ns);
+        start_ns
+    }
+}

@@ -1,0 +1,197 @@
+//! What a worker is asked and what it answers: targets, slices, results, errors.
+
+use crate::lane::LaneResult;
+use crate::{Histogram, Hold};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a worker issues I/O to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSpec {
+    /// File or block device.
+    pub path: PathBuf,
+    /// Bytes that may be touched from the start (a file may carry our marker behind them);
+    /// `None`: all.
+    pub bytes: Option<u64>,
+    /// Whether writes were permitted; a writing job on `false` is refused.
+    pub writable: bool,
+    /// Completions held back (the delay layer).
+    #[serde(default)]
+    pub hold: Hold,
+}
+
+/// How a slice ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Bound {
+    /// After a window of so many nanoseconds behind the discarded start.
+    Time {
+        /// Length of the window.
+        ns: u64,
+    },
+    /// After so many bytes (all targets, threads and directions together) were issued; nothing is
+    /// discarded, the window runs from the first submission to the last acknowledgement. The
+    /// bytes are shared out evenly among the threads of all targets, in whole blocks: what is left
+    /// over is rounded up to one of the smallest blocks.
+    Bytes {
+        /// Bytes to issue.
+        bytes: u64,
+    },
+}
+
+/// One slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SliceSpec {
+    /// Its end.
+    pub bound: Bound,
+    /// At least so many nanoseconds at the start are discarded (time-bound slices only); the
+    /// worker takes the larger of this and twice its last time to drain.
+    pub min_discard_ns: u64,
+    /// Flush (fsync) every target after the last acknowledgement and report how long it took.
+    pub flush: bool,
+    /// CLOCK_MONOTONIC of the place at which all threads begin together, for workers in several places that begin at
+    /// one time; `None`: at once. A worker that is late by no more than the discarded start catches up: its window is
+    /// where it would have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_ns: Option<u64>,
+}
+
+impl SliceSpec {
+    /// A slice of that bound that begins at once.
+    pub fn now(bound: Bound, min_discard_ns: u64, flush: bool) -> SliceSpec {
+        SliceSpec { bound, min_discard_ns, flush, begin_ns: None }
+    }
+}
+
+/// What one direction did inside the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Direction {
+    /// Completions.
+    pub ios: u64,
+    /// Bytes completed.
+    pub bytes: u64,
+    /// Latency of each of them, nanoseconds from just before the call that submits it (with
+    /// `rate_iops`: from its intended start) until it was reaped and, in the delay layer,
+    /// released. I/Os of one batch share these stamps.
+    pub latency: Histogram,
+}
+
+/// What a slice measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SliceResult {
+    /// CLOCK_MONOTONIC of the place when the window began.
+    pub window_start_ns: u64,
+    /// Length of the window: acknowledged time.
+    pub window_ns: u64,
+    /// Reads.
+    pub read: Direction,
+    /// Writes.
+    pub write: Direction,
+    /// Trims.
+    pub trim: Direction,
+    /// fsync and fdatasync calls that the job asked for, with their latencies.
+    pub sync_latency: Histogram,
+    /// Time between two looks at the queue of a thread, of the looks that found completions, nanoseconds: by so much at most a
+    /// latency may be too long, since what had ended lay there. Empty where no thread has more than one I/O in flight: it waits
+    /// for that one.
+    pub reap_gap: Histogram,
+    /// Reads and writes in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
+    pub in_flight_ns: u64,
+    /// Times from issue to end of the I/Os that ended in the window, summed up, with those that failed.
+    pub served_ns: u64,
+    /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
+    /// when they were meant to be issued. Empty in a closed loop, where that is the same.
+    pub service: Histogram,
+    /// Reads and writes completed outside the window (start and drain).
+    pub discarded_ios: u64,
+    /// Time discarded at the start.
+    pub discarded_ns: u64,
+    /// From the end of the window until the queue was empty; 0 in a slice by bytes, whose window
+    /// ends then.
+    pub drain_ns: u64,
+    /// The final flush, if one was asked for (by the slice, or by a job with `end_fsync`):
+    /// durable time = window_ns + flush_ns. Several targets are flushed at once: until the last of
+    /// them is. `None` also when one failed, which is an error.
+    pub flush_ns: Option<u64>,
+    /// CPU time of the generator's threads in user mode over the whole slice, discarded start,
+    /// drain and final flush included.
+    pub cpu_user_ns: u64,
+    /// The same in the kernel.
+    pub cpu_system_ns: u64,
+    /// I/Os, syncs and flushes that failed or came back short, inside the window or not.
+    pub errors: u64,
+    /// The first of them in words; with several targets, behind the path of the one that it is of.
+    pub first_error: Option<String>,
+}
+
+/// Why a worker could not be prepared or a slice not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The job and the target do not go together.
+    #[error("{0}")]
+    Unfit(String),
+    /// The system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    System {
+        /// open, read, ...
+        action: &'static str,
+        /// The target.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A worker thread died, or is stuck in an I/O that does not come back. The worker is of no
+    /// more use.
+    #[error("a load thread stopped: {0}")]
+    Thread(String),
+    /// The target did nothing but fail, so the slice was ended early. The worker can be asked
+    /// again.
+    #[error(
+        "the target only fails: {errors} I/Os failed, the first: {first}; hint: look at the kernel log of that machine"
+    )]
+    Failing {
+        /// I/Os that failed in this slice.
+        errors: u64,
+        /// The first of them in words.
+        first: String,
+    },
+}
+
+impl SliceResult {
+    /// By how much mean service time times rate and the mean number in flight differ (Little's law), a share of the latter; `None`:
+    /// nothing was in flight. What began before the window or ended behind it makes them differ by some I/Os of each thread.
+    pub fn littles_law_error(&self) -> Option<f64> {
+        (self.in_flight_ns > 0).then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
+    }
+
+    /// Reads, writes and trims.
+    pub fn directions(&self) -> [&Direction; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
+    /// With what one thread measured.
+    pub(crate) fn add(&mut self, lane: &LaneResult) {
+        self.read.add(&lane.read);
+        self.write.add(&lane.write);
+        self.trim.add(&lane.trim);
+        self.sync_latency.merge(&lane.sync_latency);
+        self.reap_gap.merge(&lane.reap_gap);
+        self.in_flight_ns += lane.in_flight_ns;
+        self.served_ns += lane.served_ns;
+        self.service.merge(&lane.service);
+        self.discarded_ios += lane.discarded_ios;
+        self.cpu_user_ns += lane.cpu.user_ns;
+        self.cpu_system_ns += lane.cpu.system_ns;
+        self.errors += lane.errors;
+    }
+}
+
+impl Direction {
+    fn add(&mut self, other: &Direction) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.latency.merge(&other.latency);
+    }
+}
