@@ -21,6 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (EngineName::Null, 1),
         (EngineName::Null, 32),
         (EngineName::Sync, 1),
+        (EngineName::Aio, 1),
+        (EngineName::Aio, 32),
         (EngineName::Uring, 1),
         (EngineName::Uring, 32),
         (EngineName::Uring, 128),
