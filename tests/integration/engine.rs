@@ -75,6 +75,22 @@ fn ours_and_fio_run_in_turn() {
 }
 
 #[test]
+fn fio_reads_a_file_whose_name_it_would_split() {
+    if !has("fio") {
+        println!("skipped: needs fio");
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.path("disk:0.img");
+    std::fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let words =
+        ["--only", "fio", "--engine", "sync", "--direct", "0", "--time", "200ms", "--json", "--target"];
+    let text = rig.expect(0, &[&["selfcheck", "engine"], &words[..], &[file.to_str().unwrap()]].concat());
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert!(found["iops"].as_f64().unwrap() > 0.0, "{found}");
+}
+
+#[test]
 fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     let rig = Rig::new();
     let folder = rig.path("scratch");

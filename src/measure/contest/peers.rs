@@ -2,7 +2,8 @@
 
 use super::{Load, Place, Shot};
 use crate::measure::child;
-use crate::measure::engine::{EngineError, fio};
+use crate::measure::engine::EngineError;
+use crate::measure::engine::fio::{self, Filename};
 use iotax_load::{EngineName, Histogram};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -68,24 +69,34 @@ impl Peer {
     ) -> Result<Shot, EngineError> {
         match self {
             Peer::TIoUring => t_io_uring_shot(place, load, seconds, t_io_uring),
-            _ => fio_shot(&self.job_file(place, load, seconds)?, seconds),
+            _ => {
+                // Until fio has ended: its name may lead through our descriptor.
+                let held = Filename::of(&place.path)?;
+                fio_shot(&self.job_file(&held, place.bytes, load, seconds)?, seconds)
+            }
         }
     }
 
-    /// What fio is told, on its standard input.
-    fn job_file(self, place: &Place, load: &Load, seconds: f64) -> Result<String, EngineError> {
+    /// What fio is told, on its standard input, to read so many bytes of a target.
+    fn job_file(
+        self,
+        filename: &Filename,
+        bytes: u64,
+        load: &Load,
+        seconds: f64,
+    ) -> Result<String, EngineError> {
         let ioengine = ioengine(load.engine)?;
         let mut text = String::from("[contest]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
-        line("filename", &place.path.display());
+        line("filename", &filename.text);
         line("ioengine", &ioengine);
         line("rw", &load.rw.word());
         line("bs", &load.bs);
         line("iodepth", &load.iodepth);
         line("numjobs", &load.numjobs);
-        line("size", &place.bytes);
+        line("size", &bytes);
         line("direct", &u8::from(load.direct));
         line("invalidate", &0);
         line("allow_file_create", &0);
@@ -237,10 +248,25 @@ mod tests {
         }
     }
 
+    fn job_file(peer: Peer, path: &Path, load: &Load) -> String {
+        peer.job_file(&Filename::of(path).unwrap(), 1 << 20, load, 2.0).unwrap()
+    }
+
+    #[test]
+    fn fio_is_told_a_name_that_it_takes_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("disk:0 of $HOME.img");
+        std::fs::write(&odd, [1; 4096]).unwrap();
+        let text = job_file(Peer::FioTuned, &odd, &load(EngineName::Sync));
+        let name = text.lines().find_map(|line| line.strip_prefix("filename=")).unwrap();
+        assert!(name.starts_with("/proc/") && !name.contains([':', '$', ' ']), "{name}");
+        let plain = job_file(Peer::FioTuned, Path::new("/dev/zero"), &load(EngineName::Sync));
+        assert!(plain.contains("filename=/dev/zero\nioengine=psync\n"), "{plain}");
+    }
+
     #[test]
     fn tunings_differ_in_what_they_are_named_for() {
-        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
-        let of = |peer: Peer, engine| peer.job_file(&place, &load(engine), 2.0).unwrap();
+        let of = |peer: Peer, engine| job_file(peer, Path::new("/dev/zero"), &load(engine));
         let plain = of(Peer::FioDefault, EngineName::Uring);
         assert!(plain.contains("ioengine=io_uring\n") && plain.contains("runtime=2000ms\n"));
         assert!(!plain.contains("fixedbufs") && !plain.contains("norandommap"));
