@@ -10,7 +10,7 @@ mod spots;
 mod zram;
 
 pub use honesty::{Slices, Stopped};
-pub use ours::{memory_of_a_job, shot as our_shot};
+pub use ours::{engine, memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use spots::{Place, Spot, Spots};
 pub use zram::clear as clear_zrams;
@@ -37,7 +37,7 @@ pub struct Load {
     pub numjobs: u32,
     /// O_DIRECT.
     pub direct: bool,
-    /// fio's word for the engine; `None`: ours chooses.
+    /// Of ours; `None`: it chooses by the target, and others are told what it chose.
     pub engine: Option<EngineName>,
     /// Pages of the buffers.
     pub iomem: Iomem,
@@ -175,9 +175,9 @@ pub fn run(
                 Contender::Ours(ours) => {
                     ours::shot(&place, &load, ours, effort.seconds).map_err(|e| e.to_string())
                 }
-                Contender::Peer(peer) => {
-                    peer.shot(&place, &load, effort.seconds, t_io_uring).map_err(|e| e.to_string())
-                }
+                Contender::Peer(peer) => peer
+                    .shot(&place, &load, contest.engine, effort.seconds, t_io_uring)
+                    .map_err(|e| e.to_string()),
             });
             match one {
                 Ok(shot) if shot.errors > 0 => entry.shots = Err(format!("{} I/Os failed", shot.errors)),

@@ -56,7 +56,7 @@ impl Peer {
         }
     }
 
-    /// One run of it.
+    /// One run of it, by the interface that is nearest to an engine of ours.
     ///
     /// # Errors
     /// What is missing, does not fit or failed.
@@ -64,15 +64,16 @@ impl Peer {
         self,
         place: &Place,
         load: &Load,
+        engine: EngineName,
         seconds: f64,
         t_io_uring: Option<&Path>,
     ) -> Result<Shot, EngineError> {
         match self {
-            Peer::TIoUring => t_io_uring_shot(place, load, seconds, t_io_uring),
+            Peer::TIoUring => t_io_uring_shot(place, load, engine, seconds, t_io_uring),
             _ => {
                 // Until fio has ended: its name may lead through our descriptor.
                 let held = Filename::of(&place.path)?;
-                fio_shot(&self.job_file(&held, place.bytes, load, seconds)?, seconds)
+                fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds)
             }
         }
     }
@@ -83,15 +84,15 @@ impl Peer {
         filename: &Filename,
         bytes: u64,
         load: &Load,
+        engine: EngineName,
         seconds: f64,
-    ) -> Result<String, EngineError> {
-        let ioengine = ioengine(load.engine)?;
+    ) -> String {
         let mut text = String::from("[contest]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
         line("filename", &filename.text);
-        line("ioengine", &ioengine);
+        line("ioengine", &ioengine(engine));
         line("rw", &load.rw.word());
         line("bs", &load.bs);
         line("iodepth", &load.iodepth);
@@ -108,12 +109,12 @@ impl Peer {
         }
         if self != Peer::FioDefault {
             text += TUNED;
-            text += match load.engine {
-                Some(EngineName::Uring) => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
-                Some(EngineName::Aio) => "userspace_reap=1\n",
+            text += match engine {
+                EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
+                EngineName::Aio => "userspace_reap=1\n",
                 _ => "",
             };
-            if !matches!(load.engine, Some(EngineName::Sync)) {
+            if engine != EngineName::Sync {
                 text += BATCHES;
             }
         }
@@ -123,18 +124,18 @@ impl Peer {
             Peer::FioHuge => "iomem=mmaphuge\n",
             _ => "",
         };
-        Ok(text)
+        text
     }
 }
 
 /// fio's word for the interface of an engine of ours.
-fn ioengine(engine: Option<EngineName>) -> Result<&'static str, EngineError> {
+fn ioengine(engine: EngineName) -> &'static str {
     match engine {
-        Some(EngineName::Uring) | None => Ok("io_uring"),
-        Some(EngineName::Aio) => Ok("libaio"),
-        Some(EngineName::Sync) => Ok("psync"),
-        Some(EngineName::PosixAio) => Ok("posixaio"),
-        Some(EngineName::Null) => Ok("null"),
+        EngineName::Uring => "io_uring",
+        EngineName::Aio => "libaio",
+        EngineName::Sync => "psync",
+        EngineName::PosixAio => "posixaio",
+        EngineName::Null => "null",
     }
 }
 
@@ -156,6 +157,7 @@ fn fio_shot(job_file: &str, seconds: f64) -> Result<Shot, EngineError> {
 fn t_io_uring_shot(
     place: &Place,
     load: &Load,
+    engine: EngineName,
     seconds: f64,
     program: Option<&Path>,
 ) -> Result<Shot, EngineError> {
@@ -165,7 +167,7 @@ fn t_io_uring_shot(
         ));
     };
     let mut command = Command::new(program);
-    command.args(t_io_uring_words(load, seconds)).arg(&place.path);
+    command.args(t_io_uring_words(load, engine, seconds)).arg(&place.path);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let system = |action: &str| {
         let action = format!("{action} {}", program.display());
@@ -186,12 +188,12 @@ fn t_io_uring_shot(
     Ok(Shot { iops, engine: "t/io_uring".into(), ..Shot::default() })
 }
 
-fn t_io_uring_words(load: &Load, seconds: f64) -> Vec<String> {
+fn t_io_uring_words(load: &Load, engine: EngineName, seconds: f64) -> Vec<String> {
     let depth = load.iodepth;
     let batch = depth.min(32);
-    let interface = match load.engine {
-        Some(EngineName::Aio) => "-a1",
-        Some(EngineName::Sync) => "-S1",
+    let interface = match engine {
+        EngineName::Aio => "-a1",
+        EngineName::Sync => "-S1",
         _ => "-a0",
     };
     // Polling off, fixed buffers and files, threads, seconds. Its first second counts for nothing, see `mean_iops`.
@@ -235,21 +237,21 @@ mod tests {
     use super::*;
     use iotax_load::{Iomem, Rw};
 
-    fn load(engine: EngineName) -> Load {
+    fn load() -> Load {
         Load {
             rw: Rw::RandRead,
             bs: 4096,
             iodepth: 32,
             numjobs: 1,
             direct: false,
-            engine: Some(engine),
+            engine: None,
             iomem: Iomem::Malloc,
             rate_iops: None,
         }
     }
 
-    fn job_file(peer: Peer, path: &Path, load: &Load) -> String {
-        peer.job_file(&Filename::of(path).unwrap(), 1 << 20, load, 2.0).unwrap()
+    fn job_file(peer: Peer, path: &Path, engine: EngineName) -> String {
+        peer.job_file(&Filename::of(path).unwrap(), 1 << 20, &load(), engine, 2.0)
     }
 
     #[test]
@@ -257,16 +259,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("disk:0 of $HOME.img");
         std::fs::write(&odd, [1; 4096]).unwrap();
-        let text = job_file(Peer::FioTuned, &odd, &load(EngineName::Sync));
+        let text = job_file(Peer::FioTuned, &odd, EngineName::Sync);
         let name = text.lines().find_map(|line| line.strip_prefix("filename=")).unwrap();
         assert!(name.starts_with("/proc/") && !name.contains([':', '$', ' ']), "{name}");
-        let plain = job_file(Peer::FioTuned, Path::new("/dev/zero"), &load(EngineName::Sync));
+        let plain = job_file(Peer::FioTuned, Path::new("/dev/zero"), EngineName::Sync);
         assert!(plain.contains("filename=/dev/zero\nioengine=psync\n"), "{plain}");
     }
 
     #[test]
     fn tunings_differ_in_what_they_are_named_for() {
-        let of = |peer: Peer, engine| job_file(peer, Path::new("/dev/zero"), &load(engine));
+        let of = |peer: Peer, engine| job_file(peer, Path::new("/dev/zero"), engine);
         let plain = of(Peer::FioDefault, EngineName::Uring);
         assert!(plain.contains("ioengine=io_uring\n") && plain.contains("runtime=2000ms\n"));
         assert!(!plain.contains("fixedbufs") && !plain.contains("norandommap"));

@@ -45,9 +45,10 @@ pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
         warmed()?;
         Ok(contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from)?)
     };
+    let engine = contest::engine(&place, &load, ours).map_err(Failed::from)?;
     let one_of_fio = || -> Result<Shot> {
         warmed()?;
-        Ok(Peer::FioTuned.shot(&place, &load, seconds, None).map_err(Failed::from)?)
+        Ok(Peer::FioTuned.shot(&place, &load, engine, seconds, None).map_err(Failed::from)?)
     };
     let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
     match args.only.as_deref() {
