@@ -75,6 +75,28 @@ fn ours_and_fio_run_in_turn() {
 }
 
 #[test]
+fn fio_is_told_the_engine_that_ours_chose() {
+    if !has("fio") {
+        println!("skipped: needs fio");
+        return;
+    }
+    let rig = Rig::new();
+    let told = |more: &[&str]| {
+        let words =
+            ["selfcheck", "engine", "--target", "/dev/zero", "--time", "100ms", "--repeats", "1", "--json"];
+        let found: Value = serde_json::from_str(&rig.expect(0, &[&words, more].concat())).unwrap();
+        (found["iotax"][0]["engine"].clone(), found["fio"][0]["job_file"].clone())
+    };
+    // One I/O in flight is done by a system call each: a ring would only cost.
+    let (ours, theirs) = told(&["--iodepth", "1"]);
+    assert!(ours.as_str().unwrap().starts_with("sync ("), "{ours}");
+    assert!(theirs.as_str().unwrap().contains("ioengine=psync\n"), "{theirs}");
+    let (ours, theirs) = told(&["--engine", "null", "--stamps", "off"]);
+    assert!(ours.as_str().unwrap().starts_with("null ("), "{ours}");
+    assert!(theirs.as_str().unwrap().contains("gtod_reduce=1\n"), "{theirs}");
+}
+
+#[test]
 fn fio_reads_a_file_whose_name_it_would_split() {
     if !has("fio") {
         println!("skipped: needs fio");

@@ -50,10 +50,10 @@ pub struct Args {
     /// Open loop: so many I/Os a second a thread
     #[arg(long, value_name = "N", requires = "target")]
     rate_iops: Option<String>,
-    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none is recorded)
+    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none is recorded, nor by fio)
     #[arg(long, value_name = "WORD", requires = "target", default_value = "each", value_parser = ["each", "batch", "off"])]
     stamps: String,
-    /// Memory of the I/Os of ours: malloc, mmaphuge (huge pages)
+    /// Memory of the I/Os, of both: malloc, mmaphuge (huge pages)
     #[arg(long, value_name = "WORD", requires = "target", default_value = "malloc", value_parser = ["malloc", "mmaphuge"])]
     iomem: String,
     /// One of them only

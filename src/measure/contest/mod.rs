@@ -82,6 +82,8 @@ pub struct Shot {
     pub errors: u64,
     /// Which engine and why.
     pub engine: String,
+    /// All that fio was told; `None` of others.
+    pub job_file: Option<String>,
 }
 
 impl Shot {

@@ -64,6 +64,7 @@ fn of(result: &SliceResult) -> Shot {
         littles_law_error: result.littles_law_error(),
         errors: result.errors,
         engine: String::new(),
+        job_file: None,
     }
 }
 

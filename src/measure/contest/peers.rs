@@ -1,10 +1,11 @@
 //! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's sources where its path is given.
 
+use super::goals::Ours;
 use super::{Load, Place, Shot};
 use crate::measure::child;
 use crate::measure::engine::EngineError;
 use crate::measure::engine::fio::{self, Filename};
-use iotax_load::{EngineName, Histogram};
+use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,6 +22,8 @@ pub enum Peer {
     FioLean,
     /// Tuned, with buffers on huge pages.
     FioHuge,
+    /// Both: huge pages, and no readings of the clock.
+    FioLeanHuge,
     /// t/io_uring, without latencies.
     TIoUring,
 }
@@ -45,6 +48,31 @@ pub fn fio_version() -> Result<String, EngineError> {
 }
 
 impl Peer {
+    /// The tuned fio that does what ours does.
+    pub fn like(ours: Ours) -> Peer {
+        match (ours.stamps, ours.iomem) {
+            (Stamping::Off, Iomem::MmapHuge) => Peer::FioLeanHuge,
+            (Stamping::Off, Iomem::Malloc) => Peer::FioLean,
+            (_, Iomem::MmapHuge) => Peer::FioHuge,
+            (_, Iomem::Malloc) => Peer::FioTuned,
+        }
+    }
+
+    /// All that makes it quick.
+    fn tuned(self) -> bool {
+        self != Peer::FioDefault
+    }
+
+    /// Records no latencies.
+    fn lean(self) -> bool {
+        matches!(self, Peer::FioLean | Peer::FioLeanHuge | Peer::TIoUring)
+    }
+
+    /// Buffers on huge pages.
+    fn huge(self) -> bool {
+        matches!(self, Peer::FioHuge | Peer::FioLeanHuge)
+    }
+
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,6 +80,7 @@ impl Peer {
             Peer::FioTuned => "fio tuned",
             Peer::FioLean => "fio tuned, no clock",
             Peer::FioHuge => "fio tuned, huge pages",
+            Peer::FioLeanHuge => "fio tuned, no clock, huge pages",
             Peer::TIoUring => "t/io_uring, no clock",
         }
     }
@@ -107,23 +136,17 @@ impl Peer {
         if let Some(rate) = load.rate_iops {
             line("rate_iops", &rate);
         }
-        if self != Peer::FioDefault {
+        if self.tuned() {
             text += TUNED;
             text += match engine {
                 EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
                 EngineName::Aio => "userspace_reap=1\n",
                 _ => "",
             };
-            if engine != EngineName::Sync {
-                text += BATCHES;
-            }
+            text += if engine == EngineName::Sync { "" } else { BATCHES };
+            text += if self.lean() { "gtod_reduce=1\n" } else { WHOLE };
+            text += if self.huge() { "iomem=mmaphuge\n" } else { "" };
         }
-        text += match self {
-            Peer::FioLean => "gtod_reduce=1\n",
-            Peer::FioTuned => WHOLE,
-            Peer::FioHuge => "iomem=mmaphuge\n",
-            _ => "",
-        };
         text
     }
 }
@@ -151,6 +174,7 @@ fn fio_shot(job_file: &str, seconds: f64) -> Result<Shot, EngineError> {
         littles_law_error: None,
         errors: result.errors,
         engine: fio::version()?,
+        job_file: Some(job_file.to_owned()),
     })
 }
 
@@ -235,7 +259,7 @@ fn iops_of(line: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_load::{Iomem, Rw};
+    use iotax_load::Rw;
 
     fn load() -> Load {
         Load {
@@ -275,8 +299,29 @@ mod tests {
         assert!(of(Peer::FioTuned, EngineName::Uring).contains("fixedbufs=1\n"));
         assert!(of(Peer::FioTuned, EngineName::Aio).contains("userspace_reap=1\n"));
         assert!(!of(Peer::FioTuned, EngineName::Sync).contains("iodepth_batch"));
-        assert!(of(Peer::FioLean, EngineName::Null).contains("gtod_reduce=1\n"));
-        assert!(of(Peer::FioHuge, EngineName::Aio).contains("iomem=mmaphuge\n"));
+        // What records latencies records them whole; what reads no clock has none.
+        for (peer, lean, huge) in [
+            (Peer::FioTuned, false, false),
+            (Peer::FioLean, true, false),
+            (Peer::FioHuge, false, true),
+            (Peer::FioLeanHuge, true, true),
+        ] {
+            let text = of(peer, EngineName::Null);
+            assert!(text.contains("ioengine=null\n") && text.contains("norandommap=1\n"), "{text}");
+            assert_eq!(text.contains("gtod_reduce=1\n"), lean, "{text}");
+            assert_eq!(text.contains(WHOLE), !lean, "{text}");
+            assert_eq!(text.contains("iomem=mmaphuge\n"), huge, "{text}");
+        }
+    }
+
+    #[test]
+    fn fio_does_what_ours_does() {
+        let like = |stamps, iomem| Peer::like(Ours { stamps, iomem });
+        assert_eq!(like(Stamping::Each, Iomem::Malloc), Peer::FioTuned);
+        assert_eq!(like(Stamping::Batch, Iomem::Malloc), Peer::FioTuned);
+        assert_eq!(like(Stamping::Off, Iomem::Malloc), Peer::FioLean);
+        assert_eq!(like(Stamping::Batch, Iomem::MmapHuge), Peer::FioHuge);
+        assert_eq!(like(Stamping::Off, Iomem::MmapHuge), Peer::FioLeanHuge);
     }
 
     #[test]

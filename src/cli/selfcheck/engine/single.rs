@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+/// For people.
+const OURS: &str = "iotax";
 /// Read without end and without a disk.
 const ZERO: &str = "/dev/zero";
 /// Of it, where nothing is said.
@@ -46,14 +48,15 @@ pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
         Ok(contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from)?)
     };
     let engine = contest::engine(&place, &load, ours).map_err(Failed::from)?;
+    let peer = Peer::like(ours);
     let one_of_fio = || -> Result<Shot> {
         warmed()?;
-        Ok(Peer::FioTuned.shot(&place, &load, engine, seconds, None).map_err(Failed::from)?)
+        Ok(peer.shot(&place, &load, engine, seconds, None).map_err(Failed::from)?)
     };
     let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
     match args.only.as_deref() {
-        Some("iotax") => told_alone(&one_of_ours()?, json, to),
-        Some(_) => told_alone(&one_of_fio()?, json, to),
+        Some("iotax") => told_alone(OURS, &one_of_ours()?, json, to),
+        Some(_) => told_alone(peer.name(), &one_of_fio()?, json, to),
         None => {
             let mut pairs = Vec::new();
             for round in 0..args.repeats {
@@ -70,7 +73,7 @@ pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
                 };
                 pairs.push(pair);
             }
-            told_both(&pairs, json, to)
+            told_both(&pairs, peer, json, to)
         }
     }
 }
@@ -152,16 +155,16 @@ fn place(args: &Args, target: &Path) -> Result<Place> {
     }
 }
 
-fn told_alone(shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
+fn told_alone(who: &str, shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
     if shot.errors > 0 {
         return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
     }
-    let text = if json { format!("{:#}\n", object(shot)) } else { sentence(shot) };
+    let text = if json { format!("{:#}\n", object(shot)) } else { told(who, shot) };
     to.write(&text)?;
     Ok(DONE)
 }
 
-fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8> {
+fn told_both(pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -> Result<u8> {
     let failed: u64 = pairs.iter().map(|(ours, theirs)| ours.errors + theirs.errors).sum();
     if failed > 0 {
         return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
@@ -183,12 +186,9 @@ fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8>
     } else {
         let first = &pairs[0];
         format!(
-            "iotax  {}\n{}\n{}  {}\n{}\nmedians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
-            first.0.engine,
-            indented(&sentence(&first.0)),
-            first.1.engine,
-            "tuned",
-            indented(&sentence(&first.1)),
+            "{}{}medians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
+            told(OURS, &first.0),
+            told(peer.name(), &first.1),
             pairs.len(),
             iops(ours),
             iops(theirs),
@@ -200,8 +200,9 @@ fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8>
     Ok(DONE)
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// Who, by what, and what it gave.
+fn told(who: &str, shot: &Shot) -> String {
+    format!("{who}  {}\n  {}", shot.engine, sentence(shot))
 }
 
 fn sentence(shot: &Shot) -> String {
@@ -247,5 +248,6 @@ fn object(shot: &Shot) -> Value {
         "reap_gap_ns": times(&shot.reap_gap),
         "littles_law_error": shot.littles_law_error,
         "engine": shot.engine,
+        "job_file": shot.job_file,
     })
 }
