@@ -1,7 +1,11 @@
 //! `selfcheck engine` as a user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
 
-use crate::rig::{Rig, has};
+use crate::rig::{Rig, has, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::time::Duration;
 
 fn one(rig: &Rig, more: &[&str]) -> Value {
     let text = rig.expect(
@@ -149,6 +153,25 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
 }
 
 #[test]
+fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
+    let rig = Rig::new();
+    let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
+    // By that signal, which whoever started the tests may have had ignored.
+    let ignored = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+    let signal = if ignored & 2 == 0 { Signal::INT } else { Signal::TERM };
+    let mut run = rig.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    let of = |name: &str| format!("/proc/{}/{name}", run.id());
+    wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 1), 30, "a load thread");
+    std::thread::sleep(Duration::from_millis(200));
+    kill_process(Pid::from_child(&run), signal).unwrap();
+    let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
+    wait(ended, 20, "its end");
+    assert_eq!(run.wait().unwrap().signal(), Some(signal.as_raw()));
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_a_hint() {
     let rig = Rig::new();
     std::fs::write(rig.path("x.img"), vec![1; 1 << 20]).unwrap();
@@ -164,7 +187,7 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     assert!(of(&["--bs", "1000B", "--direct", "1"]).contains("a multiple of 512 bytes"));
     assert!(of(&["--cpu", "100000"]).contains("no processor"));
     assert!(of(&["--time", "0s"]).contains("no length"));
-    assert!(refused(2, &["--target", "/no/such.img"]).contains("does not exist"));
+    assert!(refused(2, &["--target", "/no/such.img"]).contains("No such file"));
     assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));
     assert!(refused(2, &["--iodepth", "4"]).contains("--target"));
     assert!(refused(2, &["--goal", "15"]).contains("15"));

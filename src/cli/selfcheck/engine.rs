@@ -96,12 +96,12 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.time.is_zero() {
         return Err(Failed::input("--time: a run of no length measures nothing").into());
     }
-    let stop = stop::flag()?;
-    if let Some(target) = &args.target {
-        return single::run(args, target, &stop);
-    }
-    let found = against_all(args, runs, &stop)?;
     let json = args.json || args.to.format() == Some("json");
+    if let Some(target) = &args.target {
+        return single::run(args, target, json);
+    }
+    let stop = stop::flag()?;
+    let found = against_all(args, runs, &stop)?;
     args.to.write(&if json { found.json() } else { found.text() })?;
     Ok(if found.holds() { DONE } else { FINDING })
 }

@@ -1,6 +1,8 @@
 //! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
 
 use super::zram::Zram;
+use crate::host::facts::memory_bytes;
+use crate::host::probe::Probe;
 use crate::units::show_bytes;
 use iotax_load::{DataKind, Stream};
 use std::fs::File;
@@ -95,6 +97,12 @@ impl Spots {
             Spot::Nothing | Spot::Zero => Ok(Place { path: "/dev/zero".into(), bytes: CACHED }),
             Spot::PageCache => {
                 let place = self.cached.as_ref().map_err(Clone::clone)?.place();
+                if place.cacheable() < place.bytes {
+                    return Err(format!(
+                        "{} do not fit half of the memory that is available",
+                        show_bytes(CACHED)
+                    ));
+                }
                 place.warm()?;
                 Ok(place)
             }
@@ -141,13 +149,20 @@ impl Scratch {
 }
 
 impl Place {
-    /// Reads it once, so that the page cache holds it: O_DIRECT reads of others, and memory that runs short, drop pages.
+    /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that is available is left to others.
+    pub fn cacheable(&self) -> u64 {
+        let available = memory_bytes(&Probe::of_files(Path::new("/")), "MemAvailable");
+        self.bytes.min(available.map_or(u64::MAX, |bytes| bytes / 2))
+    }
+
+    /// Reads it once, as far as it is [`Place::cacheable`], so that the page cache holds it: O_DIRECT reads of others, and memory that
+    /// runs short, drop pages.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn warm(&self) -> Result<(), String> {
         let read = || -> std::io::Result<()> {
-            let mut file = File::open(&self.path)?.take(self.bytes);
+            let mut file = File::open(&self.path)?.take(self.cacheable());
             let mut piece = vec![0; PIECE];
             while file.read(&mut piece)? > 0 {}
             Ok(())
@@ -192,6 +207,14 @@ mod tests {
         assert_eq!(read.len(), 3 << 20);
         assert!(read.iter().filter(|byte| **byte == 0).count() < read.len() / 64);
         place.warm().unwrap();
+    }
+
+    #[test]
+    fn no_more_is_read_into_the_page_cache_than_half_of_the_memory() {
+        let place = |bytes| Place { path: "/dev/zero".into(), bytes };
+        assert_eq!(place(4096).cacheable(), 4096);
+        let most = memory_bytes(&Probe::of_files(Path::new("/")), "MemTotal").unwrap() / 2;
+        assert!((1..=most).contains(&place(u64::MAX).cacheable()));
     }
 
     #[test]

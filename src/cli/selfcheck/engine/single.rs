@@ -1,9 +1,9 @@
 //! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
 
 use super::super::super::report::Destination;
-use super::super::super::{say_aside, stop};
+use super::super::super::say_aside;
+use super::Args;
 use super::table::iops;
-use super::{Args, interrupted};
 use crate::exit::{DONE, Failed};
 use crate::measure::contest::goals::Ours;
 use crate::measure::contest::{self, Load, Peer, Place, Shot, keep_to, median};
@@ -12,12 +12,11 @@ use crate::scenario::error::Origin;
 use crate::scenario::values::{Dialect, parse_engine};
 use crate::scenario::words::JobWords;
 use crate::scenario::{Engine, InputError};
-use crate::units::show_ns;
+use crate::units::{show_bytes, show_ns};
 use anyhow::Result;
-use iotax_load::{Histogram, Iomem, Job, Stamping};
+use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// For people.
 const OURS: &str = "iotax";
@@ -26,54 +25,81 @@ const ZERO: &str = "/dev/zero";
 /// Of it, where nothing is said.
 const OF_ZERO: u64 = 1 << 30;
 
-/// Runs it.
+/// What is run, on what.
+struct Bout {
+    place: Place,
+    load: Load,
+    ours: Ours,
+    seconds: f64,
+}
+
+/// Runs it. Nobody watches for Ctrl-C here, so it ends the process at once, also within a run or while a target is read: nothing is
+/// stored or made that would have to be taken down, and a fio dies with us (`ends_with_us`).
 ///
 /// # Errors
-/// Bad input, a target that may not or cannot be read, no fio, Ctrl-C.
-pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
+/// Bad input, a target that may not or cannot be read, no fio.
+pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
     let load = load(args, target)?;
     let place = place(args, target)?;
     let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
     if let Some(cpu) = args.cpu {
         keep_to(cpu).map_err(Failed::from)?;
     }
-    let seconds = args.time.as_secs_f64();
-    // What goes through the page cache is read from it, as far as it holds the target.
-    let warmed = || match load.direct || place.path == Path::new(ZERO) {
-        true => Ok(()),
-        false => place.warm().map_err(Failed::measurement),
-    };
-    let one_of_ours = || -> Result<Shot> {
-        warmed()?;
-        Ok(contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from)?)
-    };
-    let engine = contest::engine(&place, &load, ours).map_err(Failed::from)?;
+    let bout = Bout { place, load, ours, seconds: args.time.as_secs_f64() };
+    bout.warn();
+    let to = &args.to;
+    if args.only.as_deref() == Some("iotax") {
+        return told_alone(OURS, &bout.of_ours()?, json, to);
+    }
+    let engine = contest::engine(&bout.place, &bout.load, ours).map_err(Failed::from)?;
     let peer = Peer::like(ours);
-    let one_of_fio = || -> Result<Shot> {
-        warmed()?;
-        Ok(peer.shot(&place, &load, engine, seconds, None).map_err(Failed::from)?)
-    };
-    let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
-    match args.only.as_deref() {
-        Some("iotax") => told_alone(OURS, &one_of_ours()?, json, to),
-        Some(_) => told_alone(peer.name(), &one_of_fio()?, json, to),
-        None => {
-            let mut pairs = Vec::new();
-            for round in 0..args.repeats {
-                if stop::asked(stop).is_break() {
-                    return Err(interrupted());
-                }
-                // In turn, and each of them first as often as the other.
-                let pair = match round % 2 {
-                    0 => (one_of_ours()?, one_of_fio()?),
-                    _ => {
-                        let theirs = one_of_fio()?;
-                        (one_of_ours()?, theirs)
-                    }
-                };
-                pairs.push(pair);
+    if args.only.is_some() {
+        return told_alone(peer.name(), &bout.of_fio(peer, engine)?, json, to);
+    }
+    let mut pairs = Vec::new();
+    for round in 0..args.repeats {
+        // In turn, and each of them first as often as the other.
+        pairs.push(match round % 2 {
+            0 => (bout.of_ours()?, bout.of_fio(peer, engine)?),
+            _ => {
+                let theirs = bout.of_fio(peer, engine)?;
+                (bout.of_ours()?, theirs)
             }
-            told_both(&pairs, peer, json, to)
+        });
+    }
+    told_both(&pairs, peer, json, to)
+}
+
+impl Bout {
+    fn of_ours(&self) -> Result<Shot> {
+        self.warm()?;
+        Ok(contest::our_shot(&self.place, &self.load, self.ours, self.seconds).map_err(Failed::from)?)
+    }
+
+    fn of_fio(&self, peer: Peer, engine: EngineName) -> Result<Shot> {
+        self.warm()?;
+        Ok(peer.shot(&self.place, &self.load, engine, self.seconds, None).map_err(Failed::from)?)
+    }
+
+    /// What goes through the page cache is read from it, as far as it holds the target.
+    fn cached(&self) -> bool {
+        !self.load.direct && self.place.path != Path::new(ZERO)
+    }
+
+    fn warm(&self) -> Result<()> {
+        if self.cached() {
+            self.place.warm().map_err(Failed::measurement)?;
+        }
+        Ok(())
+    }
+
+    fn warn(&self) {
+        let (bytes, held) = (self.place.bytes, self.place.cacheable());
+        if self.cached() && held < bytes {
+            let [bytes, held] = [bytes, held].map(show_bytes);
+            say_aside(&format!(
+                "warning: {held} of {bytes} are read into the page cache before each run, half of the memory that is available; hint: a smaller --size, or --direct 1"
+            ));
         }
     }
 }
