@@ -169,6 +169,10 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         table.rows.extend(beside(goal, &spots, worst_law));
     }
     anywhere.again();
+    // In the last of them too: what it gave may be cut short.
+    if stop::asked(stop).is_break() {
+        return Err(interrupted());
+    }
     Ok(table)
 }
 

@@ -7,6 +7,7 @@ use crate::measure::engine::EngineError;
 use crate::measure::engine::fio::{self, Filename};
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use std::fmt::Write as _;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -192,7 +193,8 @@ fn t_io_uring_shot(
     };
     let mut command = Command::new(program);
     command.args(t_io_uring_words(load, engine, seconds)).arg(&place.path);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Its own group: a Ctrl-C would cut its figure, and it is iotax that ends the contest.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let system = |action: &str| {
         let action = format!("{action} {}", program.display());
         move |source| EngineError::System { action, source }
@@ -202,11 +204,14 @@ fn t_io_uring_shot(
     let ended = child::wait_within(child, limit).map_err(system("wait for"))?;
     let output = ended.ok_or_else(|| EngineError::Output(format!("{} hangs", program.display())))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let iops = mean_iops(&text).ok_or_else(|| {
+    // At its end in order it says 0.
+    let iops = mean_iops(&text).filter(|_| output.status.success()).ok_or_else(|| {
+        let words = [&*text, &*String::from_utf8_lossy(&output.stderr)].concat();
         EngineError::Output(format!(
-            "{} tells no IOPS: {}",
+            "{} tells no IOPS ({}): {}",
             program.display(),
-            text.trim().chars().take(200).collect::<String>()
+            output.status,
+            words.trim().chars().take(200).collect::<String>()
         ))
     })?;
     Ok(Shot { iops, engine: "t/io_uring".into(), ..Shot::default() })
@@ -322,6 +327,26 @@ mod tests {
         assert_eq!(like(Stamping::Off, Iomem::Malloc), Peer::FioLean);
         assert_eq!(like(Stamping::Batch, Iomem::MmapHuge), Peer::FioHuge);
         assert_eq!(like(Stamping::Off, Iomem::MmapHuge), Peer::FioLeanHuge);
+    }
+
+    /// A shot of a t/io_uring that is this script.
+    fn shot_of(script: &str) -> Result<Shot, EngineError> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("io_uring");
+        // Written by another process: what a child of this one has open for writing is not started.
+        let write = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#, "sh", script];
+        assert!(Command::new("sh").args(write).arg(&program).status().unwrap().success());
+        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
+        Peer::TIoUring.shot(&place, &load(), EngineName::Uring, 1.0, Some(&program))
+    }
+
+    #[test]
+    fn a_t_io_uring_that_fails_has_no_figure_and_ctrl_c_is_not_for_it() {
+        // The fifth word of its state is its process group.
+        let grouped = "read -r _ _ _ _ group _ < /proc/$$/stat; [ $group = $$ ] && echo IOPS=1000";
+        assert_eq!(shot_of(grouped).unwrap().iops, 1000.0);
+        let why = shot_of("echo IOPS=1000; echo no such ring >&2; exit 3").unwrap_err().to_string();
+        assert!(why.contains("exit status: 3") && why.contains("no such ring"), "{why}");
     }
 
     #[test]
