@@ -225,7 +225,8 @@ fn t_io_uring_words(load: &Load, engine: EngineName, seconds: f64) -> Vec<String
         EngineName::Sync => "-S1",
         _ => "-a0",
     };
-    // Polling off, fixed buffers and files, threads, seconds. Its first second counts for nothing, see `mean_iops`.
+    // Polling off, fixed buffers and files, threads, seconds. It has no figure of its last second, and the first counts for nothing
+    // (see `mean_iops`): two more, so that as many count as of ours.
     let mut words = vec![
         format!("-d{depth}"),
         format!("-s{batch}"),
@@ -235,7 +236,7 @@ fn t_io_uring_words(load: &Load, engine: EngineName, seconds: f64) -> Vec<String
         "-B1".into(),
         "-F1".into(),
         format!("-n{}", load.numjobs),
-        format!("-r{}", seconds.ceil() + 1.0),
+        format!("-r{}", seconds.ceil() + 2.0),
         format!("-O{}", u8::from(load.direct)),
         "-R1".into(),
     ];
@@ -347,6 +348,14 @@ mod tests {
         assert_eq!(shot_of(grouped).unwrap().iops, 1000.0);
         let why = shot_of("echo IOPS=1000; echo no such ring >&2; exit 3").unwrap_err().to_string();
         assert!(why.contains("exit status: 3") && why.contains("no such ring"), "{why}");
+    }
+
+    #[test]
+    fn as_many_of_its_seconds_count_as_of_ours() {
+        let of = |seconds| t_io_uring_words(&load(), EngineName::Aio, seconds);
+        assert!(of(2.0).contains(&"-r4".to_owned()) && of(0.1).contains(&"-r3".to_owned()));
+        // What `t/io_uring -r4` says.
+        assert_eq!(mean_iops("IOPS=100\nIOPS=200\nIOPS=400\nExiting on timeout\n"), Some(300.0));
     }
 
     #[test]
