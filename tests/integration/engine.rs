@@ -185,7 +185,10 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     assert!(of(&["--engine", "fio"]).contains("--only fio"));
     assert!(of(&["--bs", "5x"]).contains("5x"));
     assert!(of(&["--bs", "1000B", "--direct", "1"]).contains("a multiple of 512 bytes"));
-    assert!(of(&["--cpu", "100000"]).contains("no processor"));
+    assert!(of(&["--cpu", "100000"]).contains("no processor 100000"));
+    // Numbers that the system knows, of processors that no machine here has; also before a table writes anything.
+    assert!(of(&["--cpu", "1023"]).contains("hint: --cpu with one of "));
+    assert!(refused(2, &["--cpu", "1023"]).contains("no processor 1023"));
     assert!(of(&["--time", "0s"]).contains("no length"));
     assert!(refused(2, &["--target", "/no/such.img"]).contains("No such file"));
     assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));

@@ -128,6 +128,8 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         .collect();
     let anywhere = Anywhere::now().map_err(Failed::from)?;
     let cpu = args.cpu.unwrap_or_else(|| anywhere.first());
+    // Before anything is written for it: there may be no such processor.
+    keep_to(cpu).map_err(Failed::from)?;
     let saying = Saying::new();
     let mut wanted: Vec<Spot> = contests.iter().map(|contest| contest.spot).collect();
     wanted.extend((args.looks_at(12) || args.looks_at(13)).then_some(Spot::PageCache));
