@@ -189,6 +189,11 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     // Numbers that the system knows, of processors that no machine here has; also before a table writes anything.
     assert!(of(&["--cpu", "1023"]).contains("hint: --cpu with one of "));
     assert!(refused(2, &["--cpu", "1023"]).contains("no processor 1023"));
+    for form in ["csv", "md", "html"] {
+        let page = rig.path(&format!("page.{form}"));
+        assert!(of(&["--output", page.to_str().unwrap()]).contains("has no form"), "{form}");
+        assert!(!page.exists());
+    }
     assert!(of(&["--time", "0s"]).contains("no length"));
     assert!(refused(2, &["--target", "/no/such.img"]).contains("No such file"));
     assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));

@@ -7,6 +7,7 @@ mod table;
 use super::super::progress::Saying;
 use super::super::report::Destination;
 use super::super::stop;
+use super::is_json;
 use crate::exit::{DONE, FINDING, Failed};
 use crate::measure::contest::goals::{self, Contest, Of};
 use crate::measure::contest::{
@@ -92,11 +93,10 @@ pub struct Args {
 /// # Errors
 /// Bad input, a target that cannot be read, no fio where it is asked for, Ctrl-C.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.to.check(args.json.then_some("json"))?;
+    let json = is_json(args.json, &args.to)?;
     if args.time.is_zero() {
         return Err(Failed::input("--time: a run of no length measures nothing").into());
     }
-    let json = args.json || args.to.format() == Some("json");
     if let Some(target) = &args.target {
         return single::run(args, target, json);
     }
