@@ -8,7 +8,7 @@ use super::super::progress::Saying;
 use super::super::report::Destination;
 use super::super::stop;
 use super::is_json;
-use crate::exit::{DONE, FINDING, Failed};
+use crate::exit::Failed;
 use crate::measure::contest::goals::{self, Contest, Of};
 use crate::measure::contest::{
     self, Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to,
@@ -103,7 +103,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stop = stop::flag()?;
     let found = against_all(args, runs, &stop)?;
     args.to.write(&if json { found.json() } else { found.text() })?;
-    Ok(if found.holds() { DONE } else { FINDING })
+    Ok(found.code())
 }
 
 impl Args {
@@ -140,6 +140,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     });
     let mut table = Table {
         effort: args.effort(),
+        asked: args.goal.clone(),
         cpu,
         fio: contest::fio_version().map_err(|error| error.to_string()),
         rows: Vec::new(),
