@@ -153,6 +153,21 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
 }
 
 #[test]
+fn a_goal_of_the_disk_needs_a_disk() {
+    if !std::fs::read_to_string("/proc/self/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+        println!("skipped: needs a tmpfs at /dev/shm");
+        return;
+    }
+    let rig = Rig::new();
+    let args =
+        ["selfcheck", "engine", "--goal", "11", "--time", "100ms", "--repeats", "1", "--dir", "/dev/shm"];
+    let text = rig.expect(3, &args);
+    assert!(text.contains("not run") && text.contains("hint: --dir on a disk"), "{text}");
+    let found: Value = serde_json::from_str(&rig.expect(3, &[&args[..], &["--json"]].concat())).unwrap();
+    assert!(found["holds"].is_null() && found["not_run"].as_u64() > Some(0), "{found}");
+}
+
+#[test]
 fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
     let rig = Rig::new();
     let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];

@@ -22,7 +22,14 @@ use table::{Figures, Row, Table};
 /// Goals that are looked at beside the contests.
 const BESIDE: [u8; 3] = [12, 13, 14];
 
+/// What it takes of this machine.
+const TAKES: &str = "The table writes 2.5 GiB of scratch below --dir (a page-cached file of 512 MiB and one of 2 GiB for the disk, as far as the goals \
+     ask for them; without names, so they are gone with the process) and asks the kernel for a zram device of its own, which it takes away again \
+     (root only; after a kill `iotax clean` does). With --target nothing is written. Exit code 1: a goal is missed; 3: nothing was measured, or no \
+     line of a goal that --goal names.";
+
 #[derive(clap::Args)]
+#[command(after_help = TAKES)]
 pub struct Args {
     /// Measure this target alone, which is read only: a file, a block device, /dev/zero
     #[arg(long, value_name = "PATH")]
@@ -72,7 +79,7 @@ pub struct Args {
     /// Goals to look at, of 1 to 14 [default: all]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "target", value_parser = clap::value_parser!(u8).range(1..=14))]
     goal: Vec<u8>,
-    /// Folder of the scratch files, on the disk that goal 11 is about [default: /var/tmp]
+    /// Folder of the scratch files, on the disk that goal 11 is about; not tmpfs or overlay [default: /var/tmp]
     #[arg(long, value_name = "DIR", conflicts_with = "target")]
     dir: Option<PathBuf>,
     /// t/io_uring of fio's sources, where it was built
