@@ -153,6 +153,18 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
 }
 
 #[test]
+fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
+    let rig = Rig::new();
+    let args = ["selfcheck", "engine", "--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
+    let output = rig.iotax(&[&args[..], &["--dir", "/no/such/folder"]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", crate::rig::words(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["not_run"], 0, "{found}");
+    assert!(found["lines"][0]["what"].as_str().unwrap().contains("Little's law"), "{found}");
+    assert!((0.0..0.5).contains(&found["lines"][0]["value"].as_f64().unwrap()), "{found}");
+}
+
+#[test]
 fn a_goal_of_the_disk_needs_a_disk() {
     if !std::fs::read_to_string("/proc/self/mounts").unwrap().contains(" /dev/shm tmpfs ") {
         println!("skipped: needs a tmpfs at /dev/shm");

@@ -139,7 +139,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     keep_to(cpu).map_err(Failed::from)?;
     let saying = Saying::new();
     let mut wanted: Vec<Spot> = contests.iter().map(|contest| contest.spot).collect();
-    wanted.extend((args.looks_at(12) || args.looks_at(13)).then_some(Spot::PageCache));
+    wanted.extend(args.looks_at(13).then_some(Spot::PageCache));
     let folder = args.dir.clone().unwrap_or_else(|| "/var/tmp".into());
     let spots = Spots::make(&wanted, &folder, &runs.join(contest::NOTES), &mut |text| {
         saying.say(text);
@@ -176,7 +176,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
             return Err(interrupted());
         }
         saying.say(&format!("goal {goal}"));
-        table.rows.extend(beside(goal, &spots, worst_law));
+        table.rows.extend(beside(goal, &spots, worst_law, args.effort()));
     }
     anywhere.again();
     // In the last of them too: what it gave may be cut short.
@@ -204,7 +204,7 @@ fn row(contest: &Contest, outcome: Outcome) -> Row {
 }
 
 /// What is no contest: honesty, slices, memory.
-fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
+fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<Row> {
     use goals::Bound::{AtLeast, AtMost};
     let plain = |what: &str, unit, value: Result<f64, String>, bound| Row {
         goal,
@@ -220,7 +220,7 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
             plain(
                 "largest error of Little's law in all runs",
                 table::Unit::Share,
-                worst_law.ok_or_else(|| "no contest ran".to_owned()),
+                worst_law.map_or_else(|| law_alone(spots, effort), Ok),
                 AtMost(0.02),
             ),
             plain(
@@ -262,6 +262,12 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
             )]
         }
     }
+}
+
+/// Where no contest ran.
+fn law_alone(spots: &Spots, effort: Effort) -> Result<f64, String> {
+    let place = spots.ready(Spot::Zero)?;
+    contest::littles_law_error(&place, effort.seconds).map_err(|error| error.to_string())
 }
 
 /// The largest error of Little's law among ours.

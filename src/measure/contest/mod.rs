@@ -10,7 +10,7 @@ mod processor;
 mod spots;
 mod zram;
 
-pub use honesty::{Slices, Stopped};
+pub use honesty::{Slices, Stopped, littles_law_error};
 pub use ours::{engine, memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use processor::{Anywhere, keep_to};
