@@ -15,6 +15,7 @@ use crate::measure::contest::{
 };
 use crate::units::{parse_bytes, parse_duration};
 use anyhow::Result;
+use iotax_load::engine::ALL;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use table::{Figures, Row, Table};
@@ -37,8 +38,7 @@ pub struct Args {
     /// Bytes of it [default: all that it has]
     #[arg(long, value_name = "SIZE", requires = "target", value_parser = |word: &str| parse_bytes(word))]
     size: Option<u64>,
-    /// Engine of ours: null, sync, aio or uring; fio takes its nearest [default: chosen by the target]
-    #[arg(long, value_name = "NAME", requires = "target")]
+    #[arg(long, value_name = "NAME", requires = "target", help = help_of_engine())]
     engine: Option<String>,
     /// read or randread
     #[arg(long, value_name = "WORD", requires = "target")]
@@ -71,9 +71,9 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = |word: &str| parse_duration(word))]
     time: std::time::Duration,
     /// Runs of each, in turn; medians count
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "only", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
-    /// Keep everybody to this processor [default: the first one, but for loads of several threads and for --target]
+    /// Keep everybody to this processor, but for the goals of several threads [default: the first one; with --target none]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// Goals to look at, of 1 to 14 [default: all]
@@ -83,16 +83,22 @@ pub struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "target")]
     dir: Option<PathBuf>,
     /// t/io_uring of fio's sources, where it was built
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "target")]
     t_io_uring: Option<PathBuf>,
     /// Seed of the order in which they run
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "target")]
     seed: u64,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     to: Destination,
+}
+
+/// All of the family, as they are named in scenario files.
+fn help_of_engine() -> String {
+    let words: Vec<&str> = ALL.iter().map(|kind| kind.word).collect();
+    format!("Engine of ours: {}; fio takes its nearest [default: chosen by the target]", words.join(", "))
 }
 
 /// Runs the command.
@@ -148,16 +154,16 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     let mut table = Table {
         effort: args.effort(),
         asked: args.goal.clone(),
-        cpu,
         fio: contest::fio_version().map_err(|error| error.to_string()),
         rows: Vec::new(),
     };
     let mut worst_law: Option<f64> = None;
     for contest in contests {
-        if contest.numjobs > 1 {
-            anywhere.again()
-        } else {
-            keep_to(cpu).map_err(Failed::from)?
+        // Threads side by side are not asked to share one processor.
+        let cpu = (contest.numjobs == 1).then_some(cpu);
+        match cpu {
+            Some(cpu) => keep_to(cpu).map_err(Failed::from)?,
+            None => anywhere.again(),
         }
         let mut told = |who: Contender| {
             saying.say(&format!("{}: {}", contest.said(), table::name(who)));
@@ -168,7 +174,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         worst_law = worst(worst_law, &entries);
         let outcomes = contest::outcomes(contest, &entries);
         let ours = outcomes.into_iter().filter(|outcome| args.looks_at(outcome.line.goal));
-        table.rows.extend(ours.map(|outcome| row(contest, outcome)));
+        table.rows.extend(ours.map(|outcome| row(contest, outcome, cpu)));
     }
     keep_to(cpu).map_err(Failed::from)?;
     for goal in BESIDE.into_iter().filter(|goal| args.looks_at(*goal)) {
@@ -176,7 +182,8 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
             return Err(interrupted());
         }
         saying.say(&format!("goal {goal}"));
-        table.rows.extend(beside(goal, &spots, worst_law, args.effort()));
+        let rows = beside(goal, &spots, worst_law, args.effort());
+        table.rows.extend(rows.into_iter().map(|row| Row { cpu: Some(cpu), ..row }));
     }
     anywhere.again();
     // In the last of them too: what it gave may be cut short.
@@ -186,7 +193,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     Ok(table)
 }
 
-fn row(contest: &Contest, outcome: Outcome) -> Row {
+fn row(contest: &Contest, outcome: Outcome, cpu: Option<usize>) -> Row {
     let line = outcome.line;
     let unit = match (line.against, line.of) {
         (Some(_), _) => table::Unit::Ratio,
@@ -200,7 +207,16 @@ fn row(contest: &Contest, outcome: Outcome) -> Row {
         theirs: found.theirs,
     });
     let what = table::what(line.of, line.ours, line.against);
-    Row { goal: line.goal, under: contest.said(), what, unit, of: Some(line.of), found, bound: line.bound }
+    Row {
+        goal: line.goal,
+        under: contest.said(),
+        cpu,
+        what,
+        unit,
+        of: Some(line.of),
+        found,
+        bound: line.bound,
+    }
 }
 
 /// What is no contest: honesty, slices, memory.
@@ -209,6 +225,7 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Ve
     let plain = |what: &str, unit, value: Result<f64, String>, bound| Row {
         goal,
         under: "the generator by itself".into(),
+        cpu: None,
         what: what.into(),
         unit,
         of: None,

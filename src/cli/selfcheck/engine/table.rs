@@ -23,7 +23,6 @@ pub(super) struct Table {
     pub(super) effort: Effort,
     /// Goals that were named one by one.
     pub(super) asked: Vec<u8>,
-    pub(super) cpu: usize,
     /// Its version, or why there is none.
     pub(super) fio: Result<String, String>,
     pub(super) rows: Vec<Row>,
@@ -34,6 +33,8 @@ pub(super) struct Row {
     pub(super) goal: u8,
     /// Target and load.
     pub(super) under: String,
+    /// All ran on this one; `None`: on any.
+    pub(super) cpu: Option<usize>,
     pub(super) what: String,
     pub(super) unit: Unit,
     /// Of contests.
@@ -200,13 +201,14 @@ impl Table {
             Err(why) => format!("no fio ({why})"),
         };
         let mut out = format!(
-            "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn, on processor {}; medians, and in brackets the rounds\n",
+            "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn; medians, and in brackets the rounds\n",
             env!("CARGO_PKG_VERSION"),
-            self.cpu
         );
-        for group in self.rows.chunk_by(|one, next| one.under == next.under) {
+        for group in self.rows.chunk_by(|one, next| (&one.under, one.cpu) == (&next.under, next.cpu)) {
+            let cpu =
+                group[0].cpu.map_or_else(|| "any processor".to_owned(), |cpu| format!("processor {cpu}"));
             // Writing to a string does not fail.
-            let _ = writeln!(out, "\n{}", group[0].under);
+            let _ = writeln!(out, "\n{}; on {cpu}", group[0].under);
             group.iter().for_each(|row| {
                 let _ = writeln!(out, "{}", row.text().trim_end());
             });
@@ -227,7 +229,6 @@ impl Table {
             "seconds": self.effort.seconds,
             "runs": self.effort.runs,
             "seed": self.effort.seed,
-            "cpu": self.cpu,
             "holds": self.holds(),
             "ok": self.count(OK),
             "missed": self.count(MISSED),
@@ -247,6 +248,7 @@ fn row(row: &Row) -> serde_json::Value {
     json!({
         "goal": row.goal,
         "under": row.under,
+        "cpu": row.cpu,
         "what": row.what,
         "unit": row.unit.word(),
         "state": row.state().to_lowercase().replace(' ', "_"),
@@ -268,6 +270,7 @@ mod tests {
         Row {
             goal: 2,
             under: "a page-cached file, uring, 4 KiB, iodepth 32".into(),
+            cpu: Some(0),
             what: "IOPS over fio tuned".into(),
             unit: Unit::Ratio,
             of: Some(Of::Iops),
@@ -278,7 +281,7 @@ mod tests {
 
     fn table(rows: Vec<Row>) -> Table {
         let effort = Effort { seconds: 2.0, runs: 5, seed: 1 };
-        Table { effort, asked: Vec::new(), cpu: 0, fio: Ok("fio 3.33".into()), rows }
+        Table { effort, asked: Vec::new(), fio: Ok("fio 3.33".into()), rows }
     }
 
     fn figures(value: f64) -> Figures {
@@ -311,6 +314,17 @@ mod tests {
         assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.4))), other(Err("no zram".into()))]), UNMET_NEED);
         assert_eq!(found(&[2], vec![row_of(Ok(figures(1.4))), row_of(Err("no t/io_uring".into()))]), DONE);
         assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.2))), other(Err("no zram".into()))]), FINDING);
+    }
+
+    #[test]
+    fn the_processor_is_told_where_there_is_one() {
+        let anywhere = Row { cpu: None, ..row_of(Ok(figures(1.4))) };
+        let text = table(vec![row_of(Ok(figures(1.4))), anywhere]).text();
+        assert!(
+            text.contains("iodepth 32; on processor 0\n") && text.contains("iodepth 32; on any processor\n"),
+            "{text}"
+        );
+        assert!(!text.lines().next().unwrap().contains("processor"), "{text}");
     }
 
     #[test]
