@@ -7,7 +7,7 @@ use crate::engine::{self, Trial};
 use crate::gate::{Begin, Gate};
 use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
-use crate::pace::{self, Pace};
+use crate::pace::{self, Pace, Schedule};
 use crate::seat::Seat;
 use crate::source::share_out;
 use crate::spec::{Bound, LoadError, SliceResult, SliceSpec, TargetSpec};
@@ -350,12 +350,15 @@ fn setups(
         let job = on_targets[0].job;
         let split = split(job, engine);
         for thread in 0..job.numjobs {
-            let shared: Vec<Shared> =
-                on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
-            for part in 0..split {
+            let shared: Vec<(Shared, Schedule)> = on_targets
+                .iter()
+                .zip(&mut walks)
+                .map(|(_, walk)| (Cursor::shared(walk), Schedule::default()))
+                .collect();
+            for _ in 0..split {
                 for ((fitted, shared), ledger) in on_targets.iter().zip(&shared).zip(ledgers) {
                     let stream = setups.len() as u64;
-                    let setup = setup(fitted, shared, thread, (part, split), stream)?;
+                    let setup = setup(fitted, shared, thread, split, stream)?;
                     setups.push(Setup { ledger: ledger.clone(), ..setup });
                 }
             }
@@ -364,16 +367,17 @@ fn setups(
     Ok(setups)
 }
 
-/// A thread that is the `part`th of those that make up one of fio's (the how manieth of numjobs) on a target.
+/// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together they go through its region once, and
+/// keep one schedule.
 fn setup(
     fitted: &Trial,
-    shared: &Shared,
+    (shared, schedule): &(Shared, Schedule),
     thread: u32,
-    (part, split): (u32, u32),
+    split: u32,
     stream: u64,
 ) -> Result<Setup, LoadError> {
     let job = fitted.job;
-    let pace = |rate| Pace::new(rate, u64::from(part), u64::from(split));
+    let pace = |rate| Pace::new(rate, schedule.clone());
     Ok(Setup {
         job: job.clone(),
         file: fitted.target.open(job)?,
