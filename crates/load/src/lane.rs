@@ -56,6 +56,9 @@ pub(crate) trait Resident {
     /// When the engine itself fails; the lane is then of no more use.
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
 
+    /// What its engine has to do without.
+    fn lacks(&self) -> Vec<&'static str>;
+
     /// fsync of the file.
     fn flush(&mut self) -> FlushResult;
 
@@ -167,15 +170,7 @@ impl<E: Engine + 'static> Lane<E> {
     fn new(setup: Setup, make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>) -> io::Result<Lane<E>> {
         let job = &setup.job;
         let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
-        let needs = Needs {
-            slots: setup.depth,
-            bs: job.bs as usize,
-            reads: job.rw.reads(),
-            writes: job.rw.writes_data(),
-            data: job.data(),
-            iomem: job.iomem,
-        };
-        let buffers = Buffers::new(needs, random(0))?;
+        let buffers = Buffers::new(Needs::of(job, setup.depth), random(0))?;
         let file = setup.file.try_clone()?;
         let offsets = Offsets::new(job, setup.region, setup.cursor);
         Ok(Lane {
@@ -218,6 +213,7 @@ impl<E: Engine + 'static> Lane<E> {
             self.tally.looked(now_ns..looked_ns, busy as u64, self.deep && !self.done.is_empty());
             now_ns = looked_ns;
             self.collect(now_ns);
+            self.stamps.anchor_in_time(now_ns);
             if self.tally.only_fails() {
                 gate.abort.store(true, Ordering::Relaxed);
             }
@@ -418,6 +414,10 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             self.tell_overtaken(end_ns, drained_ns);
         }
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
+    }
+
+    fn lacks(&self) -> Vec<&'static str> {
+        self.engine.lacks()
     }
 
     fn flush(&mut self) -> FlushResult {

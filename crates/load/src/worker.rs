@@ -2,6 +2,7 @@
 //! jobs on all of them at once. It refuses jobs that make no sense or do not fit a target before
 //! any thread starts.
 
+use crate::buffer::Needs;
 use crate::crew::Crew;
 use crate::engine::{self, Trial};
 use crate::gate::{Begin, Gate};
@@ -66,18 +67,23 @@ impl Worker {
         engine: Option<EngineName>,
     ) -> Result<Worker, LoadError> {
         check_jobs(jobs)?;
+        check_memory(jobs, targets.len())?;
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
         let mut chosen = engine::choose(engine, &fitted)?;
         chosen.why += &stamped(jobs);
         jobs.iter().try_for_each(Seat::check)?;
-        check_resources(jobs, inspected.len(), chosen.name)?;
+        check_threads(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
         let crew = Crew::start(chosen.name.kind(), setups).map_err(|(thread, error)| {
             inspected[thread % inspected.len()].system("start load threads on", error)
         })?;
+        if !crew.lacks.is_empty() {
+            let lacks: Vec<&str> = crew.lacks.iter().copied().collect();
+            chosen.why += &format!("; without {}", lacks.join(", without "));
+        }
         Ok(Worker {
             chosen,
             crew,
@@ -411,9 +417,8 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// What the machine must have for the threads: refused before anything is allocated, since memory
-/// that is promised and not there ends in the kernel killing some process.
-fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
+/// Refused before it is made: threads beyond what a machine can have.
+fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
     let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
     let threads = threads.fold(0, u64::saturating_add).saturating_mul(targets as u64);
     if threads > MAX_THREADS {
@@ -421,9 +426,14 @@ fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(
             "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
         )));
     }
-    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes_data());
-    let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
-    let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
+    Ok(())
+}
+
+/// Buffers of all threads: refused before anything is allocated, since memory that is promised and not there ends in the kernel killing some
+/// process.
+fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
+    let of_one = |job: &Job| Needs::of(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64);
+    let buffers = |job: &Job| of_one(job).saturating_mul(u64::from(job.numjobs));
     let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
     let memory = rustix::system::sysinfo();
     let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;
