@@ -3,8 +3,8 @@
 use super::number::Shown;
 use super::sheet::marked;
 use super::table::Table;
-use crate::stats::round::three_digits;
 use crate::bill::findings::{GeneratorReport, Row, WorkloadFindings};
+use crate::stats::round::three_digits;
 
 /// Above the table.
 pub(super) const TITLE: &str = "the load generator itself";
