@@ -5,10 +5,10 @@ use super::process;
 use super::system::{run, wait_until};
 use crate::host::probe::program_path;
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use iotax_sys::child::ended_within;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -155,28 +155,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 
 /// How it ended; `None`: it has not.
 fn end_of(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
-    let pid = Pid::from_child(child);
-    let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
-    let start = Instant::now();
-    loop {
-        let ended = child.try_wait().context("cannot wait for a program")?;
-        let rest = limit.saturating_sub(start.elapsed());
-        if ended.is_some() || rest.is_zero() {
-            return Ok(ended);
-        }
-        pause(handle.as_ref(), rest);
-    }
-}
-
-/// Until it ends, or for a moment where the kernel cannot tell that (before 5.3).
-fn pause(handle: Option<&OwnedFd>, rest: Duration) {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let Some(handle) = handle else {
-        return std::thread::sleep(rest.min(Duration::from_millis(5)));
-    };
-    let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
-    // A signal may end it early: it is asked again.
-    let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&rest));
+    ended_within(child, limit).context("cannot wait for a program")
 }
 
 /// Kills it with all that it started, and tells how that went.
