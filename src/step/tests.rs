@@ -9,8 +9,8 @@ use super::lio::Lun;
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd,
     ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile,
-    MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
+    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeDirectory,
+    MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
     Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
     SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
@@ -361,6 +361,7 @@ fn plan() -> Vec<Step> {
             device: PathRef::Yield(ON_PARTS + 2),
             names: vec!["ext4".into()],
         }),
+        Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
