@@ -10,6 +10,7 @@ use super::jobfile::is_job_file;
 use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
 use super::stacks::{Cell, cells_of};
+use super::trims;
 use super::values::parse_engine;
 use super::verify;
 use super::words::JobWords;
@@ -349,7 +350,9 @@ impl Parts {
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
-        self.check_trims(&workloads)?;
+        let steady = self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
+        let trims = trims::check(&self.stacks, &workloads, steady);
+        self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
         self.check_errors(&workloads)?;
         self.note_twins();
         self.note_choices();
@@ -580,35 +583,6 @@ impl Parts {
                 workload.name
             ));
         }
-        Ok(())
-    }
-
-    /// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that trims does nothing else.
-    fn check_trims(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
-        let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
-        let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(()) };
-        if let Some(other) = jobs().find(|job| !job.rw.trims()) {
-            let why = format!(
-                "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
-                trims.name,
-                other.name,
-                other.rw.word()
-            );
-            return Err(self.error(Fault::hint(why, "a run of its own for loads that trim")).key("rw"));
-        }
-        if self.measure.regime == super::Regime::Steady || self.measure.precondition.steady {
-            let why = "trims fill no cache, and have no steady pace once all is trimmed";
-            let hint = "leave \"steady\" out of regime and precondition";
-            return Err(self.error(Fault::hint(why, hint)).key("rw"));
-        }
-        let alone = jobs().find(|job| !job.rw.writes_data());
-        self.notes.extend(alone.map(|job| {
-            format!(
-                "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block behind its trim",
-                job.name,
-                job.rw.word()
-            )
-        }));
         Ok(())
     }
 

@@ -906,6 +906,28 @@ fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
     for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
         let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
         assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
+    let on = |stack: &str| {
+        let words = vec![("rw".to_owned(), "randtrim".to_owned())];
+        with(&[stack], &Request { words, ..Request::default() }).map_err(|error| error.to_string())
+    };
+    assert!(on("/dev/x | engine(sync)").is_ok() && on("/dev/x | delay(50us)").is_ok());
+    for (stack, who) in [
+        (
+            "/dev/x | engine(uring)",
+            "the layer engine(uring) does not: /dev/x | engine(uring); hint: engine(sync)",
+        ),
+        ("/dev/x | engine(fio)", "the layer engine(fio) does not"),
+        (
+            "ssh:db1:/dev/x,agent=fio",
+            "the fio of agent=fio does not: ssh:db1:/dev/x,agent=fio; hint: leave out",
+        ),
+    ] {
+        let error = on(stack).unwrap_err();
+        assert!(
+            error.contains("key \"rw\": job \"4k-randtrim-qd1\" trims, and ") && error.contains(who),
+            "{error}"
+        );
+    }
         assert_eq!(
             scenario.notes.iter().any(|note| note.contains("goes on where I/Os fail")),
             goes_on,

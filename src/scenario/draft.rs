@@ -5,7 +5,7 @@ use super::error::{Fault, InputError, Origin};
 use super::sweep::{self, SweepPoint};
 use super::values::Extent;
 use super::words::{JobWords, unknown_word};
-use super::{Engine, Workload, block_size_word};
+use super::{Engine, Workload, block_size_word, trims};
 use crate::units;
 use iotax_load::{Distribution, EngineName, Job};
 
@@ -94,9 +94,7 @@ impl JobDraft {
 
     /// Trims are of the sync engine alone, whose threads make up their depth.
     fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        let trims =
-            [None, Some(EngineName::Sync), Some(EngineName::Null)].map(|name| name.map(Engine::Native));
-        if !self.job.rw.trims() || trims.contains(&engine) {
+        if !self.job.rw.trims() || trims::by_engine(engine) {
             return Ok(());
         }
         let fault = Fault::hint(

@@ -25,6 +25,7 @@ pub mod sweep;
 pub mod table;
 pub mod toml;
 pub mod values;
+mod trims;
 pub mod vdbench;
 mod verify;
 pub mod words;
