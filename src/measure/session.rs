@@ -399,6 +399,7 @@ impl Session<'_> {
             baseline: self.scenario.baseline,
             names: &names,
             members: &members,
+            ruler: self.scenario.ruler(),
             workload,
             measure: &self.scenario.measure,
             stream,

@@ -1,7 +1,6 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
-use super::LayerSpec;
 use super::bdev;
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
@@ -9,6 +8,7 @@ use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerp
 use super::jobfile::is_job_file;
 use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
+use super::ruler::{self, Beside};
 use super::stacks::{Cell, cells_of};
 use super::trims;
 use super::values::parse_engine;
@@ -455,37 +455,14 @@ impl Parts {
 
     /// The baseline once more, loaded by the installed fio.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
-        let stack = &self.stacks[baseline];
-        let refuse = |why: &str, hint: &str| {
-            let origin = self.measure_origins.get("fio_on_baseline").cloned();
-            Err(origin.unwrap_or_else(Origin::command_line).error("fio_on_baseline", Fault::hint(why, hint)))
-        };
-        if self.bill {
-            return refuse(
-                "a bill has a line for each layer, and fio on the baseline is none of them",
-                "compare the stacks without a bill",
-            );
-        }
-        if stack.guests() > 1
-            || stack.layers.iter().any(|layer| matches!(layer.name.as_str(), "engine" | "delay"))
-        {
-            return refuse(
-                "fio can load neither several guests at one time nor a baseline that is itself of a generator",
-                "leave it out, or take another baseline",
-            );
-        }
-        let fio = LayerSpec {
-            name: "engine".into(),
-            options: [("name".to_owned(), "fio".to_owned())].into(),
-            place: None,
-            far: None,
-            copies: 1,
-            origin: "fio_on_baseline".into(),
-        };
-        let layers = stack.layers.iter().cloned().chain([fio]).collect();
-        let cell = Cell { medium: stack.medium.clone(), layers };
+        let jobs = self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
+        let beside = Beside { bill: self.bill, trials: self.durability.is_some(), jobs };
+        let cell = ruler::fio_on(&self.stacks[baseline], beside).map_err(|fault| {
+            let origin = self.measure_origins.get(ruler::KEY).cloned();
+            origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
+        })?;
         let taken: BTreeSet<String> = self.stacks.iter().map(|stack| stack.name.clone()).collect();
-        let name = free_name(&format!("fio on {}", stack.name), &taken);
+        let name = free_name(&format!("fio on {}", self.stacks[baseline].name), &taken);
         let text = cell.text();
         if !self.stacks.iter().any(|known| known.text == text) {
             self.stacks.push(cell.named(name, false));

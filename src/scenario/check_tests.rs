@@ -71,6 +71,22 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
     assert!(refused(&[looped], true).contains("a bill has a line for each layer"));
     let delayed = "file:/srv/x.img,size=4GiB | delay(50us)";
     assert!(refused(&[delayed, FILE], false).contains("itself of a generator"));
+    let trials = Request { durability: Some("trials=5".into()), ..ask(false) };
+    let words = |rw: &str, more: &[(&str, &str)]| {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Request { words: [("rw", rw)].iter().chain(more).map(own).collect(), ..ask(false) }
+    };
+    let guest = "file:/srv/x.img,size=4GiB | vm";
+    for (stack, request, why) in [
+        (guest, trials, "durability trials have a load of their own"),
+        (FILE, words("randwrite", &[("verify", "1")]), "verified by stamps"),
+        (FILE, words("randtrim", &[]), "a load trims"),
+    ] {
+        let refused = with(&[stack, looped], &request).unwrap_err().to_string();
+        let place = "command line: key \"fio_on_baseline\": ";
+        assert!(refused.starts_with(place) && refused.contains(why), "{refused}");
+        assert!(refused.contains("hint: leave it out"), "{refused}");
+    }
 }
 
 #[test]
@@ -890,22 +906,6 @@ fn a_run_that_trims_does_nothing_else() {
             "{error}"
         );
     }
-    let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
-    assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
-    assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.fio");
-    std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
-    let mixed = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_err().to_string();
-    assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
-}
-
-#[test]
-fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
-    assert!(!asked(&[("rw", "randread")]).unwrap().workloads[0].jobs[0].continue_on_error);
-    for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
-        let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
-        assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
     let on = |stack: &str| {
         let words = vec![("rw".to_owned(), "randtrim".to_owned())];
         with(&[stack], &Request { words, ..Request::default() }).map_err(|error| error.to_string())
@@ -928,6 +928,22 @@ fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
             "{error}"
         );
     }
+    let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
+    assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
+    assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.fio");
+    std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
+    let mixed = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_err().to_string();
+    assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
+}
+
+#[test]
+fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
+    assert!(!asked(&[("rw", "randread")]).unwrap().workloads[0].jobs[0].continue_on_error);
+    for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
+        let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
+        assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
         assert_eq!(
             scenario.notes.iter().any(|note| note.contains("goes on where I/Os fail")),
             goes_on,
