@@ -953,6 +953,24 @@ fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
 }
 
 #[test]
+fn memory_priority_and_processors_are_in_the_name_and_the_subject() {
+    let words = [
+        ("rw", "randread"),
+        ("numjobs", "2"),
+        ("iomem", "mmaphuge"),
+        ("prioclass", "1"),
+        ("prio", "3"),
+        ("cpus_allowed", "0-1,4"),
+    ];
+    let workload = &asked(&words).unwrap().workloads[0];
+    assert_eq!(workload.name, "4k-randread-qd1-x2-huge-prio1.3-cpus0-1+4");
+    assert_eq!(
+        workload.subject(),
+        "4k random reads at iodepth 1 x 2, on huge pages, prioclass 1 prio 3, on processors 0-1,4"
+    );
+}
+
+#[test]
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");
