@@ -816,6 +816,18 @@ fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
     assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
 }
 
+/// An iotax that calls the run itself newer must still find what is to be undone.
+#[test]
+fn a_journal_stays_readable_where_the_record_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    Journal::open(folder.path()).unwrap().undone(0).unwrap();
+    let text = std::fs::read(folder.path().join(journal::FILE)).unwrap();
+    let version = crate::store::line::open(&text).unwrap().version;
+    assert_eq!(version, 2, "what iotax of the record's format 2 reads");
+    assert!(version < crate::store::FORMAT);
+    assert_eq!(journal::read(folder.path()).unwrap().len(), 1);
+}
+
 #[test]
 fn what_the_journal_could_not_take_is_undone_from_memory() {
     let Some((disk, ballast)) = one_page() else { return };
