@@ -13,7 +13,7 @@ pub use honesty::{Slices, Stopped};
 pub use ours::{memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use spots::{Place, Spot, Spots};
-pub use zram::clear as clear_zrams;
+pub use zram::{Cleared, abandoned as abandoned_zrams, clear as clear_zrams};
 
 use super::engine::EngineError;
 use goals::{Contest, Line, Of, Ours};
