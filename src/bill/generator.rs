@@ -146,6 +146,20 @@ mod tests {
     }
 
     #[test]
+    fn helpers_of_posixaio_are_threads_of_the_generator() {
+        let report = |engine: &str| {
+            let mut run = twin::a_against_a();
+            run.workers.iter_mut().for_each(|worker| worker.engine = engine.into());
+            let found = findings(&run).workloads.remove(0).rows.remove(0).generator;
+            (found.threads, found.user_share.unwrap() + found.kernel_share.unwrap())
+        };
+        let (one, all_of_it) = report("uring");
+        let (two, of_both) = report("posixaio");
+        assert_eq!((one, two), (1.0, 2.0));
+        assert!((of_both - all_of_it / 2.0).abs() < 1e-12, "{of_both} {all_of_it}");
+    }
+
+    #[test]
     fn latencies_that_contradict_the_counts_are_told() {
         let mut run = twin::guest();
         let told = |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == "littles_law");
