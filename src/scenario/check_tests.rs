@@ -981,3 +981,12 @@ fn a_skewed_load_says_by_which_law() {
         "command line: key \"random_distribution\": \"pareto:0.3\" is of random offsets, and rw=write is sequential; hint: write rw=randwrite, or no random_distribution"
     );
 }
+
+#[test]
+fn a_stack_can_name_every_engine_that_a_load_can() {
+    for kind in iotax_load::engine::ALL {
+        let stack = format!("/dev/x | engine({})", kind.word);
+        let scenario = stacks(&[&stack]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.stacks[0].layers[0].option("name"), Some(kind.word));
+    }
+}
