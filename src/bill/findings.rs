@@ -420,6 +420,10 @@ pub struct GeneratorReport {
     pub service: Option<Latency>,
     /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
     pub in_flight: Option<f64>,
+    /// As many as the load asks for, on all members together; `None` with a schedule, which asks for none. What is missing was with the
+    /// generator's threads: they hand over one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<f64>,
     /// By how much mean service time times rate differs from that, a fraction (Little's law says 0).
     pub littles_law_error: Option<f64>,
     /// What I/Os that lie across an end of a window may make of that, a fraction.

@@ -25,6 +25,7 @@ pub fn report(reading: &Reading, at: usize) -> GeneratorReport {
         reap_gap: some("reap_gap", &side.reap_gap),
         service: service(side),
         in_flight: in_flight(side),
+        depth: reading.depth(at),
         littles_law_error: littles_law_error(side),
         littles_law_ends: ends(side),
     }

@@ -150,6 +150,14 @@ impl<'a> Reading<'a> {
         jobs * self.members(at) as f64
     }
 
+    /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.
+    pub fn depth(&self, at: usize) -> Option<f64> {
+        let jobs = &self.workload.jobs;
+        let of = |job: &iotax_load::Job| f64::from(job.numjobs) * f64::from(job.iodepth);
+        let closed = jobs.iter().all(|job| job.rate_iops.is_none());
+        closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
+    }
+
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each, those of posixaio a helper
     /// each, whose CPU time is counted with theirs.
     pub fn threads(&self, at: usize) -> f64 {

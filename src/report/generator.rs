@@ -4,14 +4,15 @@ use super::number::Shown;
 use super::sheet::marked;
 use super::table::Table;
 use crate::bill::findings::{GeneratorReport, Row, WorkloadFindings};
+use crate::stats::round::three_digits;
 
 /// Above the table.
 pub(super) const TITLE: &str = "the load generator itself";
 
 /// Below it.
 pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for each I/O in its own code and in the kernel; own code, kernel: shares of the \
-     time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; Little's law: \
-     mean latency times rate against the mean number in flight";
+     time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; in flight: their mean \
+     number, the rest of the depth waits for a thread that hands over others; Little's law: mean latency times rate against that number";
 
 /// A row a stack; `None` where nothing of it was recorded.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
@@ -37,10 +38,20 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
         table.push("looks p50", 5, looks(|gap| &gap.p50));
         table.push("looks p99", 2, looks(|gap| &gap.p99));
     }
+    if rows.iter().any(|row| row.generator.in_flight.is_some()) {
+        table.push("in flight", 2, cells(&in_flight));
+    }
     if rows.iter().any(|row| row.generator.littles_law_error.is_some()) {
         table.push("Little's law", 2, cells(&|one| change(one.littles_law_error)));
     }
     Some(table)
+}
+
+/// `27.6 of 32`
+fn in_flight(one: &GeneratorReport) -> String {
+    let Some(mean) = one.in_flight else { return "-".to_owned() };
+    let mean = three_digits(mean);
+    one.depth.map_or_else(|| mean.clone(), |depth| format!("{mean} of {depth}"))
 }
 
 /// `3.1 %`

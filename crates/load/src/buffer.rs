@@ -1,9 +1,9 @@
 //! The memory of one thread's I/Os: page-aligned, mapped and touched before the first slice, and
 //! the data that are written, of the kind that the job states.
 
-use crate::Iomem;
 use crate::data::{DataKind, Repeats, SECTOR, fill_new, kept_bytes, kept_of};
 use crate::random::Random;
+use crate::{Iomem, Job};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::ptr::NonNull;
@@ -36,6 +36,26 @@ pub(crate) struct Needs {
     pub(crate) iomem: Iomem,
 }
 
+impl Needs {
+    /// Of a thread with so many I/Os of the job in flight.
+    pub(crate) fn of(job: &Job, slots: u32) -> Needs {
+        let (reads, writes) = (job.rw.reads(), job.rw.writes_data());
+        Needs { slots, bs: job.bs as usize, reads, writes, data: job.data(), iomem: job.iomem }
+    }
+
+    /// Bytes that are read to, and as many that are written from; trims move none.
+    fn part(&self) -> Option<usize> {
+        self.bs.checked_next_multiple_of(ALIGN)?.checked_mul(self.slots as usize)
+    }
+
+    /// Bytes that will be mapped; `None`: more than there are addresses.
+    pub(crate) fn mapped(&self) -> Option<usize> {
+        let used = self.part()?.checked_mul(usize::from(self.reads) + usize::from(self.writes))?;
+        let page = if self.iomem == Iomem::MmapHuge { HUGE } else { ALIGN };
+        used.max(1).checked_next_multiple_of(page)
+    }
+}
+
 /// One mapping with a buffer a slot for reads, one for writes, or both: what was read must not
 /// be written, since it may be zeros.
 pub(crate) struct Buffers {
@@ -59,19 +79,16 @@ impl Buffers {
     /// When there is not that much memory.
     pub(crate) fn new(needs: Needs, random: Random) -> io::Result<Buffers> {
         let stride = needs.bs.next_multiple_of(ALIGN);
-        let part = stride.checked_mul(needs.slots as usize);
-        let parts = usize::from(needs.reads) + usize::from(needs.writes);
-        let mapped = part.and_then(|part| part.checked_mul(parts.max(1)));
-        let used = mapped.ok_or(io::ErrorKind::OutOfMemory)?;
-        let (base, mapped) = match needs.iomem {
-            Iomem::Malloc => (map(used)?, used),
-            Iomem::MmapHuge => map_huge(used)?,
+        let mapped = needs.mapped().ok_or(io::ErrorKind::OutOfMemory)?;
+        let base = match needs.iomem {
+            Iomem::Malloc => map(mapped)?,
+            Iomem::MmapHuge => map_huge(mapped)?,
         };
         let mut buffers = Buffers {
             base,
             mapped,
             stride,
-            write_base: if needs.reads { used / parts } else { 0 },
+            write_base: if needs.reads { stride * needs.slots as usize } else { 0 },
             bs: needs.bs,
             kept: kept_bytes(needs.data.compress_percent),
             unit: if needs.data.dedupe_percent > 0 { needs.data.unit_of(needs.bs) } else { needs.bs },
@@ -173,10 +190,9 @@ fn map(length: usize) -> io::Result<NonNull<u8>> {
 /// A huge page of x86-64 and of ARM with pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
-/// Whole huge pages, and how many bytes they are: reserved ones if there are as many, else such as the kernel makes of a stretch that
-/// begins at one.
-fn map_huge(length: usize) -> io::Result<(NonNull<u8>, usize)> {
-    let mapped = length.checked_next_multiple_of(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
+/// Whole huge pages: reserved ones if there are as many, else such as the kernel makes of a stretch that begins at one. Pages that are
+/// not huge are refused: they would measure something else than was asked for.
+fn map_huge(mapped: usize) -> io::Result<NonNull<u8>> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let reserved = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB;
     // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
@@ -185,7 +201,7 @@ fn map_huge(length: usize) -> io::Result<(NonNull<u8>, usize)> {
         Ok(base) => base.cast(),
         Err(_) => made_on_request(mapped)?,
     };
-    Ok((NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?, mapped))
+    NonNull::new(base).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
 /// A stretch that begins at a huge page, which the kernel was asked to make of such.
@@ -203,13 +219,46 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
         let given_back = length == 0 || unsafe { rustix::mm::munmap(start.cast(), length) }.is_ok();
         debug_assert!(given_back);
     }
-    // SAFETY: the stretch is ours, and advice changes nothing of what is in it.
-    unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage)? };
+    // SAFETY: the stretch is ours, and advice changes nothing of what is in it. A kernel that makes none says so here.
+    let advised = unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage) };
     for page in (0..mapped).step_by(ALIGN) {
         // SAFETY: a byte of the stretch; touched, so that no I/O is the first to.
         unsafe { base.add(page).write_volatile(0) };
     }
-    Ok(base)
+    let huge = huge_bytes(base as usize..base as usize + mapped)?;
+    if advised.is_ok() && huge >= mapped {
+        return Ok(base);
+    }
+    // SAFETY: the stretch is ours, and nobody was told of it.
+    let given_back = unsafe { rustix::mm::munmap(base.cast(), mapped) };
+    debug_assert!(given_back.is_ok());
+    Err(io::Error::other(format!(
+        "iomem=mmaphuge: of a thread's {mapped} bytes of buffers {huge} are on huge pages; hint: sysctl vm.nr_hugepages={} for each thread, or \
+         transparent huge pages on \"madvise\"",
+        mapped / HUGE
+    )))
+}
+
+/// Bytes on transparent huge pages of the mappings that lie in these addresses (AnonHugePages of /proc/self/smaps). A mapping that the kernel
+/// has made one with its neighbours counts as far as it lies there.
+fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
+    let told = std::fs::read_to_string("/proc/self/smaps")?;
+    let (mut overlap, mut huge) = (0, 0);
+    for line in told.lines() {
+        if let Some(range) = line.split(' ').next().and_then(addresses) {
+            overlap = range.end.min(within.end).saturating_sub(range.start.max(within.start));
+        } else if let Some(rest) = line.strip_prefix("AnonHugePages:") {
+            let kib: usize = rest.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+            huge += (kib << 10).min(overlap);
+        }
+    }
+    Ok(huge)
+}
+
+/// `7f00-7f80`
+fn addresses(word: &str) -> Option<std::ops::Range<usize>> {
+    let (start, end) = word.split_once('-')?;
+    Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
 }
 
 /// Changes every word that is not to stay zero by one key. Random words stay random, and no
@@ -337,7 +386,13 @@ mod tests {
     fn huge_pages_hold_the_same_and_begin_at_one() {
         for bs in [4096, 1 << 20, (1 << 20) + 4096] {
             let needs = Needs { iomem: Iomem::MmapHuge, ..needs(bs, 0) };
-            let mut buffers = Buffers::new(needs, Random::new(1, 0)).unwrap();
+            let mut buffers = match Buffers::new(needs, Random::new(1, 0)) {
+                Err(error) if error.to_string().contains("on huge pages; hint: ") => {
+                    println!("skipped: needs huge pages ({error})");
+                    return;
+                }
+                buffers => buffers.unwrap(),
+            };
             let (base, length) = buffers.extent();
             assert_eq!((base as usize % HUGE, length % HUGE), (0, 0));
             let starts: Vec<usize> =
@@ -346,6 +401,30 @@ mod tests {
             assert_eq!(starts.iter().collect::<HashSet<_>>().len(), 6);
             assert!(zeros(&written(&mut buffers, 2, bs)) < bs / 64);
         }
+    }
+
+    #[test]
+    fn pages_that_are_huge_are_told_from_others() {
+        let small = map(HUGE).unwrap().as_ptr() as usize;
+        let allowed =
+            std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        if !allowed.contains("[always]") {
+            assert_eq!(huge_bytes(small..small + HUGE).unwrap(), 0);
+        }
+        assert_eq!(addresses("7f00-7f80"), Some(0x7f00..0x7f80));
+        assert_eq!(addresses("AnonHugePages:"), None);
+        match made_on_request(2 * HUGE) {
+            Ok(base) => assert!(huge_bytes(base as usize..base as usize + 2 * HUGE).unwrap() >= 2 * HUGE),
+            Err(error) => println!("skipped: needs transparent huge pages ({error})"),
+        }
+    }
+
+    #[test]
+    fn trims_need_no_memory() {
+        let trims = Needs { reads: false, writes: false, bs: 1 << 30, slots: 1024, ..needs(4096, 0) };
+        assert_eq!(trims.mapped(), Some(ALIGN));
+        let half = Needs { bs: 512, ..needs(4096, 0) };
+        assert_eq!(half.mapped(), needs(4096, 0).mapped(), "a slot begins at a page");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::clock;
 use crate::engine::Kind;
 use crate::lane::{FlushResult, LaneResult, Resident, Setup, SliceOrder};
 use crate::verify::{Back, BackOrder};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,7 @@ enum Order {
 }
 
 enum Reply {
-    Ready(io::Result<()>),
+    Ready(io::Result<Vec<&'static str>>),
     Slice(io::Result<LaneResult>),
     Flushed(FlushResult),
     Settled(io::Result<()>),
@@ -49,6 +50,8 @@ pub(crate) struct Crew {
     replies: Receiver<(usize, Reply)>,
     patience_ns: u64,
     broken: Option<String>,
+    /// What engines of some threads have to do without.
+    pub(crate) lacks: BTreeSet<&'static str>,
 }
 
 type Start = fn(Setup) -> io::Result<Box<dyn Resident>>;
@@ -64,7 +67,8 @@ impl Crew {
 
     fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> Result<Crew, (usize, io::Error)> {
         let (sender, replies) = channel();
-        let mut crew = Crew { members: Vec::new(), replies, patience_ns, broken: None };
+        let (members, lacks) = (Vec::new(), BTreeSet::new());
+        let mut crew = Crew { members, replies, patience_ns, broken: None, lacks };
         for (index, setup) in setups.into_iter().enumerate() {
             let member = Member::start(index, start, setup, sender.clone());
             crew.members.push(member.map_err(|error| (index, error))?);
@@ -73,7 +77,7 @@ impl Crew {
         let replies = crew.gather(crew.members.len()).map_err(|why| (0, io::Error::other(why)))?;
         for (index, reply) in replies.into_iter().enumerate() {
             if let Reply::Ready(ready) = reply {
-                ready.map_err(|error| (index, error))?;
+                crew.lacks.extend(ready.map_err(|error| (index, error))?);
             }
         }
         Ok(crew)
@@ -292,7 +296,7 @@ fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewel
         Ok(lane) => lane,
         Err(error) => return farewell.reply(Reply::Ready(Err(error))),
     };
-    farewell.reply(Reply::Ready(Ok(())));
+    farewell.reply(Reply::Ready(Ok(lane.lacks())));
     while let Ok(order) = inbox.recv() {
         match order {
             Order::Slice(order) => farewell.reply(Reply::Slice(lane.slice(&order))),

@@ -52,6 +52,15 @@ impl Histogram {
         }
     }
 
+    /// Adds one latency so many times.
+    pub fn record_many(&mut self, ns: u64, number: u64) {
+        let bucket = bucket_of(ns);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += number,
+            None => self.grow_and_add(bucket, number),
+        }
+    }
+
     /// Sets all counts to zero and keeps the memory.
     pub fn clear(&mut self) {
         self.counts.fill(0);

@@ -1,6 +1,6 @@
 //! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The
-//! loop neither allocates nor locks; it reads the clock once a batch, and that reading both ends
-//! the I/Os that came back and begins those that follow in their slots.
+//! loop neither allocates nor locks; it reads the clock when it looks at its queue, which ends the I/Os that came back, and
+//! for each I/O that it issues (or not again, if the job has its I/Os begin with the batch).
 
 use crate::buffer::{Buffers, Needs};
 use crate::clock;
@@ -55,6 +55,9 @@ pub(crate) trait Resident {
     /// # Errors
     /// When the engine itself fails; the lane is then of no more use.
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
+
+    /// What its engine has to do without.
+    fn lacks(&self) -> Vec<&'static str>;
 
     /// fsync of the file.
     fn flush(&mut self) -> FlushResult;
@@ -167,15 +170,7 @@ impl<E: Engine + 'static> Lane<E> {
     fn new(setup: Setup, make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>) -> io::Result<Lane<E>> {
         let job = &setup.job;
         let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
-        let needs = Needs {
-            slots: setup.depth,
-            bs: job.bs as usize,
-            reads: job.rw.reads(),
-            writes: job.rw.writes_data(),
-            data: job.data(),
-            iomem: job.iomem,
-        };
-        let buffers = Buffers::new(needs, random(0))?;
+        let buffers = Buffers::new(Needs::of(job, setup.depth), random(0))?;
         let file = setup.file.try_clone()?;
         let offsets = Offsets::new(job, setup.region, setup.cursor);
         Ok(Lane {
@@ -218,6 +213,7 @@ impl<E: Engine + 'static> Lane<E> {
             self.tally.looked(now_ns..looked_ns, busy as u64, self.deep && !self.done.is_empty());
             now_ns = looked_ns;
             self.collect(now_ns);
+            self.stamps.anchor_in_time(now_ns);
             if self.tally.only_fails() {
                 gate.abort.store(true, Ordering::Relaxed);
             }
@@ -250,20 +246,17 @@ impl<E: Engine + 'static> Lane<E> {
 
     #[inline]
     fn start(&mut self, slot: u32, op: Op, offset: u64, intended_ns: Option<u64>, now_ns: u64) {
-        let (len, buffer, ready_ns) = match op {
-            // To check what came back before is no part of this.
-            Op::Read if self.checks.is_some() => {
+        let (len, buffer) = match op {
+            Op::Read => {
                 self.checks.iter_mut().for_each(|checks| checks.reads(slot, offset));
-                (self.bs, self.buffers.read(slot), self.stamps.now())
+                (self.bs, self.buffers.read(slot))
             }
-            Op::Read if self.stamps_each => (self.bs, self.buffers.read(slot), self.stamps.now()),
-            Op::Read => (self.bs, self.buffers.read(slot), now_ns),
-            // Making the data is not part of the I/O.
-            Op::Write => (self.bs, self.data_of(slot, offset), self.stamps.now()),
-            Op::Trim if self.stamps_each => (self.bs, std::ptr::null_mut(), self.stamps.now()),
-            Op::Trim => (self.bs, std::ptr::null_mut(), now_ns),
-            Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut(), now_ns),
+            Op::Write => (self.bs, self.data_of(slot, offset)),
+            Op::Trim => (self.bs, std::ptr::null_mut()),
+            Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut()),
         };
+        // Behind that: making data, and checking what came back before, are no part of the I/O.
+        let ready_ns = if self.stamps_each { self.stamps.now() } else { now_ns };
         self.slots[slot as usize] = Slot {
             io: Ended {
                 op,
@@ -348,17 +341,31 @@ impl<E: Engine + 'static> Lane<E> {
         self.beat_ns.store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
     }
 
-    fn restart(&mut self, start_ns: u64, stop: Stop) {
+    /// Forgets the slice before, ahead of the start that all threads have together.
+    fn rewind(&mut self, stop: Stop) {
         let blocks = match stop {
             Stop::Time { .. } => u64::MAX,
             Stop::Blocks(blocks) => blocks,
         };
         self.source.restart(blocks);
-        if let Some(pace) = &mut self.pace {
-            pace.restart(start_ns);
-        }
-        self.tally.restart(window(start_ns, stop));
+        self.pace.iter_mut().for_each(Pace::rewind);
+        self.tally.clear();
         self.first_submit_ns = None;
+    }
+
+    fn begin(&mut self, start_ns: u64, stop: Stop) {
+        self.pace.iter_mut().for_each(|pace| pace.begin(start_ns));
+        self.tally.begin(start_ns, window(start_ns, stop));
+    }
+
+    /// Of an open loop, what was to start within the slice and could not.
+    fn tell_overtaken(&mut self, end_ns: u64, drained_ns: u64) {
+        let (source, tally) = (&mut self.source, &mut self.tally);
+        self.pace.iter_mut().for_each(|pace| {
+            pace.overtaken(end_ns, |intended_ns, number| {
+                tally.overtaken(source.like_next(), intended_ns, number, drained_ns);
+            });
+        });
     }
 
     fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: Cpu) -> LaneResult {
@@ -389,8 +396,9 @@ impl<E: Engine + 'static> Resident for Lane<E> {
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
         let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
         self.stamps.anchor();
+        self.rewind(order.stop);
         let start_ns = order.gate.pass();
-        self.restart(start_ns, order.stop);
+        self.begin(start_ns, order.stop);
         let end_ns = match order.stop {
             Stop::Time { .. } => window(start_ns, order.stop).end,
             Stop::Blocks(_) => u64::MAX,
@@ -402,7 +410,14 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         let drained_ns = ran?;
         let cpu = Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
         let aborted = order.gate.abort.load(Ordering::Relaxed);
+        if matches!(order.stop, Stop::Time { .. }) {
+            self.tell_overtaken(end_ns, drained_ns);
+        }
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
+    }
+
+    fn lacks(&self) -> Vec<&'static str> {
+        self.engine.lacks()
     }
 
     fn flush(&mut self) -> FlushResult {
@@ -468,6 +483,7 @@ fn idle_slot() -> Slot {
 mod tests {
     use super::*;
     use crate::Rw;
+    use crate::pace::Schedule;
 
     /// Answers at once, but stalls once, at its n-th I/O.
     struct Stalling {
@@ -526,7 +542,7 @@ mod tests {
     fn setup(job: Job, hold: Hold) -> Setup {
         let region = Region { offset: 0, bs: job.bs, blocks: 1000 };
         Setup {
-            pace: job.rate_iops.map(|rate| Pace::new(rate, 0, 1)),
+            pace: job.rate_iops.map(|rate| Pace::new(rate, Schedule::default())),
             depth: job.iodepth,
             job,
             file: tempfile::tempfile().unwrap(),
@@ -562,6 +578,26 @@ mod tests {
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 490, "{late}");
         assert!(result.read.ios <= 3000, "never faster than the rate");
+    }
+
+    #[test]
+    fn a_stall_that_the_end_of_the_slice_cuts_shows_as_any_other() {
+        // From 5 ms on for 100 ms, in a slice of 20.
+        let stop = Stop::Time { discard_ns: 1_000_000, window_ns: 20_000_000 };
+        let stalling = || Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
+        let job = Job { rate_iops: Some(10_000), ..Job::default() };
+        let latency = run(setup(job, Hold::default()), stalling(), stop).read.latency;
+        // Those of the last 16 ms, most of which were never issued, had waited for 84 ms and more.
+        let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 80_000_000;
+        let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
+        assert!(late >= 120, "{late}");
+        assert!((195..=205).contains(&latency.count()), "{}: each that was due, once", latency.count());
+        // Without a schedule it is the one I/O. It began behind the discarded start, as all but the first few do.
+        let job = Job { iodepth: 2, ..Job::default() };
+        let engine = Device { service_ns: 30_000_000, busy: Vec::new() };
+        let result =
+            run(setup(job, Hold::default()), engine, Stop::Time { discard_ns: 0, window_ns: 20_000_000 });
+        assert_eq!((result.read.ios, result.read.latency.count()), (0, 2));
     }
 
     #[test]

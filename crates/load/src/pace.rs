@@ -1,43 +1,91 @@
 //! Open loop: the schedule of a job with `rate_iops`. The I/O of index k is meant to start at
 //! start + k / rate, whatever happened before it; its latency counts from there, so a stall shows
-//! in every I/O that it delayed. I/Os that the slice's end overtook are not issued: they are
-//! missing from the throughput, not from the latencies alone.
+//! in every I/O that it delayed, also in those that the slice's end overtook: they are not issued and
+//! missing from the throughput, but the time for which they had waited by then is in the latencies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Highest rate that can be asked of a thread: one I/O a nanosecond.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000;
 
+/// What was overtaken is told in so many groups at most.
+const GROUPS: u64 = 4096;
+
+/// The index of the next start that nobody has taken. Threads that make up one queue share it: whoever is free takes the next, so
+/// that an I/O that does not come back delays none but itself.
+pub(crate) type Schedule = Arc<AtomicU64>;
+
 /// Intended starts of one thread.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Pace {
     rate: u64,
-    first: u64,
-    stride: u64,
-    index: u64,
+    schedule: Schedule,
+    /// The start that this thread has taken and not used.
+    taken: Option<u64>,
     start_ns: u64,
 }
 
 impl Pace {
-    /// `rate` I/Os a second (1 ..= [`MAX_RATE`]), of which this thread issues every `stride`-th
-    /// beginning with the `first`.
-    pub(crate) fn new(rate: u64, first: u64, stride: u64) -> Pace {
-        Pace { rate, first, stride, index: first, start_ns: 0 }
+    /// `rate` I/Os a second (1 ..= [`MAX_RATE`]) of all that share the schedule.
+    pub(crate) fn new(rate: u64, schedule: Schedule) -> Pace {
+        Pace { rate, schedule, taken: None, start_ns: 0 }
     }
 
-    /// Begins anew with a slice.
-    pub(crate) fn restart(&mut self, start_ns: u64) {
-        self.index = self.first;
+    /// Back to the first start. Every thread calls it before any begins the slice.
+    pub(crate) fn rewind(&mut self) {
+        self.taken = None;
+        self.schedule.store(0, Ordering::Relaxed);
+    }
+
+    /// The slice begins.
+    pub(crate) fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
-    /// When the next I/O is meant to start.
-    pub(crate) fn intended_ns(&self) -> u64 {
-        let (seconds, rest) = (self.index / self.rate, self.index % self.rate);
-        self.start_ns + seconds * 1_000_000_000 + rest * 1_000_000_000 / self.rate
+    /// When this thread's next I/O is meant to start.
+    pub(crate) fn intended_ns(&mut self) -> u64 {
+        let index = *self.taken.get_or_insert_with(|| self.schedule.fetch_add(1, Ordering::Relaxed));
+        self.at(index)
     }
 
-    /// Goes on to the one after it.
+    /// It has started: the next one is another.
     pub(crate) fn advance(&mut self) {
-        self.index += self.stride;
+        self.taken = None;
+    }
+
+    /// Takes what was to start before `end_ns` and was not: calls `each` with an intended start and for how many it stands; starts
+    /// that are told together lie within a small part of the time until the end.
+    pub(crate) fn overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
+        let limit = self.starts_before(end_ns);
+        if let Some(index) = self.taken.take_if(|index| *index < limit) {
+            each(self.at(index), 1);
+        }
+        loop {
+            let untaken = limit.saturating_sub(self.schedule.load(Ordering::Relaxed));
+            if untaken == 0 {
+                return;
+            }
+            let group = untaken.div_ceil(GROUPS);
+            let first = self.schedule.fetch_add(group, Ordering::Relaxed);
+            // Another thread may have taken the last of them since.
+            let ours = group.min(limit.saturating_sub(first));
+            if ours > 0 {
+                each(self.at(first), ours);
+            }
+        }
+    }
+
+    /// How many starts lie before then.
+    fn starts_before(&self, end_ns: u64) -> u64 {
+        let after_ns = end_ns.saturating_sub(self.start_ns);
+        let starts = (u128::from(after_ns) * u128::from(self.rate)).div_ceil(1_000_000_000);
+        u64::try_from(starts).unwrap_or(u64::MAX)
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        let (seconds, rest) = (index / self.rate, index % self.rate);
+        self.start_ns + seconds * 1_000_000_000 + rest * 1_000_000_000 / self.rate
     }
 }
 
@@ -45,7 +93,14 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn starts(mut pace: Pace, count: usize) -> Vec<u64> {
+    fn pace(rate: u64, start_ns: u64) -> Pace {
+        let mut pace = Pace::new(rate, Schedule::default());
+        pace.rewind();
+        pace.begin(start_ns);
+        pace
+    }
+
+    fn starts(pace: &mut Pace, count: usize) -> Vec<u64> {
         let mut next = || {
             let at = pace.intended_ns();
             pace.advance();
@@ -56,24 +111,67 @@ mod tests {
 
     #[test]
     fn the_schedule_does_not_drift() {
-        let mut pace = Pace::new(3, 0, 1);
-        pace.restart(10);
         let expected = [10, 333_333_343, 666_666_676, 1_000_000_010];
-        assert_eq!(starts(pace.clone(), 4), expected);
-        assert_eq!(starts(pace, 3_000_001).last(), Some(&(1_000_000 * 1_000_000_000 + 10)));
+        assert_eq!(starts(&mut pace(3, 10), 4), expected);
+        assert_eq!(starts(&mut pace(3, 10), 3_000_001).last(), Some(&(1_000_000 * 1_000_000_000 + 10)));
     }
 
     #[test]
-    fn threads_that_share_a_rate_interleave() {
-        let mut merged = [Pace::new(1000, 0, 2), Pace::new(1000, 1, 2)].map(|pace| starts(pace, 3)).concat();
-        merged.sort_unstable();
-        assert_eq!(merged, starts(Pace::new(1000, 0, 1), 6));
+    fn of_threads_that_share_a_schedule_whoever_is_free_takes_the_next() {
+        let schedule = Schedule::default();
+        let mut both = [0, 1].map(|_| Pace::new(1000, schedule.clone()));
+        both.iter_mut().for_each(Pace::rewind);
+        // The first is stuck with the start that it took.
+        assert_eq!(both[0].intended_ns(), 0);
+        assert_eq!(starts(&mut both[1], 4), [1, 2, 3, 4].map(|ms| ms * 1_000_000));
+        both[0].advance();
+        assert_eq!(
+            (both[0].intended_ns(), both[0].intended_ns()),
+            (5_000_000, 5_000_000),
+            "until it is used"
+        );
+        both.iter_mut().for_each(Pace::rewind);
+        assert_eq!(both[1].intended_ns(), 0, "of the next slice");
     }
 
     #[test]
     fn the_highest_rate_does_not_overflow() {
-        let mut pace = Pace::new(MAX_RATE, MAX_RATE - 1, 1);
-        pace.restart(0);
+        let mut pace = pace(MAX_RATE, 0);
+        pace.schedule.store(MAX_RATE - 1, Ordering::Relaxed);
         assert_eq!(pace.intended_ns(), MAX_RATE - 1);
+    }
+
+    fn told(pace: &mut Pace, end_ns: u64) -> Vec<(u64, u64)> {
+        let mut told = Vec::new();
+        pace.overtaken(end_ns, |at_ns, number| told.push((at_ns, number)));
+        told
+    }
+
+    #[test]
+    fn what_the_end_overtook_is_told_once() {
+        let mut one = pace(1000, 0);
+        starts(&mut one, 5);
+        assert_eq!(one.intended_ns(), 5_000_000, "taken, and not used");
+        let rest = [5, 6, 7].map(|ms| (ms * 1_000_000, 1));
+        assert_eq!(told(&mut one, 8_000_000), rest, "the end is not before itself");
+        assert_eq!(told(&mut one, 8_000_000), []);
+        let mut kept = pace(1000, 0);
+        assert_eq!((kept.intended_ns(), told(&mut kept, 0)), (0, vec![]));
+    }
+
+    #[test]
+    fn very_many_are_told_in_groups_that_are_whole() {
+        let schedule = Schedule::default();
+        let mut both = [0, 1].map(|_| Pace::new(MAX_RATE, schedule.clone()));
+        both[0].rewind();
+        both[1].intended_ns();
+        let groups = both.each_mut().map(|pace| told(pace, 1_000_000_007)).concat();
+        assert_eq!(groups.iter().map(|(_, number)| number).sum::<u64>(), 1_000_000_007);
+        assert!(groups.len() < 100_000, "{}", groups.len());
+        assert!(
+            groups
+                .iter()
+                .all(|(at_ns, number)| *number == 1 || number * 4095 <= 1_000_000_007 - at_ns + 4095)
+        );
     }
 }

@@ -73,6 +73,17 @@ impl Source {
         Some((if reads { Op::Read } else { Op::Write }, offset))
     }
 
+    /// What the next may be, by the mix; it takes nothing.
+    pub(crate) fn like_next(&mut self) -> Op {
+        match self.read_percent {
+            100 => Op::Read,
+            0 if self.trims => Op::Trim,
+            0 => Op::Write,
+            percent if self.random.chance(percent) => Op::Read,
+            _ => Op::Write,
+        }
+    }
+
     /// A trim, or the write of the block that was trimmed last.
     fn next_trim(&mut self) -> (Op, u64) {
         let due = self.trimmed.take();

@@ -52,8 +52,8 @@ pub struct SliceSpec {
     /// Flush (fsync) every target after the last acknowledgement and report how long it took.
     pub flush: bool,
     /// CLOCK_MONOTONIC of the place at which all threads begin together, for workers in several places that begin at
-    /// one time; `None`: at once. A worker that is late by no more than the discarded start catches up: its window is
-    /// where it would have been.
+    /// one time; `None`: at once. A worker that is late by no more than half of the discarded start
+    /// (a fifth with a rate) catches up: its window is where it would have been. A slice by bytes begins when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_ns: Option<u64>,
 }
@@ -72,9 +72,10 @@ pub struct Direction {
     pub ios: u64,
     /// Bytes completed.
     pub bytes: u64,
-    /// Latency of each of them, nanoseconds from just before the call that submits it (with
-    /// `rate_iops`: from its intended start) until it was reaped and, in the delay layer,
-    /// released. I/Os of one batch share these stamps.
+    /// Latencies, nanoseconds from just before an I/O is handed to the engine (with `rate_iops`: from its intended start; with stamps a batch:
+    /// from the look at the queue before) until it was reaped and, in the delay layer, released. Of I/Os that ended in the window and took no longer than the
+    /// discarded start, and of those that began in it and took longer, whenever they ended. With `rate_iops` also of those that were to start
+    /// in it and never did: how long they had waited when the queue was empty.
     pub latency: Histogram,
 }
 
@@ -97,14 +98,14 @@ pub struct SliceResult {
     /// latency may be too long, since what had ended lay there. Empty where no thread has more than one I/O in flight: it waits
     /// for that one.
     pub reap_gap: Histogram,
-    /// Reads and writes in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
+    /// Reads, writes and trims in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
     pub in_flight_ns: u64,
     /// Times from issue to end of the I/Os that ended in the window, summed up, with those that failed.
     pub served_ns: u64,
     /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
     /// when they were meant to be issued. Empty in a closed loop, where that is the same.
     pub service: Histogram,
-    /// Reads and writes completed outside the window (start and drain).
+    /// Reads, writes and trims completed outside the window (start and drain).
     pub discarded_ios: u64,
     /// Time discarded at the start.
     pub discarded_ns: u64,

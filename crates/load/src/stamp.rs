@@ -22,6 +22,9 @@ pub struct Stamp {
 impl Stamp {
     /// Puts it on a sector, or on a longer stretch that is judged as a whole: over its first [`STAMP`] bytes, with a checksum
     /// of all others.
+    ///
+    /// # Panics
+    /// On less than [`STAMP`] bytes, as all of these.
     pub fn seal(&self, sector: &mut [u8]) {
         let masks = masks(sector);
         for (at, value) in [self.writer, self.offset, self.generation].into_iter().enumerate() {

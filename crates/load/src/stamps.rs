@@ -10,8 +10,18 @@ const OVER_NS: u64 = 20_000_000;
 /// Of so many pairs of readings the narrowest counts.
 const READINGS: usize = 8;
 
-/// The clock is slewed by 500 parts per million at most (adjtimex(2)); a counter that runs apart from it by more is none.
+/// The kernel slews its clock by 500 parts per million (adjtimex(2)). A counter that runs apart from it by more is read no more, also where it is
+/// the clock that somebody slews faster.
 const APART: f64 = 0.001;
+
+/// Between points that lie so far apart, a step of either clock shows as a wrong rate and what a reading takes does not.
+const TELLING_NS: u64 = 100_000_000;
+
+/// A line is drawn anew so often.
+pub(crate) const ANCHOR_NS: u64 = 1_000_000_000;
+
+/// Where the kernel names its source of time.
+const SOURCE: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Sources of the kernel's own time that are made of the counter: where it has left them, it trusts the counter no more.
 const MADE_OF_IT: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
@@ -57,9 +67,18 @@ impl Stamps {
         if self.counter.is_some() { "the time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
-    /// Begins anew at CLOCK_MONOTONIC. A counter that has run apart from it is not read again.
+    /// Begins anew at CLOCK_MONOTONIC. A counter that has run apart from it, or that the kernel trusts no more, is not read again.
     pub(crate) fn anchor(&mut self) {
-        self.counter = self.counter.and_then(|counter| counter.anchored(Point::now()?));
+        self.counter =
+            self.counter.filter(|_| is_trusted()).and_then(|counter| counter.anchored(Point::now()?));
+    }
+
+    /// The same, if the last time is so long ago.
+    #[inline]
+    pub(crate) fn anchor_in_time(&mut self, now_ns: u64) {
+        if self.counter.is_some_and(|counter| now_ns.saturating_sub(counter.anchor.ns) > ANCHOR_NS) {
+            self.anchor();
+        }
     }
 
     /// Nanoseconds of CLOCK_MONOTONIC, never less than at the anchor.
@@ -74,9 +93,7 @@ impl Stamps {
 
 impl Counter {
     fn of_this_machine() -> Option<Counter> {
-        let source =
-            std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        if !is_invariant() || !MADE_OF_IT.contains(&source.ok()?.trim()) {
+        if !is_invariant() || !is_trusted() {
             return None;
         }
         let first = Point::now()?;
@@ -90,11 +107,14 @@ impl Counter {
         Some(Counter { first, anchor: now, rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)? })
     }
 
-    /// With the line through where both clocks are now, if they have gone together so far.
+    /// With the line through where both clocks are now, if they have gone together so far: over all the time, and since the last anchor, as a step
+    /// of one of them is lost in a mean over hours.
     fn anchored(self, now: Point) -> Option<Counter> {
         let next = Counter::through(self.first, now)?;
-        let apart = next.rate as f64 / self.rate as f64 - 1.0;
-        (apart.abs() <= APART).then_some(next)
+        let agrees = |rate: u64| (rate as f64 / self.rate as f64 - 1.0).abs() <= APART;
+        let since = now.ns.saturating_sub(self.anchor.ns);
+        let lately = || Counter::through(self.anchor, now).is_some_and(|lately| agrees(lately.rate));
+        (agrees(next.rate) && (since < TELLING_NS || lately())).then_some(next)
     }
 
     #[inline(always)]
@@ -128,6 +148,16 @@ fn ticks() -> Option<u64> {
 #[inline(always)]
 fn ticks() -> Option<u64> {
     None
+}
+
+/// Whether the kernel makes its own time of the counter.
+fn is_trusted() -> bool {
+    // Without memory of its own: the loop of a slice asks too.
+    let mut told = [0; 64];
+    let read = rustix::fs::open(SOURCE, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())
+        .and_then(|file| rustix::io::read(file, &mut told));
+    let source = read.ok().and_then(|length| std::str::from_utf8(&told[..length]).ok());
+    source.is_some_and(|source| MADE_OF_IT.contains(&source.trim()))
 }
 
 /// Whether it counts at one rate in all states of the processor, as the kernel found.
@@ -164,6 +194,11 @@ mod tests {
         assert!(after(2_500_000_000, 1_000_400_000).is_some(), "slewed by 400 ppm");
         assert_eq!(after(2_500_000_000, 1_002_000_000), None);
         assert_eq!(after(0, 1_000_000_000), None, "it stands");
+        let hour = Point { ticks: START.ticks + 9_000_000_000_000, ns: START.ns + 3_600_000_000_000 };
+        let later = counter.anchored(hour).unwrap();
+        let second = |ticks: u64| Point { ticks: hour.ticks + ticks, ns: hour.ns + 1_000_000_000 };
+        assert!(later.anchored(second(2_500_000_000)).is_some());
+        assert_eq!(later.anchored(second(0)), None, "a second without it, in an hour that it kept");
         assert_eq!(counter.anchored(Point { ticks: 0, ns: 1 << 40 }), None, "it went back");
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Ended {
 /// Counts of one thread and slice.
 pub(crate) struct Tally {
     window_ns: Range<u64>,
+    /// Latencies up to this count where they end, longer ones where they begin; see [`Tally::times`].
+    short_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
     pub(crate) trim: Direction,
@@ -69,6 +71,7 @@ impl Tally {
         let direction = || Direction { latency: Histogram::preallocated(), ..Direction::default() };
         Tally {
             window_ns: 0..0,
+            short_ns: 0,
             read: direction(),
             write: direction(),
             trim: direction(),
@@ -88,13 +91,12 @@ impl Tally {
         }
     }
 
-    /// A slice begins; completions inside the window will count.
-    pub(crate) fn restart(&mut self, window_ns: Range<u64>) {
+    /// Forgets the slice before.
+    pub(crate) fn clear(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             (direction.ios, direction.bytes) = (0, 0);
             direction.latency.clear();
         }
-        self.window_ns = window_ns;
         self.sync_latency.clear();
         self.reap_gap.clear();
         self.in_flight_ns = 0;
@@ -106,6 +108,12 @@ impl Tally {
         self.first_error = None;
         self.last_release_ns = None;
         self.failing = None;
+    }
+
+    /// A slice has begun; completions inside the window will count.
+    pub(crate) fn begin(&mut self, start_ns: u64, window_ns: Range<u64>) {
+        self.short_ns = window_ns.start.saturating_sub(start_ns);
+        self.window_ns = window_ns;
     }
 
     /// An I/O was issued so long behind the look before.
@@ -140,29 +148,56 @@ impl Tally {
         if ended.result != ended.len as i32 {
             return self.add_failure(ended, now_ns);
         }
-        self.failing = None;
-        if !self.window_ns.contains(&now_ns) {
-            self.discarded_ios += u64::from(!ended.op.is_sync());
-            return;
-        }
+        let within = self.window_ns.contains(&now_ns);
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
+        let times = self.times(ended.start_ns, latency_ns, within);
         let direction = match ended.op {
             Op::Read => &mut self.read,
             Op::Write => &mut self.write,
             Op::Trim => &mut self.trim,
-            Op::Fsync | Op::Fdatasync => return self.sync_latency.record(latency_ns),
+            // A cache that can be flushed says nothing of a target that takes no I/O.
+            Op::Fsync | Op::Fdatasync if times => return self.sync_latency.record(latency_ns),
+            Op::Fsync | Op::Fdatasync => return,
         };
-        direction.ios += 1;
-        direction.bytes += u64::from(ended.len);
-        if !self.timed {
+        self.failing = None;
+        let served_ns = now_ns.saturating_sub(ended.issued_ns);
+        if within {
+            direction.ios += 1;
+            direction.bytes += u64::from(ended.len);
+            self.served_ns += served_ns;
+        } else {
+            self.discarded_ios += 1;
+        }
+        if times {
+            direction.latency.record(latency_ns);
+            if self.paced {
+                self.service.record(served_ns);
+            }
+        }
+    }
+
+    /// Whether a latency counts. Were all to count where they end, one that is longer than the discarded start would be seen less
+    /// often than it happens, and one that is longer than the slice never: an I/O that began before the slice is not there to stand for
+    /// one that ends behind it. So the long ones count where they begin, however late they end.
+    #[inline(always)]
+    fn times(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
+        let counts = if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
+        counts && self.timed
+    }
+
+    /// I/Os of a schedule that were to start then and were not issued before the slice was over, at `now_ns`: so long at least
+    /// each of them would have taken.
+    pub(crate) fn overtaken(&mut self, op: Op, intended_ns: u64, number: u64, now_ns: u64) {
+        let latency_ns = now_ns.saturating_sub(intended_ns);
+        if !self.times(intended_ns, latency_ns, false) {
             return;
         }
-        direction.latency.record(latency_ns);
-        let served_ns = now_ns.saturating_sub(ended.issued_ns);
-        self.served_ns += served_ns;
-        if self.paced {
-            self.service.record(served_ns);
-        }
+        let direction = match op {
+            Op::Read => &mut self.read,
+            Op::Trim => &mut self.trim,
+            _ => &mut self.write,
+        };
+        direction.latency.record_many(latency_ns, number);
     }
 
     /// Whether the target does nothing but fail.
@@ -213,14 +248,15 @@ mod tests {
             offset: 8192,
             len: if op.is_sync() { 0 } else { 4096 },
             result,
-            start_ns: 100,
-            issued_ns: 100,
+            start_ns: 600,
+            issued_ns: 600,
         }
     }
 
     fn tally() -> Tally {
         let mut tally = Tally::new(&Job::default());
-        tally.restart(1000..2000);
+        tally.clear();
+        tally.begin(0, 1000..2000);
         tally
     }
 
@@ -228,13 +264,50 @@ mod tests {
     fn only_the_window_counts_and_its_end_is_outside() {
         let mut tally = tally();
         for now in [999, 1000, 1999, 2000] {
-            tally.add(&ended(Op::Read, 4096), now);
+            tally.add(&Ended { start_ns: now - 900, ..ended(Op::Read, 4096) }, now);
         }
         assert_eq!((tally.read.ios, tally.read.bytes), (2, 8192));
         assert_eq!(tally.read.latency.count(), 2);
-        assert_eq!(tally.read.latency.max(), Some(1903), "bucket of 1899");
+        assert_eq!(tally.read.latency.max(), Some(903), "bucket of 900");
         assert_eq!(tally.discarded_ios, 2);
         assert_eq!(tally.last_release_ns, Some(2000));
+    }
+
+    #[test]
+    fn a_long_latency_counts_where_it_begins_however_late_it_ends() {
+        let mut tally = tally();
+        let mut add = |start_ns: u64, now: u64| {
+            let before = tally.read.latency.count();
+            tally.add(&Ended { start_ns, ..ended(Op::Read, 4096) }, now);
+            tally.read.latency.count() > before
+        };
+        assert!(!add(300, 1900), "its like that began before the slice cannot be seen");
+        assert!(add(1500, 9000) && add(1000, 2001), "a stall that the end of the slice cuts");
+        assert!(add(500, 1500) && !add(1500, 2500), "a short one counts where it ends");
+        assert!(!add(2000, 9000));
+        assert_eq!((tally.read.ios, tally.discarded_ios), (2, 4));
+    }
+
+    #[test]
+    fn what_was_never_issued_counts_with_the_time_it_waited() {
+        let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
+        tally.clear();
+        tally.begin(0, 1000..2000);
+        for intended_ns in [900, 1200, 2100] {
+            tally.overtaken(Op::Write, intended_ns, 10, 5200);
+        }
+        assert_eq!((tally.write.ios, tally.write.latency.count()), (0, 10));
+        assert!(tally.write.latency.min().unwrap().abs_diff(4000) < 40);
+    }
+
+    #[test]
+    fn a_target_that_fails_is_found_where_syncs_succeed() {
+        let mut tally = tally();
+        for _ in 0..FAILURES_IN_A_ROW {
+            tally.add(&ended(Op::Write, -5), 1500);
+            tally.add(&ended(Op::Fsync, 0), 1500);
+        }
+        assert!(tally.only_fails());
     }
 
     #[test]
@@ -250,18 +323,20 @@ mod tests {
     #[test]
     fn service_begins_at_the_issue_and_latency_at_the_schedule() {
         let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
-        tally.restart(1000..2000);
+        tally.clear();
+        tally.begin(0, 1000..2000);
         tally.add(&Ended { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
         assert_eq!(
             (tally.served_ns, tally.service.max(), tally.read.latency.min()),
-            (50, Some(50), Some(1400))
+            (50, Some(50), Some(900))
         );
     }
 
     #[test]
     fn without_stamps_only_counts_are_kept() {
         let mut tally = Tally::new(&Job { stamps: Stamping::Off, ..Job::default() });
-        tally.restart(1000..2000);
+        tally.clear();
+        tally.begin(0, 1000..2000);
         tally.looked(1000..1500, 3, true);
         tally.add(&ended(Op::Read, 4096), 1500);
         assert_eq!((tally.read.ios, tally.read.bytes), (1, 4096));
@@ -283,7 +358,7 @@ mod tests {
         tally.add(&ended(Op::Write, -5), 1500);
         tally.add(&ended(Op::Read, 512), 1500);
         assert_eq!((tally.errors, tally.read.ios, tally.write.ios), (2, 0, 0));
-        assert_eq!(tally.served_ns, 2 * 1400, "by Little's law they count");
+        assert_eq!(tally.served_ns, 2 * 900, "by Little's law they count");
         let first = tally.first_error.unwrap();
         assert_eq!(first, "write of 4096 bytes at 8192: Input/output error (os error 5)");
         assert_eq!(words(&ended(Op::Read, 512)), "short read: 512 of 4096 bytes at 8192");

@@ -2,12 +2,13 @@
 //! jobs on all of them at once. It refuses jobs that make no sense or do not fit a target before
 //! any thread starts.
 
+use crate::buffer::Needs;
 use crate::crew::Crew;
 use crate::engine::{self, Trial};
 use crate::gate::{Begin, Gate};
 use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
-use crate::pace::{self, Pace};
+use crate::pace::{self, Pace, Schedule};
 use crate::seat::Seat;
 use crate::source::share_out;
 use crate::spec::{Bound, LoadError, SliceResult, SliceSpec, TargetSpec};
@@ -66,18 +67,23 @@ impl Worker {
         engine: Option<EngineName>,
     ) -> Result<Worker, LoadError> {
         check_jobs(jobs)?;
+        check_memory(jobs, targets.len())?;
         let inspected = inspect(targets)?;
         let fitted = fit(&inspected, jobs)?;
         let mut chosen = engine::choose(engine, &fitted)?;
         chosen.why += &stamped(jobs);
         jobs.iter().try_for_each(Seat::check)?;
-        check_resources(jobs, inspected.len(), chosen.name)?;
+        check_threads(jobs, inspected.len(), chosen.name)?;
         let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
         let crew = Crew::start(chosen.name.kind(), setups).map_err(|(thread, error)| {
             inspected[thread % inspected.len()].system("start load threads on", error)
         })?;
+        if !crew.lacks.is_empty() {
+            let lacks: Vec<&str> = crew.lacks.iter().copied().collect();
+            chosen.why += &format!("; without {}", lacks.join(", without "));
+        }
         Ok(Worker {
             chosen,
             crew,
@@ -350,12 +356,15 @@ fn setups(
         let job = on_targets[0].job;
         let split = split(job, engine);
         for thread in 0..job.numjobs {
-            let shared: Vec<Shared> =
-                on_targets.iter().zip(&mut walks).map(|(_, walk)| Cursor::shared(walk)).collect();
-            for part in 0..split {
+            let shared: Vec<(Shared, Schedule)> = on_targets
+                .iter()
+                .zip(&mut walks)
+                .map(|(_, walk)| (Cursor::shared(walk), Schedule::default()))
+                .collect();
+            for _ in 0..split {
                 for ((fitted, shared), ledger) in on_targets.iter().zip(&shared).zip(ledgers) {
                     let stream = setups.len() as u64;
-                    let setup = setup(fitted, shared, thread, (part, split), stream)?;
+                    let setup = setup(fitted, shared, thread, split, stream)?;
                     setups.push(Setup { ledger: ledger.clone(), ..setup });
                 }
             }
@@ -364,16 +373,17 @@ fn setups(
     Ok(setups)
 }
 
-/// A thread that is the `part`th of those that make up one of fio's (the how manieth of numjobs) on a target.
+/// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together they go through its region once, and
+/// keep one schedule.
 fn setup(
     fitted: &Trial,
-    shared: &Shared,
+    (shared, schedule): &(Shared, Schedule),
     thread: u32,
-    (part, split): (u32, u32),
+    split: u32,
     stream: u64,
 ) -> Result<Setup, LoadError> {
     let job = fitted.job;
-    let pace = |rate| Pace::new(rate, u64::from(part), u64::from(split));
+    let pace = |rate| Pace::new(rate, schedule.clone());
     Ok(Setup {
         job: job.clone(),
         file: fitted.target.open(job)?,
@@ -407,9 +417,8 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// What the machine must have for the threads: refused before anything is allocated, since memory
-/// that is promised and not there ends in the kernel killing some process.
-fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
+/// Refused before it is made: threads beyond what a machine can have.
+fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
     let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
     let threads = threads.fold(0, u64::saturating_add).saturating_mul(targets as u64);
     if threads > MAX_THREADS {
@@ -417,9 +426,14 @@ fn check_resources(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(
             "the jobs need {threads} threads with engine {engine}, more than {MAX_THREADS}; hint: lower iodepth or numjobs"
         )));
     }
-    let directions = |job: &Job| u64::from(job.rw.reads()) + u64::from(job.rw.writes_data());
-    let in_flight = |job: &Job| u64::from(job.iodepth) * u64::from(job.numjobs);
-    let buffers = |job: &Job| in_flight(job).saturating_mul(directions(job) * job.bs);
+    Ok(())
+}
+
+/// Buffers of all threads: refused before anything is allocated, since memory that is promised and not there ends in the kernel killing some
+/// process.
+fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
+    let of_one = |job: &Job| Needs::of(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64);
+    let buffers = |job: &Job| of_one(job).saturating_mul(u64::from(job.numjobs));
     let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
     let memory = rustix::system::sysinfo();
     let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;

@@ -1,6 +1,8 @@
 //! What a resident worker does to its process: no allocation in the loop, and nothing left when it
 //! is dropped. A binary of its own, since both are counted for the whole process.
 
+mod common;
+
 use iotax_load::{Bound, EngineName, Hold, Job, Rw, SliceSpec, TargetSpec, Worker};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -41,10 +43,7 @@ static ALLOCATOR: Counting = Counting;
 fn prepare(path: &Path, engine: EngineName, job: &Job, hold: Hold) -> Option<Worker> {
     let target = TargetSpec { path: path.into(), bytes: None, writable: true, hold };
     match Worker::prepare(&[target], std::slice::from_ref(job), Some(engine)) {
-        Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
-            println!("skipped: needs io_uring ({error})");
-            None
-        }
+        Err(error) if engine == EngineName::Uring && common::has_no_uring(&error) => None,
         worker => Some(worker.unwrap()),
     }
 }

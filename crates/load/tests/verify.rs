@@ -1,5 +1,7 @@
 //! Verification on real files: what was changed behind the worker's back is found and named, and writes that overlap are never accused.
 
+mod common;
+
 use iotax_load::verify::{Found, Kind};
 use iotax_load::{Bound, EngineName, Hold, Job, LoadError, Rw, SliceSpec, TargetSpec, Verified, Worker};
 use std::fs::File;
@@ -28,10 +30,7 @@ fn job(rw: Rw) -> Job {
 
 fn prepared(path: &Path, jobs: &[Job], engine: EngineName) -> Option<Worker> {
     match Worker::prepare(&[target(path)], jobs, Some(engine)) {
-        Err(error) if engine == EngineName::Uring && error.to_string().contains("io_uring:") => {
-            println!("skipped: needs io_uring ({error})");
-            None
-        }
+        Err(error) if engine == EngineName::Uring && common::has_no_uring(&error) => None,
         worker => Some(worker.unwrap()),
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         assert!(cleared.removed.is_empty() && cleared.left.is_empty(), "{cleared:?}");
         assert!(path.exists() && !note.exists(), "that number may be anybody's");
         std::fs::write(&note, boot).unwrap();
-        assert_eq!(abandoned(notes.path()), [path.clone()]);
+        assert_eq!(abandoned(notes.path()), std::slice::from_ref(&path));
         assert!(path.exists() && note.exists(), "it was looked at only");
         let in_use = File::open(&path).unwrap();
         let cleared = clear(notes.path());

@@ -4,7 +4,7 @@
 //! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h and fs/aio.c of Linux), with
 //! no system call, where that ring is as it is known here; else they are asked for.
 
-use super::{Batch, Completion, Engine, EngineName, Io, Kind, Op};
+use super::{Batch, Completion, Engine, EngineName, Io, Kind, NO_MEMORY_NS, Op};
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use std::fs::File;
@@ -162,7 +162,8 @@ impl Aio {
 
     /// Hands over what is queued. What the kernel has no room for now stays queued while something is in flight that will make
     /// room; what it refuses has ended.
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn hand_over(&mut self) {
+        let mut short_since_ns = None;
         while !self.queued.is_empty() {
             self.pointers.clear();
             for slot in &self.queued {
@@ -180,13 +181,12 @@ impl Aio {
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             match error {
                 libc::EINTR => {}
-                libc::EAGAIN if self.in_flight > 0 => return Ok(()),
-                libc::EAGAIN => std::thread::yield_now(),
+                libc::EAGAIN if self.in_flight > 0 => return,
+                libc::EAGAIN if !is_over(&mut short_since_ns) => std::thread::yield_now(),
                 // The first of them; none was taken.
                 _ => self.refuse(error),
             }
         }
-        Ok(())
     }
 
     #[cold]
@@ -292,19 +292,20 @@ impl Engine for Aio {
             ..ControlBlock::default()
         };
         self.queued.push(io.slot);
-        let queued = self.queued.len() as u32;
-        if queued >= self.batch.most() {
-            let before = self.waiting();
-            // What fails here is met again, and told, by the next reap.
-            let _ = self.hand_over();
-            self.batch.handed_over(queued, self.waiting().saturating_sub(before));
+        if self.queued.len() >= self.batch.most() as usize {
+            self.hand_over();
+            self.batch.handed_over(self.mapped && self.waiting() as usize == self.in_flight);
         }
+    }
+
+    fn lacks(&self) -> Vec<&'static str> {
+        if self.mapped { Vec::new() } else { vec!["the mapped completion ring"] }
     }
 
     #[inline]
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         loop {
-            self.hand_over()?;
+            self.hand_over();
             done.append(&mut self.ended);
             if self.mapped {
                 self.read_off(done);
@@ -318,6 +319,13 @@ impl Engine for Aio {
             }
         }
     }
+}
+
+/// Whether the kernel has lacked memory for too long, with nothing in flight that will free some.
+#[cold]
+fn is_over(since_ns: &mut Option<u64>) -> bool {
+    let now_ns = clock::now();
+    now_ns.saturating_sub(*since_ns.get_or_insert(now_ns)) > NO_MEMORY_NS
 }
 
 fn completion(event: &Event) -> Completion {

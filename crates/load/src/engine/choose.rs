@@ -1,12 +1,12 @@
 //! Which engine, by what jobs, kernel and targets do, and the clause that says why. A named
 //! engine is respected; where it cannot reach a job's depth in one thread, more threads do.
 
+use super::punt::Workers;
 use super::uring::Uring;
 use super::{Chosen, Engine, EngineName, Io, Op};
 use crate::offsets::Region;
 use crate::target::Target;
 use crate::{Job, LoadError, clock};
-use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
@@ -15,9 +15,6 @@ const PROBES: u32 = 8;
 
 /// How long they may take together.
 const PROBE_NS: u64 = 10_000_000_000;
-
-/// The name of the initial pid namespace, fixed by the kernel.
-const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
 /// A job's file and region on a target.
 pub(crate) struct Trial<'a> {
@@ -135,24 +132,26 @@ impl Tried {
 /// thread that submits, and end with it.
 fn try_uring(trial: &Trial) -> io::Result<Tried> {
     let file = trial.file.try_clone()?;
-    let region = trial.region_of(0);
-    let probe = std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region))?;
+    let (region, depth) = (trial.region_of(0), PROBES.min(trial.job.iodepth));
+    let probe =
+        std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region, depth))?;
     probe.join().unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
 }
 
-fn probe(file: File, region: Region) -> io::Result<Tried> {
-    let mut memory = crate::target::probe_memory(PROBES, region.bs)?;
-    let before = punting_threads();
-    let mut ring = match Uring::new(file, PROBES, memory.extent()) {
+fn probe(file: File, region: Region, depth: u32) -> io::Result<Tried> {
+    let mut memory = crate::target::probe_memory(depth, region.bs)?;
+    let mut workers = Workers::of_this_thread();
+    workers.any_new();
+    let mut ring = match Uring::new(file, depth, memory.extent()) {
         Ok(ring) => ring,
         Err(error) => return Ok(Tried::Refused(error)),
     };
-    for slot in 0..PROBES {
+    for slot in 0..depth {
         let io = Io {
             op: Op::Read,
             slot,
             len: region.bs as u32,
-            offset: region.offset + region.blocks * u64::from(slot) / u64::from(PROBES) * region.bs,
+            offset: region.offset + region.blocks * u64::from(slot) / u64::from(depth) * region.bs,
             buffer: memory.read(slot),
         };
         // SAFETY: the memory holds a buffer of `bs` bytes for each slot; it outlives the ring or
@@ -161,9 +160,9 @@ fn probe(file: File, region: Region) -> io::Result<Tried> {
     }
     let mut done = Vec::new();
     let until_ns = clock::now() + PROBE_NS;
-    while done.len() < PROBES as usize {
+    while done.len() < depth as usize {
         let reaped = ring.reap(Some(until_ns), &mut done);
-        if reaped.is_err() || (clock::now() >= until_ns && done.len() < PROBES as usize) {
+        if reaped.is_err() || (clock::now() >= until_ns && done.len() < depth as usize) {
             memory.abandon();
             let late = || io::Error::new(io::ErrorKind::TimedOut, "probe reads do not come back");
             return Err(reaped.err().unwrap_or_else(late));
@@ -172,34 +171,7 @@ fn probe(file: File, region: Region) -> io::Result<Tried> {
     if let Some(failed) = done.iter().find(|completion| completion.result < 0) {
         return Err(io::Error::from_raw_os_error(-failed.result));
     }
-    Ok(if punted(&before) { Tried::Punted } else { Tried::Inline })
-}
-
-/// Whether this thread's ring made worker threads. The kernel names them after the thread that
-/// submits, by its number in the initial pid namespace; in another namespace, where that number
-/// is not to be had, any that is new counts.
-fn punted(before: &HashSet<(String, String)>) -> bool {
-    let namespace = std::fs::read_link("/proc/self/ns/pid");
-    let initial = namespace.is_ok_and(|link| link.as_os_str() == INITIAL_NAMESPACE);
-    let thread = rustix::thread::gettid().as_raw_nonzero();
-    let own = format!("iou-wrk-{thread}");
-    let new = |found: &&(String, String)| !before.contains(*found);
-    let after = punting_threads();
-    after.iter().filter(new).any(|(_, name)| !initial || *name == own)
-}
-
-/// (thread, name) of the process's io_uring worker threads.
-fn punting_threads() -> HashSet<(String, String)> {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
-        return HashSet::new();
-    };
-    let named = |entry: io::Result<std::fs::DirEntry>| {
-        let entry = entry.ok()?;
-        let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
-        Some((entry.file_name().to_string_lossy().into_owned(), name.trim().to_string()))
-    };
-    let workers = threads.filter_map(named);
-    workers.filter(|(_, name)| name.starts_with("iou-wrk")).collect()
+    Ok(if workers.any_new() { Tried::Punted } else { Tried::Inline })
 }
 
 #[cfg(test)]
@@ -269,12 +241,19 @@ mod tests {
         assert_eq!(chosen.why, "named by the user");
     }
 
+    /// Of a kernel that has none, or allows it to nobody here.
+    fn is_refused(chosen: &Chosen) -> bool {
+        let refused = chosen.why.starts_with("io_uring is refused");
+        let lacking = ["(os error 38)", "(os error 1)"].iter().any(|cause| chosen.why.contains(cause));
+        assert_eq!(refused, lacking, "{}", chosen.why);
+        refused
+    }
+
     #[test]
     fn a_cached_file_at_depth_is_for_uring_where_there_is_one() {
         let folder = tempfile::tempdir().unwrap();
         let chosen = chosen_on(folder.path(), None, 32);
-        if chosen.why.starts_with("io_uring is refused") {
-            println!("skipped: needs io_uring ({})", chosen.why);
+        if is_refused(&chosen) {
             assert_eq!(chosen.name, EngineName::Sync);
             return;
         }
@@ -307,7 +286,7 @@ mod tests {
         let Some(folder) = punting_folder() else { return };
         let chosen = chosen_on(folder.path(), None, 8);
         assert_eq!(chosen.name, EngineName::Sync);
-        let refused = chosen.why.starts_with("io_uring is refused");
+        let refused = is_refused(&chosen);
         assert!(refused || chosen.why.contains("worker threads"), "{}", chosen.why);
     }
 
@@ -318,7 +297,7 @@ mod tests {
         let targets = [target_in(plain.path()), target_in(punting.path())];
         let chosen = chosen_of(&targets, None, 8);
         assert_eq!(chosen.name, EngineName::Sync);
-        let refused = chosen.why.starts_with("io_uring is refused");
+        let refused = is_refused(&chosen);
         let told = chosen.why.contains(&format!("reads of {}", targets[1].path().display()));
         assert!(refused || told, "{}", chosen.why);
     }
@@ -344,11 +323,5 @@ mod tests {
         assert_eq!(depth_note(EngineName::Aio, &[&Job { direct: true, ..job(8) }]), "");
         assert!(depth_note(EngineName::PosixAio, &[&job(8)]).contains("one is in flight in truth"));
         assert_eq!(depth_note(EngineName::PosixAio, &[&job(1)]), "");
-    }
-
-    #[test]
-    fn other_threads_workers_are_not_taken_for_ours() {
-        let threads = punting_threads();
-        assert!(!punted(&threads), "nothing was submitted in this thread");
     }
 }

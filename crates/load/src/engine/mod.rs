@@ -6,6 +6,7 @@ mod aio;
 mod choose;
 mod null;
 mod posixaio;
+mod punt;
 mod ring;
 mod sync;
 mod trim;
@@ -136,8 +137,11 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
+/// So long the kernel may lack memory for requests while nothing ends; then it is the engine's failure.
+const NO_MEMORY_NS: u64 = 10_000_000_000;
+
 /// How many I/Os are handed over at once. A device that serves them side by side starts on the first ones while the others are still
-/// being made, so it gets few at a time; a target that has done each when the call that submits it returns (a page cache, a null
+/// being made, so it gets few at a time; a target that has done all when the call that submits them returns (a page cache, a null
 /// device) gains nothing by that, and pays for every call (docs/decisions/submit-batches.md).
 #[derive(Clone, Copy, Debug)]
 struct Batch {
@@ -157,10 +161,10 @@ impl Batch {
         self.most
     }
 
-    /// So many were handed over, and so many ended within that call.
+    /// Some were handed over. `idle`: behind that call nothing is under way any more, neither these nor any before them.
     #[inline]
-    fn handed_over(&mut self, number: u32, ended: u32) {
-        self.most = if ended >= number { (self.most * 2).min(Batch::MANY) } else { Batch::FEW };
+    fn handed_over(&mut self, idle: bool) {
+        self.most = if idle { (self.most * 2).min(Batch::MANY) } else { Batch::FEW };
     }
 }
 
@@ -180,6 +184,11 @@ pub(crate) trait Engine {
     /// # Errors
     /// When the interface itself fails, not an I/O.
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// What a system call or a limit refused it that would have made its I/Os cheaper, in words.
+    fn lacks(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 
     /// CPU time of threads of its own since they began. Nothing is in flight.
     fn helpers_cpu(&mut self) -> Cpu {
@@ -217,8 +226,8 @@ mod tests {
     fn what_ends_within_the_call_is_handed_over_in_larger_batches() {
         let mut batch = Batch::new();
         let mut told = vec![batch.most()];
-        for (number, ended) in [(4, 4), (8, 8), (16, 16), (32, 33), (32, 31), (4, 0)] {
-            batch.handed_over(number, ended);
+        for idle in [true, true, true, true, false, false] {
+            batch.handed_over(idle);
             told.push(batch.most());
         }
         assert_eq!(told, [4, 8, 16, 32, 32, 4, 4]);

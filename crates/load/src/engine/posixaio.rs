@@ -143,6 +143,14 @@ impl Engine for PosixAio {
             if left_ns == 0 {
                 break;
             }
+            // Near its end the wait is spun: a sleep ends late.
+            if left_ns <= clock::SPIN_NS {
+                drop(state);
+                std::hint::spin_loop();
+                state = self.shared.lock();
+                continue;
+            }
+            let left_ns = left_ns - clock::SPIN_NS;
             let waited = self.shared.ended.wait_timeout(state, Duration::from_nanos(left_ns));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }

@@ -93,6 +93,21 @@ impl Shared {
     }
 }
 
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // A registered ring belongs to its thread until that ends, and with it the registered file and memory: given back now.
+        if let Some(number) = self.registered {
+            let mut update = io_uring_rsrc_update::default();
+            update.offset = number;
+            // SAFETY: the kernel reads the one structure that it is shown.
+            let given_back = unsafe {
+                io_uring_register(&self.fd, IoringRegisterOp::UnregisterRingFds, (&raw mut update).cast(), 1)
+            };
+            debug_assert!(given_back == Ok(1), "{given_back:?}");
+        }
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and whoever points into it is dropped with it.
@@ -126,6 +141,7 @@ pub(super) struct Ring {
     submissions: Submissions,
     completions: Completions,
     timed_wait: bool,
+    deferred: bool,
     /// Number of the ring among those that the thread has registered.
     registered: Option<u32>,
     // Behind what points into them.
@@ -181,6 +197,7 @@ impl Ring {
             submissions,
             completions,
             timed_wait,
+            deferred: flags.contains(IoringSetupFlags::DEFER_TASKRUN),
             registered: None,
             _rings: rings,
             _entries: entries,
@@ -220,6 +237,16 @@ impl Ring {
             io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, (&raw const whole).cast(), 1)
         }
         .is_ok()
+    }
+
+    /// Whether it is found without a look into the table of open files.
+    pub(super) fn is_registered(&self) -> bool {
+        self.registered.is_some()
+    }
+
+    /// Whether completions are worked off in our own enter, never by an interrupt of it.
+    pub(super) fn is_deferred(&self) -> bool {
+        self.deferred
     }
 
     /// Whether waits can have an end (5.11).
@@ -319,6 +346,16 @@ impl Ring {
     }
 }
 
+/// Whether a kernel has no io_uring, or allows it to nobody here: all that a test may be skipped for.
+#[cfg(test)]
+pub(crate) fn is_lacking(error: &io::Error) -> bool {
+    let lacking = matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM));
+    if lacking {
+        println!("skipped: needs io_uring ({error})");
+    }
+    lacking
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,11 +363,8 @@ mod tests {
 
     fn ring(entries: u32) -> Option<Ring> {
         match Ring::new(entries, IoringSetupFlags::empty()) {
-            Ok(ring) => Some(ring),
-            Err(error) => {
-                println!("skipped: needs io_uring ({error})");
-                None
-            }
+            Err(error) if is_lacking(&error) => None,
+            ring => Some(ring.unwrap()),
         }
     }
 

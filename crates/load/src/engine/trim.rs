@@ -54,8 +54,14 @@ pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> 
     match Trimmer::of(file).map_err(told)? {
         Trimmer::Device => check_device(meta.rdev(), offset, bytes),
         Trimmer::File => {
-            // Behind the end of the file there is nothing to lose.
-            let behind = meta.size().next_multiple_of(1 << 20);
+            let unit = meta.blksize();
+            if offset % unit != 0 || bytes % unit != 0 {
+                return Err(format!(
+                    "its file system frees blocks of {unit} bytes, and fills what is less with zeros; hint: bs and offset of a multiple of that"
+                ));
+            }
+            // Behind the end of the file, and of what is kept for it, there is nothing to lose.
+            let behind = meta.size().max(meta.blocks() * 512).next_multiple_of(1 << 20);
             match Trimmer::File.trim(file, behind, bytes) {
                 Ok(()) => Ok(()),
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
@@ -118,6 +124,13 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let reading = File::open(file.path()).unwrap();
         assert!(check(&reading, 0, 4096).unwrap_err().contains("a hole cannot be punched"));
+        for numbers in [(0, 512), (512, 4096)] {
+            assert!(
+                check(file.as_file(), numbers.0, numbers.1)
+                    .unwrap_err()
+                    .contains("fills what is less with zeros")
+            );
+        }
         let refused = |most, granularity| check_limits(most, granularity, [4096, 12288]).err();
         assert_eq!(refused(Some(1 << 30), Some(4096)), None);
         assert_eq!(refused(Some(1 << 30), None), None);

@@ -1,9 +1,11 @@
 //! The uring engine: io_uring with registered file and buffers, one enter a batch that both
 //! submits and reaps. What an older kernel or a memory limit refuses is done without.
 
+use super::punt::Workers;
 use super::ring::{Entry, Ring};
-use super::{Batch, Completion, Engine, EngineName, Io, Kind, Op};
+use super::{Batch, Completion, Engine, EngineName, Io, Kind, NO_MEMORY_NS, Op};
 use crate::clock;
+use crate::cpu::Cpu;
 use crate::lane::{Lane, Setup};
 use rustix::io_uring::{IoringFsyncFlags, IoringOp, IoringSetupFlags, IoringSqeFlags};
 use std::fs::File;
@@ -38,7 +40,12 @@ pub(crate) struct Uring {
     write: u8,
     /// Entries since the last enter.
     queued: u32,
+    /// Submitted, and not taken yet.
+    under_way: u32,
     batch: Batch,
+    workers: Workers,
+    /// Since then the kernel has had no memory for requests, and nothing has ended.
+    short_since_ns: Option<u64>,
 }
 
 impl Uring {
@@ -59,7 +66,20 @@ impl Uring {
             false => (IoringOp::Read, IoringOp::Write),
         };
         let (read, write) = (read as u8, write as u8);
-        Ok(Uring { ring, _file: file, fd, flags, read, write, queued: 0, batch: Batch::new() })
+        let (batch, workers) = (Batch::new(), Workers::of_this_thread());
+        Ok(Uring {
+            ring,
+            _file: file,
+            fd,
+            flags,
+            read,
+            write,
+            queued: 0,
+            under_way: 0,
+            batch,
+            workers,
+            short_since_ns: None,
+        })
     }
 
     #[inline(always)]
@@ -88,11 +108,13 @@ impl Uring {
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.queued = 0;
         let Some(until_ns) = until_ns else {
-            return forgive(self.ring.enter(1, None));
+            let entered = self.ring.enter(1, None);
+            return self.forgive(entered);
         };
         let left_ns = until_ns.saturating_sub(clock::now());
         if self.ring.can_wait_until() && left_ns > clock::SPIN_NS {
-            return forgive(self.ring.enter(1, Some(timespec(left_ns - clock::SPIN_NS))));
+            let entered = self.ring.enter(1, Some(timespec(left_ns - clock::SPIN_NS)));
+            return self.forgive(entered);
         }
         // Near its end the wait is spun. The kernel raises a flag when it has a completion to
         // post, so that spinning needs no system call.
@@ -100,7 +122,32 @@ impl Uring {
             std::hint::spin_loop();
             return Ok(());
         }
-        forgive(self.ring.enter(0, None))
+        let entered = self.ring.enter(0, None);
+        self.forgive(entered)
+    }
+
+    /// The ends of an enter that are no failure: a signal, a full completion queue, the wait's time; and for a while, no memory.
+    #[inline]
+    fn forgive(&mut self, entered: io::Result<()>) -> io::Result<()> {
+        match entered {
+            Ok(()) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR | libc::EBUSY | libc::ETIME) => Ok(()),
+                Some(libc::EAGAIN) => self.wait_for_memory(error),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// The kernel is short of memory for requests: what is in flight will free some.
+    #[cold]
+    fn wait_for_memory(&mut self, error: io::Error) -> io::Result<()> {
+        let now_ns = clock::now();
+        if now_ns.saturating_sub(*self.short_since_ns.get_or_insert(now_ns)) > NO_MEMORY_NS {
+            return Err(error);
+        }
+        std::thread::yield_now();
+        Ok(())
     }
 }
 
@@ -112,12 +159,11 @@ impl Engine for Uring {
         // as the ring, which was made for all slots, and no slot is in flight twice.
         unsafe { self.ring.push(&entry) };
         self.queued += 1;
+        self.under_way += 1;
         if self.queued >= self.batch.most() {
-            let before = self.ring.waiting();
             // What the kernel does not take now goes with the next enter, which tells its error.
             let _ = self.ring.enter(0, None);
-            let ended = self.ring.waiting().saturating_sub(before);
-            self.batch.handed_over(self.queued, ended);
+            self.batch.handed_over(self.ring.waiting() == self.under_way);
             self.queued = 0;
         }
     }
@@ -126,11 +172,33 @@ impl Engine for Uring {
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         loop {
             self.enter(until_ns)?;
+            let before = done.len();
             self.ring.take(|slot, result| done.push(Completion { slot: slot as u32, result }));
+            if done.len() > before {
+                self.under_way -= (done.len() - before) as u32;
+                self.short_since_ns = None;
+            }
             if !done.is_empty() || until_ns.is_some_and(|until_ns| clock::now() >= until_ns) {
                 return Ok(());
             }
         }
+    }
+
+    fn lacks(&self) -> Vec<&'static str> {
+        let all = [
+            (self.flags != 0, "a registered file"),
+            (
+                self.read == IoringOp::ReadFixed as u8,
+                "registered buffers (more than 1 GiB, or RLIMIT_MEMLOCK)",
+            ),
+            (self.ring.is_registered(), "a registered ring (Linux 5.18)"),
+            (self.ring.is_deferred(), "DEFER_TASKRUN (Linux 6.1)"),
+        ];
+        all.into_iter().filter(|(has, _)| !has).map(|(_, what)| what).collect()
+    }
+
+    fn helpers_cpu(&mut self) -> Cpu {
+        self.workers.cpu()
     }
 }
 
@@ -147,22 +215,6 @@ fn build(depth: u32) -> io::Result<Ring> {
         }
     }
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
-}
-
-/// The ends of an enter that are no failure: a signal, a full completion queue, the wait's time.
-fn forgive(entered: io::Result<()>) -> io::Result<()> {
-    match entered {
-        Ok(()) => Ok(()),
-        Err(error) => match error.raw_os_error() {
-            Some(libc::EINTR | libc::EBUSY | libc::ETIME) => Ok(()),
-            // The kernel is short of memory for requests: what is in flight will free some.
-            Some(libc::EAGAIN) => {
-                std::thread::yield_now();
-                Ok(())
-            }
-            _ => Err(error),
-        },
-    }
 }
 
 fn timespec(ns: u64) -> libc::timespec {

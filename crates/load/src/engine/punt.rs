@@ -1,0 +1,125 @@
+//! io_uring's worker threads: what a file cannot do without waiting, each sync among it, the kernel hands to them. They belong to the
+//! thread that submitted, bear its number, and their CPU time is in no account of that thread. (io_uring/io-wq.c of Linux, since 5.12;
+//! before that they were threads of the kernel, which nobody can tell apart.)
+
+use crate::cpu::Cpu;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The name of the initial pid namespace, fixed by the kernel.
+const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
+
+/// How a worker's name begins.
+const NAME: &str = "iou-wrk";
+
+/// Threads of this process and their CPU time so far, ns; `None`: not one of the workers that are looked for.
+type Threads = BTreeMap<u32, Option<u64>>;
+
+/// The workers of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Workers {
+    /// Their name; `None` in another pid namespace, where the number in it is not to be had.
+    name: Option<String>,
+    known: Threads,
+    /// Of those that have ended, as far as it was seen.
+    ended_ns: u64,
+}
+
+impl Workers {
+    /// Of the calling thread. What other threads there are is known from here on.
+    pub(super) fn of_this_thread() -> Workers {
+        let namespace = std::fs::read_link("/proc/self/ns/pid");
+        let initial = namespace.is_ok_and(|link| link.as_os_str() == INITIAL_NAMESPACE);
+        let thread = rustix::thread::gettid().as_raw_nonzero();
+        let name = initial.then(|| format!("{NAME}-{thread}"));
+        Workers { name, ..Workers::default() }
+    }
+
+    /// CPU time that they have taken since they began, of each as far as it was seen alive. Nothing where they cannot be told from those of
+    /// other threads.
+    pub(super) fn cpu(&mut self) -> Cpu {
+        if self.name.is_some() {
+            self.look();
+        }
+        let alive_ns: u64 = self.known.values().flatten().sum();
+        Cpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
+    }
+
+    /// Whether there is one that was not there at the last look; where they cannot be told apart, of any thread.
+    pub(super) fn any_new(&mut self) -> bool {
+        let of_us = |known: &Threads| known.values().flatten().count();
+        let before = of_us(&self.known);
+        self.look();
+        of_us(&self.known) > before
+    }
+
+    fn look(&mut self) {
+        let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
+        let numbers = threads.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let mut now = Threads::new();
+        for thread in numbers {
+            let is_worker = match self.known.get(&thread) {
+                Some(known) => known.is_some(),
+                None => self.is_worker(thread),
+            };
+            now.insert(thread, is_worker.then(|| run_ns(thread).unwrap_or(0)));
+        }
+        let gone = self.known.iter().filter(|(thread, _)| !now.contains_key(thread));
+        self.ended_ns += gone.filter_map(|(_, ns)| *ns).sum::<u64>();
+        self.known = now;
+    }
+
+    fn is_worker(&self, thread: u32) -> bool {
+        let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
+        match &self.name {
+            Some(own) => name.trim() == own,
+            None => name.starts_with(NAME),
+        }
+    }
+}
+
+/// Its time on a processor: the first figure of schedstat.
+fn run_ns(thread: u32) -> io::Result<u64> {
+    let told = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"))?;
+    let first = told.split_whitespace().next().and_then(|word| word.parse().ok());
+    first.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::uring::Uring;
+    use crate::engine::{Engine, Io, Op};
+    use std::io::Write;
+
+    #[test]
+    fn what_workers_compute_is_seen_by_the_thread_that_submitted_alone() {
+        let mut file = tempfile::tempfile().unwrap();
+        let memory = (std::ptr::NonNull::<u8>::dangling().as_ptr(), usize::MAX);
+        let mut engine = match Uring::new(file.try_clone().unwrap(), 1, memory) {
+            Ok(engine) => engine,
+            Err(error) if crate::engine::ring::is_lacking(&error) => return,
+            Err(error) => panic!("{error}"),
+        };
+        let mut workers = Workers::of_this_thread();
+        assert!(!workers.any_new(), "nothing was submitted in this thread");
+        assert_eq!(engine.helpers_cpu(), Cpu::default());
+        let mut done = Vec::new();
+        for _ in 0..20 {
+            file.write_all(&[1; 65536]).unwrap();
+            let sync = Io { op: Op::Fsync, slot: 0, len: 0, offset: 0, buffer: std::ptr::null_mut() };
+            // SAFETY: a sync has no buffer.
+            unsafe { engine.submit(&sync) };
+            engine.reap(None, &mut done).unwrap();
+        }
+        assert!(done.iter().all(|one| one.result == 0) && done.len() == 20);
+        if workers.name.is_none() {
+            println!("skipped: in another pid namespace nobody can tell whose the workers are");
+            return;
+        }
+        assert!(workers.any_new(), "syncs are handed to a worker");
+        assert!(engine.helpers_cpu().system_ns > 0);
+        let other = std::thread::spawn(|| Workers::of_this_thread().cpu());
+        assert_eq!(other.join().unwrap(), Cpu::default());
+    }
+}
