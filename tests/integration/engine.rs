@@ -1,7 +1,11 @@
 //! `selfcheck engine` as a user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
 
-use crate::rig::{Rig, has};
+use crate::rig::{Rig, has, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::time::Duration;
 
 fn one(rig: &Rig, more: &[&str]) -> Value {
     let text = rig.expect(
@@ -23,7 +27,10 @@ fn one_run_is_one_object() {
     assert!(
         number("iops") > 0.0 && number("cpu_user_ns_per_io") >= 0.0 && number("cpu_kernel_ns_per_io") >= 0.0
     );
-    assert!(number("littles_law_error").abs() < 0.5, "{found}");
+    // One I/O in flight for nearly all of the time, by figures that the law's own error is not made of. A machine that is busy takes the
+    // generator away between two of them.
+    let in_flight = number("iops") * found["latency_ns"]["mean"].as_f64().unwrap() / 1e9;
+    assert!((0.2..1.5).contains(&in_flight) && number("littles_law_error") < 0.25, "{in_flight}: {found}");
     let latency = |name: &str| found["latency_ns"][name].as_f64().unwrap();
     assert!(
         latency("p50") <= latency("p99")
@@ -41,7 +48,9 @@ fn zeros_are_read_without_a_disk_and_a_rate_is_kept() {
     let target = ["--target", "/dev/zero", "--engine", "sync", "--rate-iops", "2000", "--iodepth", "1"];
     let found = one(&rig, &target);
     let iops = found["iops"].as_f64().unwrap();
-    assert!(iops <= 2_010.0, "never faster than the rate: {iops}");
+    // Of a busy machine: what was late is caught up with, and some of it may be from before the window or end behind it. Without a rate
+    // it is hundreds of thousands.
+    assert!((1_000.0..3_000.0).contains(&iops), "at the rate: {iops}");
     let off = one(&rig, &["--target", "/dev/zero", "--engine", "sync", "--stamps", "off"]);
     assert!(off["latency_ns"].is_null() && off["iops"].as_f64().unwrap() > 0.0, "{off}");
 }
@@ -75,6 +84,44 @@ fn ours_and_fio_run_in_turn() {
 }
 
 #[test]
+fn fio_is_told_the_engine_that_ours_chose() {
+    if !has("fio") {
+        println!("skipped: needs fio");
+        return;
+    }
+    let rig = Rig::new();
+    let told = |more: &[&str]| {
+        let words =
+            ["selfcheck", "engine", "--target", "/dev/zero", "--time", "100ms", "--repeats", "1", "--json"];
+        let found: Value = serde_json::from_str(&rig.expect(0, &[&words, more].concat())).unwrap();
+        (found["iotax"][0]["engine"].clone(), found["fio"][0]["job_file"].clone())
+    };
+    // One I/O in flight is done by a system call each: a ring would only cost.
+    let (ours, theirs) = told(&["--iodepth", "1"]);
+    assert!(ours.as_str().unwrap().starts_with("sync ("), "{ours}");
+    assert!(theirs.as_str().unwrap().contains("ioengine=psync\n"), "{theirs}");
+    let (ours, theirs) = told(&["--engine", "null", "--stamps", "off"]);
+    assert!(ours.as_str().unwrap().starts_with("null ("), "{ours}");
+    assert!(theirs.as_str().unwrap().contains("gtod_reduce=1\n"), "{theirs}");
+}
+
+#[test]
+fn fio_reads_a_file_whose_name_it_would_split() {
+    if !has("fio") {
+        println!("skipped: needs fio");
+        return;
+    }
+    let rig = Rig::new();
+    let file = rig.path("disk:0.img");
+    std::fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let words =
+        ["--only", "fio", "--engine", "sync", "--direct", "0", "--time", "200ms", "--json", "--target"];
+    let text = rig.expect(0, &[&["selfcheck", "engine"], &words[..], &[file.to_str().unwrap()]].concat());
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert!(found["iops"].as_f64().unwrap() > 0.0, "{found}");
+}
+
+#[test]
 fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     let rig = Rig::new();
     let folder = rig.path("scratch");
@@ -84,7 +131,7 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
         "selfcheck",
         "engine",
         "--goal",
-        "1,12,13,14",
+        "1,4,12,13,14",
         "--time",
         "100ms",
         "--repeats",
@@ -94,20 +141,77 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
         folder.to_str().unwrap(),
     ];
     let output = rig.iotax(&args);
+    let found: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", crate::rig::words(&output)));
+    assert_eq!(found["format"], "iotax-selfcheck-engine");
+    let lines = found["lines"].as_array().unwrap();
+    // Without root, zram or fio there is no line of goal 4.
+    let lacking = lines.iter().filter(|line| line["goal"] == 4).all(|line| line["state"] == "not_run");
+    let codes = if lacking { [1, 3] } else { [0, 1] };
+    assert!(codes.contains(&output.status.code().unwrap()), "{found}");
+    let states = ["ok", "missed", "not_run"].map(|state| found[state].as_u64().unwrap());
+    assert_eq!(states.iter().sum::<u64>(), lines.len() as u64, "{found}");
+    let goals: Vec<u64> = lines.iter().map(|line| line["goal"].as_u64().unwrap()).collect();
+    assert_eq!(goals, [1, 1, 1, 4, 4, 12, 12, 13, 13, 14], "{found}");
+    let stop = lines.iter().find(|line| line["what"].as_str().unwrap().starts_with("p99")).unwrap();
+    assert!(stop["value"].as_f64().unwrap() > 100e6, "a stop of 200 ms shows: {stop}");
+    // The note of a zram device goes only with the device.
+    assert_eq!(std::fs::read_dir(rig.runs().join(".zram")).unwrap().count(), 0);
+}
+
+#[test]
+fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
+    let rig = Rig::new();
+    let args = ["selfcheck", "engine", "--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
+    let output = rig.iotax(&[&args[..], &["--dir", "/no/such/folder"]].concat());
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", crate::rig::words(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["format"], "iotax-selfcheck-engine");
-    let goals: Vec<u64> =
-        found["lines"].as_array().unwrap().iter().map(|line| line["goal"].as_u64().unwrap()).collect();
-    assert_eq!(goals, [1, 1, 1, 12, 12, 13, 13, 14], "{found}");
-    let stop = found["lines"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|line| line["what"].as_str().unwrap().starts_with("p99"))
-        .unwrap();
-    assert!(stop["value"].as_f64().unwrap() > 100e6, "a stop of 200 ms shows: {stop}");
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(found["not_run"], 0, "{found}");
+    assert!(found["lines"][0]["what"].as_str().unwrap().contains("Little's law"), "{found}");
+    assert!((0.0..0.5).contains(&found["lines"][0]["value"].as_f64().unwrap()), "{found}");
+}
+
+#[test]
+fn a_goal_of_the_disk_needs_a_disk() {
+    if !std::fs::read_to_string("/proc/self/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+        println!("skipped: needs a tmpfs at /dev/shm");
+        return;
+    }
+    let rig = Rig::new();
+    let args =
+        ["selfcheck", "engine", "--goal", "11", "--time", "100ms", "--repeats", "1", "--dir", "/dev/shm"];
+    let text = rig.expect(3, &args);
+    assert!(text.contains("not run") && text.contains("hint: --dir on a disk"), "{text}");
+    let found: Value = serde_json::from_str(&rig.expect(3, &[&args[..], &["--json"]].concat())).unwrap();
+    assert!(found["holds"].is_null() && found["not_run"].as_u64() > Some(0), "{found}");
+}
+
+#[test]
+fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
+    let rig = Rig::new();
+    let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
+    // By that signal, which whoever started the tests may have had ignored.
+    let ignored = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+    let signal = if ignored & 2 == 0 { Signal::INT } else { Signal::TERM };
+    let mut run = rig.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    let of = |name: &str| format!("/proc/{}/{name}", run.id());
+    wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 1), 30, "a load thread");
+    std::thread::sleep(Duration::from_millis(200));
+    kill_process(Pid::from_child(&run), signal).unwrap();
+    let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
+    wait(ended, 20, "its end");
+    assert_eq!(run.wait().unwrap().signal(), Some(signal.as_raw()));
+}
+
+#[test]
+fn its_help_tells_what_it_takes_and_every_engine() {
+    let text = crate::rig::flat(&Rig::new().expect(0, &["selfcheck", "engine", "--help"]));
+    assert!(text.contains("2.5 GiB of scratch") && text.contains("zram device"), "{text}");
+    for kind in iotax_load::engine::ALL {
+        assert!(text.contains(kind.word), "{}: {text}", kind.word);
+    }
 }
 
 #[test]
@@ -124,11 +228,23 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     assert!(of(&["--engine", "fio"]).contains("--only fio"));
     assert!(of(&["--bs", "5x"]).contains("5x"));
     assert!(of(&["--bs", "1000B", "--direct", "1"]).contains("a multiple of 512 bytes"));
-    assert!(of(&["--cpu", "100000"]).contains("no processor"));
+    assert!(of(&["--cpu", "100000"]).contains("no processor 100000"));
+    // Numbers that the system knows, of processors that no machine here has; also before a table writes anything.
+    assert!(of(&["--cpu", "1023"]).contains("hint: --cpu with one of "));
+    assert!(refused(2, &["--cpu", "1023"]).contains("no processor 1023"));
+    for form in ["csv", "md", "html"] {
+        let page = rig.path(&format!("page.{form}"));
+        assert!(of(&["--output", page.to_str().unwrap()]).contains("has no form"), "{form}");
+        assert!(!page.exists());
+    }
     assert!(of(&["--time", "0s"]).contains("no length"));
-    assert!(refused(2, &["--target", "/no/such.img"]).contains("does not exist"));
+    assert!(refused(2, &["--target", "/no/such.img"]).contains("No such file"));
     assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));
     assert!(refused(2, &["--iodepth", "4"]).contains("--target"));
     assert!(refused(2, &["--goal", "15"]).contains("15"));
+    // What would do nothing.
+    assert!(of(&["--seed", "2"]).contains("--seed"));
+    assert!(of(&["--t-io-uring", "/bin/true"]).contains("--t-io-uring"));
+    assert!(of(&["--only", "iotax", "--repeats", "2"]).contains("--repeats"));
     assert_eq!(std::fs::read(&file).unwrap(), vec![1; 1 << 20]);
 }

@@ -74,7 +74,8 @@ impl Crew {
             crew.members.push(member.map_err(|error| (index, error))?);
         }
         drop(sender);
-        let replies = crew.gather(crew.members.len()).map_err(|why| (0, io::Error::other(why)))?;
+        let replies =
+            crew.gather(crew.members.len(), &mut || ()).map_err(|why| (0, io::Error::other(why)))?;
         for (index, reply) in replies.into_iter().enumerate() {
             if let Reply::Ready(ready) = reply {
                 crew.lacks.extend(ready.map_err(|error| (index, error))?);
@@ -93,22 +94,11 @@ impl Crew {
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
     pub(crate) fn slice(&mut self, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
-        self.check()?;
-        for (index, order) in orders.into_iter().enumerate() {
-            self.tell(index, Order::Slice(order));
-        }
-        let replies = self.gather(self.members.len()).map_err(LoadError::Thread)?;
-        let mut results = Vec::with_capacity(replies.len());
-        for reply in replies {
-            match reply {
-                Reply::Slice(Ok(result)) => results.push(result),
-                Reply::Slice(Err(error)) => {
-                    return Err(self.give_up(format!("engine failed: {error}")));
-                }
-                _ => return Err(self.give_up("a thread answered another order".into())),
-            }
-        }
-        Ok(results)
+        let orders = orders.into_iter().map(Order::Slice).collect();
+        self.ask(orders, &mut || (), "engine failed", |reply| match reply {
+            Reply::Slice(result) => Some(result),
+            _ => None,
+        })
     }
 
     /// fsync by each of the first `threads` threads at once.
@@ -116,16 +106,11 @@ impl Crew {
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
     pub(crate) fn flush(&mut self, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
-        self.check()?;
-        (0..threads).for_each(|index| self.tell(index, Order::Flush));
-        let mut results = Vec::with_capacity(threads);
-        for reply in self.gather(threads).map_err(LoadError::Thread)? {
-            match reply {
-                Reply::Flushed(result) => results.push(result),
-                _ => return Err(self.give_up("a thread answered another order".into())),
-            }
-        }
-        Ok(results)
+        let orders = (0..threads).map(|_| Order::Flush).collect();
+        self.ask(orders, &mut || (), "fsync", |reply| match reply {
+            Reply::Flushed(result) => Some(Ok(result)),
+            _ => None,
+        })
     }
 
     /// fsync by each of the first `threads` threads, which then lets the page cache go.
@@ -133,16 +118,11 @@ impl Crew {
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
     pub(crate) fn settle(&mut self, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
-        self.check()?;
-        (0..threads).for_each(|index| self.tell(index, Order::Settle));
-        let mut results = Vec::with_capacity(threads);
-        for reply in self.gather(threads).map_err(LoadError::Thread)? {
-            match reply {
-                Reply::Settled(result) => results.push(result),
-                _ => return Err(self.give_up("a thread answered another order".into())),
-            }
-        }
-        Ok(results)
+        let orders = (0..threads).map(|_| Order::Settle).collect();
+        self.ask(orders, &mut || (), "fsync", |reply| match reply {
+            Reply::Settled(result) => Some(Ok(result)),
+            _ => None,
+        })
     }
 
     /// Reads back: an order for each thread. `watch` is called now and then.
@@ -154,19 +134,33 @@ impl Crew {
         orders: Vec<BackOrder>,
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<Back>, LoadError> {
+        let orders = orders.into_iter().map(Order::ReadBack).collect();
+        self.ask(orders, watch, "what was written cannot be read back", |reply| match reply {
+            Reply::ReadBack(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// An order for each of the first threads, and what `pick` takes out of their answers; an error that it finds there ends the crew, `failed` says
+    /// of what.
+    fn ask<T>(
+        &mut self,
+        orders: Vec<Order>,
+        watch: &mut dyn FnMut(),
+        failed: &str,
+        pick: fn(Reply) -> Option<io::Result<T>>,
+    ) -> Result<Vec<T>, LoadError> {
         self.check()?;
         let threads = orders.len();
         for (index, order) in orders.into_iter().enumerate() {
-            self.tell(index, Order::ReadBack(order));
+            self.tell(index, order);
         }
         let mut results = Vec::with_capacity(threads);
-        for reply in self.gather_watched(threads, watch).map_err(LoadError::Thread)? {
-            match reply {
-                Reply::ReadBack(Ok(back)) => results.push(back),
-                Reply::ReadBack(Err(error)) => {
-                    return Err(self.give_up(format!("what was written cannot be read back: {error}")));
-                }
-                _ => return Err(self.give_up("a thread answered another order".into())),
+        for reply in self.gather(threads, watch).map_err(LoadError::Thread)? {
+            match pick(reply) {
+                Some(Ok(result)) => results.push(result),
+                Some(Err(error)) => return Err(self.give_up(format!("{failed}: {error}"))),
+                None => return Err(self.give_up("a thread answered another order".into())),
             }
         }
         Ok(results)
@@ -191,13 +185,8 @@ impl Crew {
         let _ = member.orders.send(order);
     }
 
-    /// One reply of each of the first `threads` threads, in their order.
-    fn gather(&mut self, threads: usize) -> Result<Vec<Reply>, String> {
-        self.gather_watched(threads, &mut || ())
-    }
-
-    /// The same, with somebody who looks on.
-    fn gather_watched(&mut self, threads: usize, watch: &mut dyn FnMut()) -> Result<Vec<Reply>, String> {
+    /// One reply of each of the first `threads` threads, in their order; `watch` looks on.
+    fn gather(&mut self, threads: usize, watch: &mut dyn FnMut()) -> Result<Vec<Reply>, String> {
         let mut replies: Vec<Option<Reply>> = (0..threads).map(|_| None).collect();
         while replies.iter().any(Option::is_none) {
             match self.replies.recv_timeout(TICK) {

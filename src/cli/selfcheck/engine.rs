@@ -7,13 +7,15 @@ mod table;
 use super::super::progress::Saying;
 use super::super::report::Destination;
 use super::super::stop;
-use crate::exit::{DONE, FINDING, Failed};
+use super::is_json;
+use crate::exit::Failed;
 use crate::measure::contest::goals::{self, Contest, Of};
 use crate::measure::contest::{
     self, Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to,
 };
 use crate::units::{parse_bytes, parse_duration};
 use anyhow::Result;
+use iotax_load::engine::ALL;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use table::{Figures, Row, Table};
@@ -21,7 +23,14 @@ use table::{Figures, Row, Table};
 /// Goals that are looked at beside the contests.
 const BESIDE: [u8; 3] = [12, 13, 14];
 
+/// What it takes of this machine.
+const TAKES: &str = "The table writes 2.5 GiB of scratch below --dir (a page-cached file of 512 MiB and one of 2 GiB for the disk, as far as the goals \
+     ask for them; without names, so they are gone with the process) and asks the kernel for a zram device of its own, which it takes away again \
+     (root only; after a kill `iotax clean` does). With --target nothing is written. Exit code 1: a goal is missed; 3: nothing was measured, or no \
+     line of a goal that --goal names.";
+
 #[derive(clap::Args)]
+#[command(after_help = TAKES)]
 pub struct Args {
     /// Measure this target alone, which is read only: a file, a block device, /dev/zero
     #[arg(long, value_name = "PATH")]
@@ -29,8 +38,7 @@ pub struct Args {
     /// Bytes of it [default: all that it has]
     #[arg(long, value_name = "SIZE", requires = "target", value_parser = |word: &str| parse_bytes(word))]
     size: Option<u64>,
-    /// Engine of ours: null, sync, aio or uring; fio takes its nearest [default: chosen by the target]
-    #[arg(long, value_name = "NAME", requires = "target")]
+    #[arg(long, value_name = "NAME", requires = "target", help = help_of_engine())]
     engine: Option<String>,
     /// read or randread
     #[arg(long, value_name = "WORD", requires = "target")]
@@ -50,10 +58,10 @@ pub struct Args {
     /// Open loop: so many I/Os a second a thread
     #[arg(long, value_name = "N", requires = "target")]
     rate_iops: Option<String>,
-    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none is recorded)
+    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none is recorded, nor by fio)
     #[arg(long, value_name = "WORD", requires = "target", default_value = "each", value_parser = ["each", "batch", "off"])]
     stamps: String,
-    /// Memory of the I/Os of ours: malloc, mmaphuge (huge pages)
+    /// Memory of the I/Os, of both: malloc, mmaphuge (huge pages)
     #[arg(long, value_name = "WORD", requires = "target", default_value = "malloc", value_parser = ["malloc", "mmaphuge"])]
     iomem: String,
     /// One of them only
@@ -63,22 +71,22 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = |word: &str| parse_duration(word))]
     time: std::time::Duration,
     /// Runs of each, in turn; medians count
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "only", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
-    /// Keep everybody to this processor [default: the first one, but for loads of several threads and for --target]
+    /// Keep everybody to this processor, but for the goals of several threads [default: the first one; with --target none]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// Goals to look at, of 1 to 14 [default: all]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "target", value_parser = clap::value_parser!(u8).range(1..=14))]
     goal: Vec<u8>,
-    /// Folder of the scratch files, on the disk that goal 11 is about [default: /var/tmp]
+    /// Folder of the scratch files, on the disk that goal 11 is about; not tmpfs or overlay [default: /var/tmp]
     #[arg(long, value_name = "DIR", conflicts_with = "target")]
     dir: Option<PathBuf>,
     /// t/io_uring of fio's sources, where it was built
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "target")]
     t_io_uring: Option<PathBuf>,
     /// Seed of the order in which they run
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "target")]
     seed: u64,
     /// Print JSON
     #[arg(long)]
@@ -87,23 +95,28 @@ pub struct Args {
     to: Destination,
 }
 
+/// All of the family, as they are named in scenario files.
+fn help_of_engine() -> String {
+    let words: Vec<&str> = ALL.iter().map(|kind| kind.word).collect();
+    format!("Engine of ours: {}; fio takes its nearest [default: chosen by the target]", words.join(", "))
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Bad input, a target that cannot be read, no fio where it is asked for, Ctrl-C.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    args.to.check(args.json.then_some("json"))?;
+    let json = is_json(args.json, &args.to)?;
     if args.time.is_zero() {
         return Err(Failed::input("--time: a run of no length measures nothing").into());
     }
-    let stop = stop::flag()?;
     if let Some(target) = &args.target {
-        return single::run(args, target, &stop);
+        return single::run(args, target, json);
     }
+    let stop = stop::flag()?;
     let found = against_all(args, runs, &stop)?;
-    let json = args.json || args.to.format() == Some("json");
     args.to.write(&if json { found.json() } else { found.text() })?;
-    Ok(if found.holds() { DONE } else { FINDING })
+    Ok(found.code())
 }
 
 impl Args {
@@ -128,9 +141,11 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         .collect();
     let anywhere = Anywhere::now().map_err(Failed::from)?;
     let cpu = args.cpu.unwrap_or_else(|| anywhere.first());
+    // Before anything is written for it: there may be no such processor.
+    keep_to(cpu).map_err(Failed::from)?;
     let saying = Saying::new();
     let mut wanted: Vec<Spot> = contests.iter().map(|contest| contest.spot).collect();
-    wanted.extend((args.looks_at(12) || args.looks_at(13)).then_some(Spot::PageCache));
+    wanted.extend(args.looks_at(13).then_some(Spot::PageCache));
     let folder = args.dir.clone().unwrap_or_else(|| "/var/tmp".into());
     let spots = Spots::make(&wanted, &folder, &runs.join(contest::NOTES), &mut |text| {
         saying.say(text);
@@ -138,16 +153,17 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     });
     let mut table = Table {
         effort: args.effort(),
-        cpu,
+        asked: args.goal.clone(),
         fio: contest::fio_version().map_err(|error| error.to_string()),
         rows: Vec::new(),
     };
     let mut worst_law: Option<f64> = None;
     for contest in contests {
-        if contest.numjobs > 1 {
-            anywhere.again()
-        } else {
-            keep_to(cpu).map_err(Failed::from)?
+        // Threads side by side are not asked to share one processor.
+        let cpu = (contest.numjobs == 1).then_some(cpu);
+        match cpu {
+            Some(cpu) => keep_to(cpu).map_err(Failed::from)?,
+            None => anywhere.again(),
         }
         let mut told = |who: Contender| {
             saying.say(&format!("{}: {}", contest.said(), table::name(who)));
@@ -158,7 +174,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         worst_law = worst(worst_law, &entries);
         let outcomes = contest::outcomes(contest, &entries);
         let ours = outcomes.into_iter().filter(|outcome| args.looks_at(outcome.line.goal));
-        table.rows.extend(ours.map(|outcome| row(contest, outcome)));
+        table.rows.extend(ours.map(|outcome| row(contest, outcome, cpu)));
     }
     keep_to(cpu).map_err(Failed::from)?;
     for goal in BESIDE.into_iter().filter(|goal| args.looks_at(*goal)) {
@@ -166,13 +182,18 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
             return Err(interrupted());
         }
         saying.say(&format!("goal {goal}"));
-        table.rows.extend(beside(goal, &spots, worst_law));
+        let rows = beside(goal, &spots, worst_law, args.effort());
+        table.rows.extend(rows.into_iter().map(|row| Row { cpu: Some(cpu), ..row }));
     }
     anywhere.again();
+    // In the last of them too: what it gave may be cut short.
+    if stop::asked(stop).is_break() {
+        return Err(interrupted());
+    }
     Ok(table)
 }
 
-fn row(contest: &Contest, outcome: Outcome) -> Row {
+fn row(contest: &Contest, outcome: Outcome, cpu: Option<usize>) -> Row {
     let line = outcome.line;
     let unit = match (line.against, line.of) {
         (Some(_), _) => table::Unit::Ratio,
@@ -186,15 +207,25 @@ fn row(contest: &Contest, outcome: Outcome) -> Row {
         theirs: found.theirs,
     });
     let what = table::what(line.of, line.ours, line.against);
-    Row { goal: line.goal, under: contest.said(), what, unit, of: Some(line.of), found, bound: line.bound }
+    Row {
+        goal: line.goal,
+        under: contest.said(),
+        cpu,
+        what,
+        unit,
+        of: Some(line.of),
+        found,
+        bound: line.bound,
+    }
 }
 
 /// What is no contest: honesty, slices, memory.
-fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
+fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<Row> {
     use goals::Bound::{AtLeast, AtMost};
     let plain = |what: &str, unit, value: Result<f64, String>, bound| Row {
         goal,
         under: "the generator by itself".into(),
+        cpu: None,
         what: what.into(),
         unit,
         of: None,
@@ -206,7 +237,7 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
             plain(
                 "largest error of Little's law in all runs",
                 table::Unit::Share,
-                worst_law.ok_or_else(|| "no contest ran".to_owned()),
+                worst_law.map_or_else(|| law_alone(spots, effort), Ok),
                 AtMost(0.02),
             ),
             plain(
@@ -248,6 +279,12 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>) -> Vec<Row> {
             )]
         }
     }
+}
+
+/// Where no contest ran.
+fn law_alone(spots: &Spots, effort: Effort) -> Result<f64, String> {
+    let place = spots.ready(Spot::Zero)?;
+    contest::littles_law_error(&place, effort.seconds).map_err(|error| error.to_string())
 }
 
 /// The largest error of Little's law among ours.

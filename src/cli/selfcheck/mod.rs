@@ -69,7 +69,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         What::Stats(stats) => stats,
         What::Engine(engine) => return engine::run(engine, runs),
     };
-    let json = is_json(stats)?;
+    let json = is_json(stats.json, &stats.to)?;
     let stop = stop::flag()?;
     // Before anything is measured: one that is damaged would end it afterwards.
     let mut local = own::stored(runs)?;
@@ -86,10 +86,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 /// Asked for, or by the ending of the output file.
-fn is_json(stats: &Stats) -> Result<bool> {
-    stats.to.check(stats.json.then_some("json"))?;
-    match stats.to.format() {
-        _ if stats.json => Ok(true),
+fn is_json(asked: bool, to: &Destination) -> Result<bool> {
+    to.check(asked.then_some("json"))?;
+    match to.format() {
+        _ if asked => Ok(true),
         None | Some("terminal") => Ok(false),
         Some("json") => Ok(true),
         Some(form) => {

@@ -1,6 +1,7 @@
 //! Whether the generator tells the truth when it is stopped, and whether its slices tell what a long run tells.
 
-use super::ours::{timed, worker};
+use super::goals::Ours;
+use super::ours::{shot, timed, worker};
 use super::{Load, Place};
 use crate::measure::engine::EngineError;
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
@@ -68,6 +69,30 @@ impl Stopped {
     }
 }
 
+/// Reads of 4 KiB that cost little.
+fn quick(engine: Option<EngineName>) -> Load {
+    Load {
+        rw: Rw::RandRead,
+        bs: 4096,
+        iodepth: 32,
+        numjobs: 1,
+        direct: false,
+        engine,
+        iomem: Iomem::Malloc,
+        rate_iops: None,
+    }
+}
+
+/// How far a run of ours by itself is off Little's law, for those who look at no contest.
+///
+/// # Errors
+/// What the worker says.
+pub fn littles_law_error(place: &Place, seconds: f64) -> Result<f64, EngineError> {
+    let ours = Ours { stamps: Stamping::Each, iomem: Iomem::Malloc };
+    let error = shot(place, &quick(None), ours, seconds)?.littles_law_error;
+    error.ok_or_else(|| EngineError::Unfit("the run was too short for it".into()))
+}
+
 /// Slices against a long run.
 pub struct Slices {
     /// Wall time between the end of one worker's slice (its queue is empty) and the beginning of another's, ns, the mean.
@@ -87,16 +112,7 @@ impl Slices {
     /// # Errors
     /// What a worker says.
     pub fn measure(place: &Place, seconds: f64) -> Result<Slices, EngineError> {
-        let load = Load {
-            rw: Rw::RandRead,
-            bs: 4096,
-            iodepth: 32,
-            numjobs: 1,
-            direct: false,
-            engine: Some(EngineName::Uring),
-            iomem: Iomem::Malloc,
-            rate_iops: None,
-        };
+        let load = quick(Some(EngineName::Uring));
         let mut pair = [
             worker(place, load.job(Stamping::Each), &load)?,
             worker(place, load.job(Stamping::Each), &load)?,

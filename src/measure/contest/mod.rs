@@ -6,16 +6,17 @@ pub mod goals;
 mod honesty;
 mod ours;
 mod peers;
+mod processor;
 mod spots;
 mod zram;
 
-pub use honesty::{Slices, Stopped};
-pub use ours::{memory_of_a_job, shot as our_shot};
+pub use honesty::{Slices, Stopped, littles_law_error};
+pub use ours::{engine, memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
+pub use processor::{Anywhere, keep_to};
 pub use spots::{Place, Spot, Spots};
 pub use zram::{Cleared, abandoned as abandoned_zrams, clear as clear_zrams};
 
-use super::engine::EngineError;
 use goals::{Contest, Line, Of, Ours};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};
 use std::ops::ControlFlow;
@@ -37,7 +38,7 @@ pub struct Load {
     pub numjobs: u32,
     /// O_DIRECT.
     pub direct: bool,
-    /// fio's word for the engine; `None`: ours chooses.
+    /// Of ours; `None`: it chooses by the target, and others are told what it chose.
     pub engine: Option<EngineName>,
     /// Pages of the buffers.
     pub iomem: Iomem,
@@ -82,6 +83,8 @@ pub struct Shot {
     pub errors: u64,
     /// Which engine and why.
     pub engine: String,
+    /// All that fio was told; `None` of others.
+    pub job_file: Option<String>,
 }
 
 impl Shot {
@@ -175,9 +178,9 @@ pub fn run(
                 Contender::Ours(ours) => {
                     ours::shot(&place, &load, ours, effort.seconds).map_err(|e| e.to_string())
                 }
-                Contender::Peer(peer) => {
-                    peer.shot(&place, &load, effort.seconds, t_io_uring).map_err(|e| e.to_string())
-                }
+                Contender::Peer(peer) => peer
+                    .shot(&place, &load, contest.engine, effort.seconds, t_io_uring)
+                    .map_err(|e| e.to_string()),
             });
             match one {
                 Ok(shot) if shot.errors > 0 => entry.shots = Err(format!("{} I/Os failed", shot.errors)),
@@ -247,52 +250,6 @@ fn least(figures: &[f64]) -> f64 {
 
 fn most(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-}
-
-/// Runs on one processor from here on, with all threads and children that are made later.
-///
-/// # Errors
-/// When the system refuses, or there is no such processor.
-pub fn keep_to(cpu: usize) -> Result<(), EngineError> {
-    use rustix::thread::{CpuSet, sched_setaffinity};
-    let mut set = CpuSet::new();
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(EngineError::Unfit(format!("there is no processor {cpu}")));
-    }
-    set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|errno| EngineError::System {
-        action: format!("keep to processor {cpu}"),
-        source: errno.into(),
-    })
-}
-
-/// Undoes [`keep_to`] for this thread.
-pub struct Anywhere(rustix::thread::CpuSet);
-
-impl Anywhere {
-    /// Where it may run now.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub fn now() -> Result<Anywhere, EngineError> {
-        let set = rustix::thread::sched_getaffinity(None);
-        let failed = |errno: rustix::io::Errno| EngineError::System {
-            action: "ask on which processors this process may run".into(),
-            source: errno.into(),
-        };
-        set.map(Anywhere).map_err(failed)
-    }
-
-    /// The first processor it may run on.
-    pub fn first(&self) -> usize {
-        (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| self.0.is_set(*cpu)).unwrap_or(0)
-    }
-
-    /// Back to it.
-    pub fn again(&self) {
-        // Where it ran before it may run still, or on fewer processors; nothing depends on it.
-        let _ = rustix::thread::sched_setaffinity(None, &self.0);
-    }
 }
 
 #[cfg(test)]

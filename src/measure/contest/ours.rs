@@ -3,7 +3,9 @@
 use super::goals::Ours;
 use super::{Load, Place, Shot};
 use crate::measure::engine::EngineError;
-use iotax_load::{Bound, Histogram, Hold, Job, SliceResult, SliceSpec, Stamping, TargetSpec, Worker};
+use iotax_load::{
+    Bound, EngineName, Histogram, Hold, Job, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
+};
 
 /// Discarded at the start of each run: caches of the processor, the first looks.
 const DISCARD_NS: u64 = 50_000_000;
@@ -19,6 +21,17 @@ pub fn shot(place: &Place, load: &Load, ours: Ours, seconds: f64) -> Result<Shot
     let mut shot = of(&result);
     shot.engine = format!("{} ({})", worker.engine().name, worker.engine().why);
     Ok(shot)
+}
+
+/// The engine that a run has: as named, or as ours chooses by the target. Peers are told it.
+///
+/// # Errors
+/// What the worker says that is prepared to find out.
+pub fn engine(place: &Place, load: &Load, ours: Ours) -> Result<EngineName, EngineError> {
+    match load.engine {
+        Some(name) => Ok(name),
+        None => Ok(worker(place, load.job(ours.stamps), load)?.engine().name),
+    }
 }
 
 pub(super) fn worker(place: &Place, job: Job, load: &Load) -> Result<Worker, EngineError> {
@@ -51,6 +64,7 @@ fn of(result: &SliceResult) -> Shot {
         littles_law_error: result.littles_law_error(),
         errors: result.errors,
         engine: String::new(),
+        job_file: None,
     }
 }
 

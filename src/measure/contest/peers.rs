@@ -1,10 +1,13 @@
 //! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's sources where its path is given.
 
+use super::goals::Ours;
 use super::{Load, Place, Shot};
 use crate::measure::child;
-use crate::measure::engine::{EngineError, fio};
-use iotax_load::{EngineName, Histogram};
+use crate::measure::engine::EngineError;
+use crate::measure::engine::fio::{self, Filename};
+use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use std::fmt::Write as _;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -20,6 +23,8 @@ pub enum Peer {
     FioLean,
     /// Tuned, with buffers on huge pages.
     FioHuge,
+    /// Both: huge pages, and no readings of the clock.
+    FioLeanHuge,
     /// t/io_uring, without latencies.
     TIoUring,
 }
@@ -44,6 +49,31 @@ pub fn fio_version() -> Result<String, EngineError> {
 }
 
 impl Peer {
+    /// The tuned fio that does what ours does.
+    pub fn like(ours: Ours) -> Peer {
+        match (ours.stamps, ours.iomem) {
+            (Stamping::Off, Iomem::MmapHuge) => Peer::FioLeanHuge,
+            (Stamping::Off, Iomem::Malloc) => Peer::FioLean,
+            (_, Iomem::MmapHuge) => Peer::FioHuge,
+            (_, Iomem::Malloc) => Peer::FioTuned,
+        }
+    }
+
+    /// All that makes it quick.
+    fn tuned(self) -> bool {
+        self != Peer::FioDefault
+    }
+
+    /// Records no latencies.
+    fn lean(self) -> bool {
+        matches!(self, Peer::FioLean | Peer::FioLeanHuge | Peer::TIoUring)
+    }
+
+    /// Buffers on huge pages.
+    fn huge(self) -> bool {
+        matches!(self, Peer::FioHuge | Peer::FioLeanHuge)
+    }
+
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
@@ -51,11 +81,12 @@ impl Peer {
             Peer::FioTuned => "fio tuned",
             Peer::FioLean => "fio tuned, no clock",
             Peer::FioHuge => "fio tuned, huge pages",
+            Peer::FioLeanHuge => "fio tuned, no clock, huge pages",
             Peer::TIoUring => "t/io_uring, no clock",
         }
     }
 
-    /// One run of it.
+    /// One run of it, by the interface that is nearest to an engine of ours.
     ///
     /// # Errors
     /// What is missing, does not fit or failed.
@@ -63,29 +94,40 @@ impl Peer {
         self,
         place: &Place,
         load: &Load,
+        engine: EngineName,
         seconds: f64,
         t_io_uring: Option<&Path>,
     ) -> Result<Shot, EngineError> {
         match self {
-            Peer::TIoUring => t_io_uring_shot(place, load, seconds, t_io_uring),
-            _ => fio_shot(&self.job_file(place, load, seconds)?, seconds),
+            Peer::TIoUring => t_io_uring_shot(place, load, engine, seconds, t_io_uring),
+            _ => {
+                // Until fio has ended: its name may lead through our descriptor.
+                let held = Filename::of(&place.path)?;
+                fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds)
+            }
         }
     }
 
-    /// What fio is told, on its standard input.
-    fn job_file(self, place: &Place, load: &Load, seconds: f64) -> Result<String, EngineError> {
-        let ioengine = ioengine(load.engine)?;
+    /// What fio is told, on its standard input, to read so many bytes of a target.
+    fn job_file(
+        self,
+        filename: &Filename,
+        bytes: u64,
+        load: &Load,
+        engine: EngineName,
+        seconds: f64,
+    ) -> String {
         let mut text = String::from("[contest]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
-        line("filename", &place.path.display());
-        line("ioengine", &ioengine);
+        line("filename", &filename.text);
+        line("ioengine", &ioengine(engine));
         line("rw", &load.rw.word());
         line("bs", &load.bs);
         line("iodepth", &load.iodepth);
         line("numjobs", &load.numjobs);
-        line("size", &place.bytes);
+        line("size", &bytes);
         line("direct", &u8::from(load.direct));
         line("invalidate", &0);
         line("allow_file_create", &0);
@@ -95,35 +137,29 @@ impl Peer {
         if let Some(rate) = load.rate_iops {
             line("rate_iops", &rate);
         }
-        if self != Peer::FioDefault {
+        if self.tuned() {
             text += TUNED;
-            text += match load.engine {
-                Some(EngineName::Uring) => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
-                Some(EngineName::Aio) => "userspace_reap=1\n",
+            text += match engine {
+                EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
+                EngineName::Aio => "userspace_reap=1\n",
                 _ => "",
             };
-            if !matches!(load.engine, Some(EngineName::Sync)) {
-                text += BATCHES;
-            }
+            text += if engine == EngineName::Sync { "" } else { BATCHES };
+            text += if self.lean() { "gtod_reduce=1\n" } else { WHOLE };
+            text += if self.huge() { "iomem=mmaphuge\n" } else { "" };
         }
-        text += match self {
-            Peer::FioLean => "gtod_reduce=1\n",
-            Peer::FioTuned => WHOLE,
-            Peer::FioHuge => "iomem=mmaphuge\n",
-            _ => "",
-        };
-        Ok(text)
+        text
     }
 }
 
 /// fio's word for the interface of an engine of ours.
-fn ioengine(engine: Option<EngineName>) -> Result<&'static str, EngineError> {
+fn ioengine(engine: EngineName) -> &'static str {
     match engine {
-        Some(EngineName::Uring) | None => Ok("io_uring"),
-        Some(EngineName::Aio) => Ok("libaio"),
-        Some(EngineName::Sync) => Ok("psync"),
-        Some(EngineName::PosixAio) => Ok("posixaio"),
-        Some(EngineName::Null) => Ok("null"),
+        EngineName::Uring => "io_uring",
+        EngineName::Aio => "libaio",
+        EngineName::Sync => "psync",
+        EngineName::PosixAio => "posixaio",
+        EngineName::Null => "null",
     }
 }
 
@@ -139,12 +175,14 @@ fn fio_shot(job_file: &str, seconds: f64) -> Result<Shot, EngineError> {
         littles_law_error: None,
         errors: result.errors,
         engine: fio::version()?,
+        job_file: Some(job_file.to_owned()),
     })
 }
 
 fn t_io_uring_shot(
     place: &Place,
     load: &Load,
+    engine: EngineName,
     seconds: f64,
     program: Option<&Path>,
 ) -> Result<Shot, EngineError> {
@@ -154,8 +192,9 @@ fn t_io_uring_shot(
         ));
     };
     let mut command = Command::new(program);
-    command.args(t_io_uring_words(load, seconds)).arg(&place.path);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(t_io_uring_words(load, engine, seconds)).arg(&place.path);
+    // Its own group: a Ctrl-C would cut its figure, and it is iotax that ends the contest.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let system = |action: &str| {
         let action = format!("{action} {}", program.display());
         move |source| EngineError::System { action, source }
@@ -165,25 +204,29 @@ fn t_io_uring_shot(
     let ended = child::wait_within(child, limit).map_err(system("wait for"))?;
     let output = ended.ok_or_else(|| EngineError::Output(format!("{} hangs", program.display())))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let iops = mean_iops(&text).ok_or_else(|| {
+    // At its end in order it says 0.
+    let iops = mean_iops(&text).filter(|_| output.status.success()).ok_or_else(|| {
+        let words = [&*text, &*String::from_utf8_lossy(&output.stderr)].concat();
         EngineError::Output(format!(
-            "{} tells no IOPS: {}",
+            "{} tells no IOPS ({}): {}",
             program.display(),
-            text.trim().chars().take(200).collect::<String>()
+            output.status,
+            words.trim().chars().take(200).collect::<String>()
         ))
     })?;
     Ok(Shot { iops, engine: "t/io_uring".into(), ..Shot::default() })
 }
 
-fn t_io_uring_words(load: &Load, seconds: f64) -> Vec<String> {
+fn t_io_uring_words(load: &Load, engine: EngineName, seconds: f64) -> Vec<String> {
     let depth = load.iodepth;
     let batch = depth.min(32);
-    let interface = match load.engine {
-        Some(EngineName::Aio) => "-a1",
-        Some(EngineName::Sync) => "-S1",
+    let interface = match engine {
+        EngineName::Aio => "-a1",
+        EngineName::Sync => "-S1",
         _ => "-a0",
     };
-    // Polling off, fixed buffers and files, threads, seconds. Its first second counts for nothing, see `mean_iops`.
+    // Polling off, fixed buffers and files, threads, seconds. It has no figure of its last second, and the first counts for nothing
+    // (see `mean_iops`): two more, so that as many count as of ours.
     let mut words = vec![
         format!("-d{depth}"),
         format!("-s{batch}"),
@@ -193,7 +236,7 @@ fn t_io_uring_words(load: &Load, seconds: f64) -> Vec<String> {
         "-B1".into(),
         "-F1".into(),
         format!("-n{}", load.numjobs),
-        format!("-r{}", seconds.ceil() + 1.0),
+        format!("-r{}", seconds.ceil() + 2.0),
         format!("-O{}", u8::from(load.direct)),
         "-R1".into(),
     ];
@@ -222,33 +265,97 @@ fn iops_of(line: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_load::{Iomem, Rw};
+    use iotax_load::Rw;
 
-    fn load(engine: EngineName) -> Load {
+    fn load() -> Load {
         Load {
             rw: Rw::RandRead,
             bs: 4096,
             iodepth: 32,
             numjobs: 1,
             direct: false,
-            engine: Some(engine),
+            engine: None,
             iomem: Iomem::Malloc,
             rate_iops: None,
         }
     }
 
+    fn job_file(peer: Peer, path: &Path, engine: EngineName) -> String {
+        peer.job_file(&Filename::of(path).unwrap(), 1 << 20, &load(), engine, 2.0)
+    }
+
+    #[test]
+    fn fio_is_told_a_name_that_it_takes_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("disk:0 of $HOME.img");
+        std::fs::write(&odd, [1; 4096]).unwrap();
+        let text = job_file(Peer::FioTuned, &odd, EngineName::Sync);
+        let name = text.lines().find_map(|line| line.strip_prefix("filename=")).unwrap();
+        assert!(name.starts_with("/proc/") && !name.contains([':', '$', ' ']), "{name}");
+        let plain = job_file(Peer::FioTuned, Path::new("/dev/zero"), EngineName::Sync);
+        assert!(plain.contains("filename=/dev/zero\nioengine=psync\n"), "{plain}");
+    }
+
     #[test]
     fn tunings_differ_in_what_they_are_named_for() {
-        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
-        let of = |peer: Peer, engine| peer.job_file(&place, &load(engine), 2.0).unwrap();
+        let of = |peer: Peer, engine| job_file(peer, Path::new("/dev/zero"), engine);
         let plain = of(Peer::FioDefault, EngineName::Uring);
         assert!(plain.contains("ioengine=io_uring\n") && plain.contains("runtime=2000ms\n"));
         assert!(!plain.contains("fixedbufs") && !plain.contains("norandommap"));
         assert!(of(Peer::FioTuned, EngineName::Uring).contains("fixedbufs=1\n"));
         assert!(of(Peer::FioTuned, EngineName::Aio).contains("userspace_reap=1\n"));
         assert!(!of(Peer::FioTuned, EngineName::Sync).contains("iodepth_batch"));
-        assert!(of(Peer::FioLean, EngineName::Null).contains("gtod_reduce=1\n"));
-        assert!(of(Peer::FioHuge, EngineName::Aio).contains("iomem=mmaphuge\n"));
+        // What records latencies records them whole; what reads no clock has none.
+        for (peer, lean, huge) in [
+            (Peer::FioTuned, false, false),
+            (Peer::FioLean, true, false),
+            (Peer::FioHuge, false, true),
+            (Peer::FioLeanHuge, true, true),
+        ] {
+            let text = of(peer, EngineName::Null);
+            assert!(text.contains("ioengine=null\n") && text.contains("norandommap=1\n"), "{text}");
+            assert_eq!(text.contains("gtod_reduce=1\n"), lean, "{text}");
+            assert_eq!(text.contains(WHOLE), !lean, "{text}");
+            assert_eq!(text.contains("iomem=mmaphuge\n"), huge, "{text}");
+        }
+    }
+
+    #[test]
+    fn fio_does_what_ours_does() {
+        let like = |stamps, iomem| Peer::like(Ours { stamps, iomem });
+        assert_eq!(like(Stamping::Each, Iomem::Malloc), Peer::FioTuned);
+        assert_eq!(like(Stamping::Batch, Iomem::Malloc), Peer::FioTuned);
+        assert_eq!(like(Stamping::Off, Iomem::Malloc), Peer::FioLean);
+        assert_eq!(like(Stamping::Batch, Iomem::MmapHuge), Peer::FioHuge);
+        assert_eq!(like(Stamping::Off, Iomem::MmapHuge), Peer::FioLeanHuge);
+    }
+
+    /// A shot of a t/io_uring that is this script.
+    fn shot_of(script: &str) -> Result<Shot, EngineError> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("io_uring");
+        // Written by another process: what a child of this one has open for writing is not started.
+        let write = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#, "sh", script];
+        assert!(Command::new("sh").args(write).arg(&program).status().unwrap().success());
+        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
+        Peer::TIoUring.shot(&place, &load(), EngineName::Uring, 1.0, Some(&program))
+    }
+
+    #[test]
+    fn a_t_io_uring_that_fails_has_no_figure_and_ctrl_c_is_not_for_it() {
+        // The fifth word of its state is its process group.
+        let grouped = "read -r _ _ _ _ group _ < /proc/$$/stat; [ $group = $$ ] && echo IOPS=1000";
+        assert_eq!(shot_of(grouped).unwrap().iops, 1000.0);
+        let why = shot_of("echo IOPS=1000; echo no such ring >&2; exit 3").unwrap_err().to_string();
+        assert!(why.contains("exit status: 3") && why.contains("no such ring"), "{why}");
+    }
+
+    #[test]
+    fn as_many_of_its_seconds_count_as_of_ours() {
+        let of = |seconds| t_io_uring_words(&load(), EngineName::Aio, seconds);
+        assert!(of(2.0).contains(&"-r4".to_owned()) && of(0.1).contains(&"-r3".to_owned()));
+        // What `t/io_uring -r4` says.
+        assert_eq!(mean_iops("IOPS=100\nIOPS=200\nIOPS=400\nExiting on timeout\n"), Some(300.0));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
 
 use super::zram::Zram;
+use crate::host::facts::memory_bytes;
+use crate::host::probe::Probe;
 use crate::units::show_bytes;
 use iotax_load::{DataKind, Stream};
 use std::fs::File;
@@ -62,6 +64,9 @@ const IN_ZRAM: u64 = 512 << 20;
 /// Bytes that are written or read at once.
 const PIECE: usize = 1 << 20;
 
+/// Why there is none of a kind.
+const ABSENT: &str = "it is in no line that was asked for";
+
 impl Spots {
     /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers compressed disks, so that one that
     /// a kill left is taken away the next time.
@@ -71,18 +76,14 @@ impl Spots {
         zrams: &Path,
         go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Spots {
-        let absent = || Err("it is in no line that was asked for".to_owned());
         let mut scratch = |spot: Spot, bytes: u64| match wanted.contains(&spot) {
-            true => Scratch::make(folder, bytes, go_on),
-            false => absent(),
+            true => on_a_disk(folder).and_then(|()| Scratch::make(folder, bytes, go_on)),
+            false => Err(ABSENT.to_owned()),
         };
         let cached = scratch(Spot::PageCache, CACHED);
         let disk = scratch(Spot::Disk, ON_DISK);
-        let zram = if wanted.contains(&Spot::Zram) {
-            Zram::make(IN_ZRAM, zrams)
-        } else {
-            Err("it is in no line that was asked for".to_owned())
-        };
+        let zram =
+            if wanted.contains(&Spot::Zram) { Zram::make(IN_ZRAM, zrams) } else { Err(ABSENT.to_owned()) };
         Spots { cached, disk, zram }
     }
 
@@ -95,6 +96,12 @@ impl Spots {
             Spot::Nothing | Spot::Zero => Ok(Place { path: "/dev/zero".into(), bytes: CACHED }),
             Spot::PageCache => {
                 let place = self.cached.as_ref().map_err(Clone::clone)?.place();
+                if place.cacheable() < place.bytes {
+                    return Err(format!(
+                        "{} do not fit half of the memory that is available",
+                        show_bytes(CACHED)
+                    ));
+                }
                 place.warm()?;
                 Ok(place)
             }
@@ -103,6 +110,22 @@ impl Spots {
                 let zram = self.zram.as_ref().map_err(Clone::clone)?;
                 Ok(Place { path: zram.path(), bytes: IN_ZRAM })
             }
+        }
+    }
+}
+
+/// File systems without a disk of their own by their magic numbers (linux/magic.h): files there are not read as those of a disk are,
+/// neither through the page cache nor past it.
+const WITHOUT_DISK: [(&str, u64); 3] =
+    [("tmpfs", 0x0102_1994), ("ramfs", 0x8584_58f6), ("overlay", 0x794c_7630)];
+
+fn on_a_disk(folder: &Path) -> Result<(), String> {
+    let found = rustix::fs::statfs(folder)
+        .map_err(|errno| format!("cannot look at {}: {}", folder.display(), std::io::Error::from(errno)))?;
+    match WITHOUT_DISK.iter().find(|(_, magic)| *magic == u64::from(found.f_type as u32)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(format!("{} is on {name}, which is no disk; hint: --dir on a disk", folder.display()))
         }
     }
 }
@@ -141,13 +164,20 @@ impl Scratch {
 }
 
 impl Place {
-    /// Reads it once, so that the page cache holds it: O_DIRECT reads of others, and memory that runs short, drop pages.
+    /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that is available is left to others.
+    pub fn cacheable(&self) -> u64 {
+        let available = memory_bytes(&Probe::of_files(Path::new("/")), "MemAvailable");
+        self.bytes.min(available.map_or(u64::MAX, |bytes| bytes / 2))
+    }
+
+    /// Reads it once, as far as it is [`Place::cacheable`], so that the page cache holds it: O_DIRECT reads of others, and memory that
+    /// runs short, drop pages.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn warm(&self) -> Result<(), String> {
         let read = || -> std::io::Result<()> {
-            let mut file = File::open(&self.path)?.take(self.bytes);
+            let mut file = File::open(&self.path)?.take(self.cacheable());
             let mut piece = vec![0; PIECE];
             while file.read(&mut piece)? > 0 {}
             Ok(())
@@ -192,6 +222,31 @@ mod tests {
         assert_eq!(read.len(), 3 << 20);
         assert!(read.iter().filter(|byte| **byte == 0).count() < read.len() / 64);
         place.warm().unwrap();
+    }
+
+    #[test]
+    fn a_file_system_without_a_disk_is_refused() {
+        on_a_disk(Path::new("/no/such/folder")).unwrap_err();
+        let shm = Path::new("/dev/shm");
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        if !mounts.contains(" /dev/shm tmpfs ") {
+            println!("skipped: needs a tmpfs at /dev/shm");
+            return;
+        }
+        let wanted = [Spot::PageCache, Spot::Disk];
+        let spots = Spots::make(&wanted, shm, Path::new("/"), &mut |_| ControlFlow::Break(()));
+        for spot in wanted {
+            let why = spots.ready(spot).unwrap_err();
+            assert_eq!(why, "/dev/shm is on tmpfs, which is no disk; hint: --dir on a disk");
+        }
+    }
+
+    #[test]
+    fn no_more_is_read_into_the_page_cache_than_half_of_the_memory() {
+        let place = |bytes| Place { path: "/dev/zero".into(), bytes };
+        assert_eq!(place(4096).cacheable(), 4096);
+        let most = memory_bytes(&Probe::of_files(Path::new("/")), "MemTotal").unwrap() / 2;
+        assert!((1..=most).contains(&place(u64::MAX).cacheable()));
     }
 
     #[test]

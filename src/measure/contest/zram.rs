@@ -3,6 +3,7 @@
 //! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next contest or by
 //! `clean`: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
 
+use crate::store::Store;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io::Write;
@@ -26,15 +27,16 @@ impl Zram {
     /// # Errors
     /// Why there is none.
     pub(super) fn make(bytes: u64, notes: &Path) -> Result<Zram, String> {
-        clear(notes);
+        // It may be the first that makes the folder of runs, which must be ours alone.
+        let notes = Store::open(notes).map_err(|error| error.to_string())?.runs_dir().to_owned();
+        clear(&notes);
         let number = std::fs::read_to_string(Path::new(CONTROL).join("hot_add"))
             .map_err(|error| format!("no zram device can be had ({error}); hint: modprobe zram, as root"))?;
         let number: u32 = number.trim().parse().map_err(|_| format!("hot_add of zram says \"{number}\""))?;
         let note = notes.join(number.to_string());
         let mut zram = Zram { number, note, held: None };
         let failed = |what: &str, error: std::io::Error| format!("cannot {what} zram{number}: {error}");
-        let noted = std::fs::create_dir_all(notes).and_then(|()| noted(&zram.note));
-        zram.held = Some(noted.map_err(|error| failed("write down the number of", error))?);
+        zram.held = Some(noted(&zram.note).map_err(|error| failed("write down the number of", error))?);
         std::fs::write(zram.attribute("disksize"), bytes.to_string())
             .map_err(|error| failed("give a size to", error))?;
         Ok(zram)
@@ -151,6 +153,16 @@ fn remove(number: u32) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_folder_of_runs_is_ours_alone_where_a_note_is_the_first_in_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        // Also where no device can be had.
+        drop(Zram::make(4 << 20, &runs.join(".zram")));
+        assert_eq!(runs.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
 
     #[test]
     fn one_is_had_and_given_back_also_behind_a_kill() {

@@ -1,9 +1,9 @@
 //! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
 
 use super::super::super::report::Destination;
-use super::super::super::{say_aside, stop};
+use super::super::super::say_aside;
+use super::Args;
 use super::table::iops;
-use super::{Args, interrupted};
 use crate::exit::{DONE, Failed};
 use crate::measure::contest::goals::Ours;
 use crate::measure::contest::{self, Load, Peer, Place, Shot, keep_to, median};
@@ -12,64 +12,94 @@ use crate::scenario::error::Origin;
 use crate::scenario::values::{Dialect, parse_engine};
 use crate::scenario::words::JobWords;
 use crate::scenario::{Engine, InputError};
-use crate::units::show_ns;
+use crate::units::{show_bytes, show_ns};
 use anyhow::Result;
-use iotax_load::{Histogram, Iomem, Job, Stamping};
+use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+/// For people.
+const OURS: &str = "iotax";
 /// Read without end and without a disk.
 const ZERO: &str = "/dev/zero";
 /// Of it, where nothing is said.
 const OF_ZERO: u64 = 1 << 30;
 
-/// Runs it.
+/// What is run, on what.
+struct Bout {
+    place: Place,
+    load: Load,
+    ours: Ours,
+    seconds: f64,
+}
+
+/// Runs it. Nobody watches for Ctrl-C here, so it ends the process at once, also within a run or while a target is read: nothing is
+/// stored or made that would have to be taken down, and a fio dies with us (`ends_with_us`).
 ///
 /// # Errors
-/// Bad input, a target that may not or cannot be read, no fio, Ctrl-C.
-pub(super) fn run(args: &Args, target: &Path, stop: &AtomicBool) -> Result<u8> {
+/// Bad input, a target that may not or cannot be read, no fio.
+pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
     let load = load(args, target)?;
     let place = place(args, target)?;
     let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
     if let Some(cpu) = args.cpu {
         keep_to(cpu).map_err(Failed::from)?;
     }
-    let seconds = args.time.as_secs_f64();
-    // What goes through the page cache is read from it, as far as it holds the target.
-    let warmed = || match load.direct || place.path == Path::new(ZERO) {
-        true => Ok(()),
-        false => place.warm().map_err(Failed::measurement),
-    };
-    let one_of_ours = || -> Result<Shot> {
-        warmed()?;
-        Ok(contest::our_shot(&place, &load, ours, seconds).map_err(Failed::from)?)
-    };
-    let one_of_fio = || -> Result<Shot> {
-        warmed()?;
-        Ok(Peer::FioTuned.shot(&place, &load, seconds, None).map_err(Failed::from)?)
-    };
-    let (json, to) = (args.json || args.to.format() == Some("json"), &args.to);
-    match args.only.as_deref() {
-        Some("iotax") => told_alone(&one_of_ours()?, json, to),
-        Some(_) => told_alone(&one_of_fio()?, json, to),
-        None => {
-            let mut pairs = Vec::new();
-            for round in 0..args.repeats {
-                if stop::asked(stop).is_break() {
-                    return Err(interrupted());
-                }
-                // In turn, and each of them first as often as the other.
-                let pair = match round % 2 {
-                    0 => (one_of_ours()?, one_of_fio()?),
-                    _ => {
-                        let theirs = one_of_fio()?;
-                        (one_of_ours()?, theirs)
-                    }
-                };
-                pairs.push(pair);
+    let bout = Bout { place, load, ours, seconds: args.time.as_secs_f64() };
+    bout.warn();
+    let to = &args.to;
+    if args.only.as_deref() == Some("iotax") {
+        return told_alone(OURS, &bout.of_ours()?, json, to);
+    }
+    let engine = contest::engine(&bout.place, &bout.load, ours).map_err(Failed::from)?;
+    let peer = Peer::like(ours);
+    if args.only.is_some() {
+        return told_alone(peer.name(), &bout.of_fio(peer, engine)?, json, to);
+    }
+    let mut pairs = Vec::new();
+    for round in 0..args.repeats {
+        // In turn, and each of them first as often as the other.
+        pairs.push(match round % 2 {
+            0 => (bout.of_ours()?, bout.of_fio(peer, engine)?),
+            _ => {
+                let theirs = bout.of_fio(peer, engine)?;
+                (bout.of_ours()?, theirs)
             }
-            told_both(&pairs, json, to)
+        });
+    }
+    told_both(&pairs, peer, json, to)
+}
+
+impl Bout {
+    fn of_ours(&self) -> Result<Shot> {
+        self.warm()?;
+        Ok(contest::our_shot(&self.place, &self.load, self.ours, self.seconds).map_err(Failed::from)?)
+    }
+
+    fn of_fio(&self, peer: Peer, engine: EngineName) -> Result<Shot> {
+        self.warm()?;
+        Ok(peer.shot(&self.place, &self.load, engine, self.seconds, None).map_err(Failed::from)?)
+    }
+
+    /// What goes through the page cache is read from it, as far as it holds the target.
+    fn cached(&self) -> bool {
+        !self.load.direct && self.place.path != Path::new(ZERO)
+    }
+
+    fn warm(&self) -> Result<()> {
+        if self.cached() {
+            self.place.warm().map_err(Failed::measurement)?;
+        }
+        Ok(())
+    }
+
+    fn warn(&self) {
+        let (bytes, held) = (self.place.bytes, self.place.cacheable());
+        if self.cached() && held < bytes {
+            let [bytes, held] = [bytes, held].map(show_bytes);
+            say_aside(&format!(
+                "warning: {held} of {bytes} are read into the page cache before each run, half of the memory that is available; hint: a smaller --size, or --direct 1"
+            ));
         }
     }
 }
@@ -151,16 +181,16 @@ fn place(args: &Args, target: &Path) -> Result<Place> {
     }
 }
 
-fn told_alone(shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
+fn told_alone(who: &str, shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
     if shot.errors > 0 {
         return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
     }
-    let text = if json { format!("{:#}\n", object(shot)) } else { sentence(shot) };
+    let text = if json { format!("{:#}\n", object(shot)) } else { told(who, shot) };
     to.write(&text)?;
     Ok(DONE)
 }
 
-fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8> {
+fn told_both(pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -> Result<u8> {
     let failed: u64 = pairs.iter().map(|(ours, theirs)| ours.errors + theirs.errors).sum();
     if failed > 0 {
         return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
@@ -182,12 +212,9 @@ fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8>
     } else {
         let first = &pairs[0];
         format!(
-            "iotax  {}\n{}\n{}  {}\n{}\nmedians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
-            first.0.engine,
-            indented(&sentence(&first.0)),
-            first.1.engine,
-            "tuned",
-            indented(&sentence(&first.1)),
+            "{}{}medians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
+            told(OURS, &first.0),
+            told(peer.name(), &first.1),
             pairs.len(),
             iops(ours),
             iops(theirs),
@@ -199,8 +226,9 @@ fn told_both(pairs: &[(Shot, Shot)], json: bool, to: &Destination) -> Result<u8>
     Ok(DONE)
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// Who, by what, and what it gave.
+fn told(who: &str, shot: &Shot) -> String {
+    format!("{who}  {}\n  {}", shot.engine, sentence(shot))
 }
 
 fn sentence(shot: &Shot) -> String {
@@ -246,5 +274,6 @@ fn object(shot: &Shot) -> Value {
         "reap_gap_ns": times(&shot.reap_gap),
         "littles_law_error": shot.littles_law_error,
         "engine": shot.engine,
+        "job_file": shot.job_file,
     })
 }

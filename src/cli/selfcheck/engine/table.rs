@@ -1,5 +1,6 @@
 //! The table of goals as text and as JSON. Values in, text out.
 
+use crate::exit::{DONE, FINDING, UNMET_NEED};
 use crate::measure::contest::goals::{Bound, Of, Ours};
 use crate::measure::contest::{Contender, Effort};
 use crate::stats::round::three_digits;
@@ -13,10 +14,15 @@ const FORMAT: &str = "iotax-selfcheck-engine";
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
 
+const OK: &str = "ok";
+const MISSED: &str = "MISSED";
+const NOT_RUN: &str = "not run";
+
 /// All rows.
 pub(super) struct Table {
     pub(super) effort: Effort,
-    pub(super) cpu: usize,
+    /// Goals that were named one by one.
+    pub(super) asked: Vec<u8>,
     /// Its version, or why there is none.
     pub(super) fio: Result<String, String>,
     pub(super) rows: Vec<Row>,
@@ -27,6 +33,8 @@ pub(super) struct Row {
     pub(super) goal: u8,
     /// Target and load.
     pub(super) under: String,
+    /// All ran on this one; `None`: on any.
+    pub(super) cpu: Option<usize>,
     pub(super) what: String,
     pub(super) unit: Unit,
     /// Of contests.
@@ -120,9 +128,9 @@ impl Row {
 
     fn state(&self) -> &'static str {
         match self.holds() {
-            Some(true) => "ok",
-            Some(false) => "MISSED",
-            None => "not run",
+            Some(true) => OK,
+            Some(false) => MISSED,
+            None => NOT_RUN,
         }
     }
 
@@ -165,9 +173,24 @@ impl Row {
 }
 
 impl Table {
-    /// Whether nothing that was measured misses its goal.
-    pub(super) fn holds(&self) -> bool {
-        self.rows.iter().all(|row| row.holds() != Some(false))
+    /// Whether nothing that was measured misses its goal; `None`: nothing was.
+    fn holds(&self) -> Option<bool> {
+        self.rows.iter().filter_map(Row::holds).reduce(|all, one| all && one)
+    }
+
+    /// A goal that is missed is a finding; where one that was named could not be looked at, or none at all, this machine lacks what it
+    /// takes.
+    pub(super) fn code(&self) -> u8 {
+        let looked_at = |goal: &u8| self.rows.iter().any(|row| row.goal == *goal && row.holds().is_some());
+        match self.holds() {
+            Some(false) => FINDING,
+            Some(true) if self.asked.iter().all(looked_at) => DONE,
+            _ => UNMET_NEED,
+        }
+    }
+
+    fn count(&self, state: &str) -> usize {
+        self.rows.iter().filter(|row| row.state() == state).count()
     }
 
     /// As text.
@@ -178,19 +201,20 @@ impl Table {
             Err(why) => format!("no fio ({why})"),
         };
         let mut out = format!(
-            "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn, on processor {}; medians, and in brackets the rounds\n",
+            "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn; medians, and in brackets the rounds\n",
             env!("CARGO_PKG_VERSION"),
-            self.cpu
         );
-        for group in self.rows.chunk_by(|one, next| one.under == next.under) {
+        for group in self.rows.chunk_by(|one, next| (&one.under, one.cpu) == (&next.under, next.cpu)) {
+            let cpu =
+                group[0].cpu.map_or_else(|| "any processor".to_owned(), |cpu| format!("processor {cpu}"));
             // Writing to a string does not fail.
-            let _ = writeln!(out, "\n{}", group[0].under);
+            let _ = writeln!(out, "\n{}; on {cpu}", group[0].under);
             group.iter().for_each(|row| {
                 let _ = writeln!(out, "{}", row.text().trim_end());
             });
         }
-        let of = |state: &str| self.rows.iter().filter(|row| row.state() == state).count();
-        let _ = writeln!(out, "\n{} hold, {} missed, {} not run", of("ok"), of("MISSED"), of("not run"));
+        let [ok, missed, not_run] = [OK, MISSED, NOT_RUN].map(|state| self.count(state));
+        let _ = writeln!(out, "\n{ok} hold, {missed} missed, {not_run} not run");
         out
     }
 
@@ -205,8 +229,10 @@ impl Table {
             "seconds": self.effort.seconds,
             "runs": self.effort.runs,
             "seed": self.effort.seed,
-            "cpu": self.cpu,
             "holds": self.holds(),
+            "ok": self.count(OK),
+            "missed": self.count(MISSED),
+            "not_run": self.count(NOT_RUN),
             "lines": rows,
         });
         format!("{document:#}\n")
@@ -222,6 +248,7 @@ fn row(row: &Row) -> serde_json::Value {
     json!({
         "goal": row.goal,
         "under": row.under,
+        "cpu": row.cpu,
         "what": row.what,
         "unit": row.unit.word(),
         "state": row.state().to_lowercase().replace(' ', "_"),
@@ -243,6 +270,7 @@ mod tests {
         Row {
             goal: 2,
             under: "a page-cached file, uring, 4 KiB, iodepth 32".into(),
+            cpu: Some(0),
             what: "IOPS over fio tuned".into(),
             unit: Unit::Ratio,
             of: Some(Of::Iops),
@@ -253,7 +281,7 @@ mod tests {
 
     fn table(rows: Vec<Row>) -> Table {
         let effort = Effort { seconds: 2.0, runs: 5, seed: 1 };
-        Table { effort, cpu: 0, fio: Ok("fio 3.33".into()), rows }
+        Table { effort, asked: Vec::new(), fio: Ok("fio 3.33".into()), rows }
     }
 
     fn figures(value: f64) -> Figures {
@@ -263,7 +291,7 @@ mod tests {
     #[test]
     fn what_was_not_run_is_no_failure_and_says_why() {
         let all = table(vec![row_of(Ok(figures(1.35))), row_of(Err("no zram".into()))]);
-        assert!(all.holds());
+        assert_eq!((all.holds(), all.code()), (Some(true), DONE));
         let text = all.text();
         assert!(text.contains("1.350  (1.330 to 1.380)") && text.contains("ok"), "{text}");
         assert!(text.contains("not run") && text.contains("no zram"), "{text}");
@@ -271,9 +299,38 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_was_measured_nothing_holds() {
+        let none = table(vec![row_of(Err("no fio".into()))]);
+        let value: serde_json::Value = serde_json::from_str(&none.json()).unwrap();
+        assert!(value["holds"].is_null(), "{value}");
+        assert_eq!([&value["ok"], &value["missed"], &value["not_run"]], [0, 0, 1]);
+        assert_eq!((none.code(), table(Vec::new()).code()), (UNMET_NEED, UNMET_NEED));
+    }
+
+    #[test]
+    fn a_goal_that_was_named_must_have_been_looked_at() {
+        let found = |asked: &[u8], rows| Table { asked: asked.to_vec(), ..table(rows) }.code();
+        let other = |found| Row { goal: 4, ..row_of(found) };
+        assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.4))), other(Err("no zram".into()))]), UNMET_NEED);
+        assert_eq!(found(&[2], vec![row_of(Ok(figures(1.4))), row_of(Err("no t/io_uring".into()))]), DONE);
+        assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.2))), other(Err("no zram".into()))]), FINDING);
+    }
+
+    #[test]
+    fn the_processor_is_told_where_there_is_one() {
+        let anywhere = Row { cpu: None, ..row_of(Ok(figures(1.4))) };
+        let text = table(vec![row_of(Ok(figures(1.4))), anywhere]).text();
+        assert!(
+            text.contains("iodepth 32; on processor 0\n") && text.contains("iodepth 32; on any processor\n"),
+            "{text}"
+        );
+        assert!(!text.lines().next().unwrap().contains("processor"), "{text}");
+    }
+
+    #[test]
     fn a_missed_goal_is_told() {
         let all = table(vec![row_of(Ok(figures(1.2)))]);
-        assert!(!all.holds());
+        assert_eq!(all.code(), FINDING);
         assert!(all.text().contains("MISSED"));
         let value: serde_json::Value = serde_json::from_str(&all.json()).unwrap();
         assert_eq!((&value["holds"], &value["lines"][0]["state"]), (&json!(false), &json!("missed")));

@@ -125,7 +125,10 @@ fn target_bytes(path: &Path) -> Result<u64, EngineError> {
 
 impl Filename {
     /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of ours.
-    fn of(path: &Path) -> Result<Filename, EngineError> {
+    ///
+    /// # Errors
+    /// When such a path cannot be opened.
+    pub(crate) fn of(path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
         let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
         if let Some(text) = as_it_is {
