@@ -73,12 +73,9 @@ fn ends(side: &Side) -> Option<f64> {
 /// Where the baseline was loaded by another generator as well: by how much that one's rate is another.
 pub fn on_baseline(reading: &Reading, comparisons: &[Comparison]) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
-    let base = &scenario.stacks[scenario.baseline];
     let generator = |name: &str| {
-        let stack = scenario.stacks.iter().find(|stack| stack.name == name)?;
-        let (last, below) = stack.layers.split_last()?;
-        let is_it = last.name == "engine" && below == base.layers && stack.medium == base.medium;
-        is_it.then(|| last.option("name").unwrap_or("another generator").to_owned())
+        let at = scenario.stacks.iter().position(|stack| stack.name == name)?;
+        scenario.generator_on_baseline(at)
     };
     let said = |one: &Comparison| {
         let (name, ratio) = (generator(&one.stack)?, one.ratio.value()?);
@@ -97,30 +94,70 @@ pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::{findings, twin};
-    use crate::scenario::LayerSpec;
+    use crate::bill::run::RunData;
+    use crate::bill::{Findings, findings, twin};
     use crate::store::record::Value;
+
+    /// Has the stack at `at` be fio on the baseline, by its own name.
+    fn as_ruler(mut run: RunData, at: usize) -> RunData {
+        let scenario = &mut run.start.scenario;
+        scenario.measure.fio_on_baseline = true;
+        let base = scenario.stacks[0].clone();
+        let layers = base.layers.into_iter().chain([twin::layer("engine", &[("name", "fio")])]).collect();
+        (scenario.stacks[at].medium, scenario.stacks[at].layers) = (base.medium, layers);
+        run
+    }
 
     #[test]
     fn fio_on_the_baseline_has_a_line() {
-        let mut run = twin::a_against_a();
+        let run = twin::a_against_a();
         assert!(findings(&run).workloads[0].on_baseline.is_empty());
-        let (medium, layers) =
-            (run.start.scenario.stacks[0].medium.clone(), run.start.scenario.stacks[0].layers.clone());
-        let fio = LayerSpec {
-            name: "engine".into(),
-            options: [("name".to_owned(), "fio".to_owned())].into(),
-            place: None,
-            far: None,
-            copies: 1,
-            origin: "a test".into(),
-        };
-        let other = &mut run.start.scenario.stacks[1];
-        (other.medium, other.layers) = (medium, layers.into_iter().chain([fio]).collect());
-        let said = &findings(&run).workloads[0].on_baseline;
+        let found = findings(&as_ruler(run, 1));
+        let said = &found.workloads[0].on_baseline;
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("fio on the baseline: ") && said[0].contains(" +- "), "{said:?}");
         assert!(said[0].ends_with("IOPS at iodepth 32"), "{said:?}");
+    }
+
+    #[test]
+    fn a_ruler_has_rows_and_no_part_in_headline_and_family() {
+        let chance = |found: &Findings| found.not_excluded.iter().any(|line| line.starts_with("chance"));
+        let before = findings(&twin::published());
+        assert!(
+            before.headline.as_ref().unwrap().contains("fs(xfs)"),
+            "it costs most: {:?}",
+            before.headline
+        );
+        assert!(chance(&before));
+        let found = findings(&as_ruler(twin::published(), 2));
+        let headline = found.headline.as_ref().unwrap();
+        assert!(headline.starts_with("loop ") && !headline.contains("the largest of"), "{headline}");
+        let workload = &found.workloads[0];
+        assert_eq!((workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()), (3, 2, 1));
+        let known: Vec<bool> = workload.comparisons.iter().map(|one| one.simultaneous.is_some()).collect();
+        assert_eq!(known, [true, false]);
+        assert!(!chance(&found), "one comparison is no family");
+    }
+
+    #[test]
+    fn where_nothing_else_is_compared_the_ruler_is_the_comparison() {
+        let plain = findings(&twin::faster()).headline;
+        assert!(plain.is_some());
+        assert_eq!(findings(&as_ruler(twin::faster(), 1)).headline, plain);
+    }
+
+    #[test]
+    fn helpers_of_posixaio_are_threads_of_the_generator() {
+        let report = |engine: &str| {
+            let mut run = twin::a_against_a();
+            run.workers.iter_mut().for_each(|worker| worker.engine = engine.into());
+            let found = findings(&run).workloads.remove(0).rows.remove(0).generator;
+            (found.threads, found.user_share.unwrap() + found.kernel_share.unwrap())
+        };
+        let (one, all_of_it) = report("uring");
+        let (two, of_both) = report("posixaio");
+        assert_eq!((one, two), (1.0, 2.0));
+        assert!((of_both - all_of_it / 2.0).abs() < 1e-12, "{of_both} {all_of_it}");
     }
 
     #[test]

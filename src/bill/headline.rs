@@ -11,17 +11,21 @@ struct Candidate<'a> {
 }
 
 /// The largest difference in throughput; where there is none, the largest in latency at the matched rate, and then in
-/// CPU time.
+/// CPU time. Of the stack that is a ruler, if one is, none.
 ///
 /// # Errors
 /// Why there is none.
-pub fn headline(workloads: &[WorkloadFindings]) -> Result<String, String> {
-    let all: Vec<&Comparison> = workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
+pub fn headline(workloads: &[WorkloadFindings], ruler: Option<&str>) -> Result<String, String> {
+    let all: Vec<&Comparison> = workloads
+        .iter()
+        .flat_map(WorkloadFindings::all_comparisons)
+        .filter(|one| Some(one.stack.as_str()) != ruler)
+        .collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
     let charges: Vec<&Charges> = workloads
         .iter()
         .flat_map(WorkloadFindings::all_charges)
-        .filter(|one| one.emulated.is_none())
+        .filter(|one| one.emulated.is_none() && Some(one.stack.as_str()) != ruler)
         .collect();
     let by_rate = real.iter().filter(|one| one.masked.is_none()).filter_map(|one| rate(one));
     let by_charge = |pick: fn(&Charges) -> &ChargeFinding| {

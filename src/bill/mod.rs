@@ -82,7 +82,10 @@ pub fn findings(run: &RunData) -> Findings {
     let durability = durability::durability(run);
     let said = match &durability {
         Some(found) => durability::headline(found),
-        None => headline::headline(&workloads),
+        None => {
+            let scenario = &run.start.scenario;
+            headline::headline(&workloads, scenario.ruler().map(|at| scenario.stacks[at].name.as_str()))
+        }
     };
     let verification = verification::verification(run);
     let (headline, no_headline) = match (said, verification.as_ref().and_then(|found| found.alarm())) {
@@ -254,15 +257,17 @@ impl Behind {
 impl Judged {
     /// The second of a pair against the first.
     fn add(&mut self, reading: &Reading, pair: [usize; 2]) {
+        // A ruler is no member of the families that verdicts are held against.
+        let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
         let compared = verdicts::of_pair(reading, pair);
         // The first is the acknowledged figure, whose slices the CPU times are of.
         let throughput = compared.first().map(|one| &one.comparison.verdict);
         let charged = charges::of_pair(reading, pair, throughput);
-        self.behind.latency.push(charged.latency);
-        self.behind.cpu.push(charged.cpu);
+        self.behind.latency.push(charged.latency.filter(|_| judged));
+        self.behind.cpu.push(charged.cpu.filter(|_| judged));
         self.charges.push(charged.charges);
         for one in compared {
-            self.behind.comparisons.push(one.estimated);
+            self.behind.comparisons.push(one.estimated.filter(|_| judged));
             self.comparisons.push(one.comparison);
         }
     }

@@ -158,11 +158,17 @@ impl<'a> Reading<'a> {
         closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
     }
 
-    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each.
+    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each, those of posixaio a helper
+    /// each, whose CPU time is counted with theirs.
     pub fn threads(&self, at: usize) -> f64 {
-        let one_each = self.worker(at).is_some_and(|worker| worker.engine == "sync");
+        let engine = self.worker(at).map_or("", |worker| worker.engine.as_str());
         let of = |job: &iotax_load::Job| {
-            f64::from(job.numjobs) * if one_each { f64::from(job.iodepth) } else { 1.0 }
+            let each = match engine {
+                "sync" => f64::from(job.iodepth),
+                "posixaio" => 2.0,
+                _ => 1.0,
+            };
+            f64::from(job.numjobs) * each
         };
         self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }

@@ -1,6 +1,6 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
-use crate::scenario::{Regime, Workload, block_size_word, map_words, order_words, rate_words};
+use crate::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
 use iotax_load::Job;
 
 /// From this block size on, people speak of throughput.
@@ -45,8 +45,12 @@ fn one(job: &Job, figure: &str) -> String {
     let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
-    let (rate, map) = (rate_words(job), map_words(job));
-    format!("{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}{map}", block_size_word(job.bs), kind(job))
+    let (rate, details) = (rate_words(job), detail_words(job));
+    format!(
+        "{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
+        block_size_word(job.bs),
+        kind(job)
+    )
 }
 
 fn kind(job: &Job) -> String {
@@ -100,6 +104,11 @@ mod tests {
         assert_eq!(
             said(vec![read, write.clone()]),
             "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
+        );
+        let verified = Job { rw: Rw::RandWrite, verify: true, prio: Some(3), ..Job::default() };
+        assert_eq!(
+            said(vec![verified]),
+            "4k random-write IOPS (acknowledged, burst) at iodepth 1, prio 3, verified"
         );
         let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady));
         assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");

@@ -7,6 +7,7 @@ use super::guest::{attach, pin};
 use super::volume::{self, fs, lvm, zfs};
 use crate::scenario::error::{Fault, nearest};
 use crate::units;
+use iotax_load::engine;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// One option of a layer.
@@ -430,6 +431,17 @@ const NULL: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
+/// fio, and every engine of ours in its table's order.
+const GENERATORS: [&str; engine::ALL.len() + 1] = {
+    let mut words = ["fio"; engine::ALL.len() + 1];
+    let mut at = 0;
+    while at < engine::ALL.len() {
+        words[at + 1] = engine::ALL[at].word;
+        at += 1;
+    }
+    words
+};
+
 const ENGINE: LayerHelp = LayerHelp {
     name: "engine",
     help: "another load generator on the same target: measures the generators against each other",
@@ -437,7 +449,7 @@ const ENGINE: LayerHelp = LayerHelp {
     options: &[OptionDef {
         name: "name",
         aliases: &[],
-        kind: OptionKind::Word(&["fio", "sync", "uring", "null"]),
+        kind: OptionKind::Word(&GENERATORS),
         default: None,
         help: "fio, or one of iotax's own engines",
     }],

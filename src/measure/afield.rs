@@ -59,8 +59,11 @@ fn all_met(lacking: &[String]) -> Result<()> {
 
 impl Session<'_> {
     /// Hosts over SSH get a second agent, which performs steps.
-    pub(super) fn reach_hands(&mut self) -> Result<()> {
-        for (number, place) in hosts_with_steps(self.scenario).into_iter().enumerate() {
+    pub(super) fn reach_hands(&mut self, layout: &Layout) -> Result<()> {
+        let mut hosts = hosts_with_steps(self.scenario);
+        let media = self.ground(layout).media()?;
+        hosts.extend(media.into_iter().map(|step| step.place).filter(|place| is_ssh_place(place)));
+        for (number, place) in hosts.into_iter().enumerate() {
             let host = ssh_host(&place).unwrap_or_default().to_owned();
             let agent = RemoteAgent { host: host.clone(), for_steps: true };
             let id = agent.id(self.executor.tag());

@@ -13,24 +13,27 @@ const PART: f64 = 0.25;
 const COARSER: f64 = 2.0;
 
 /// The rate of all threads together and the slowest stack, of stacks with so many members each; `None` while a stack has no rounds, when it is not asked for,
-/// or when the load has a rate of its own already.
+/// or when the load has a rate of its own already. A `ruler` gets the rate too, and has no part in the choice.
 pub fn rate(
     workload: &Workload,
     measure: &MeasureSpec,
     rounds: &[Round],
     members: &[u64],
+    ruler: Option<usize>,
 ) -> Option<(f64, usize)> {
     let stacks = members.len();
     let paced = workload.jobs.iter().any(|job| job.rate_iops.is_some());
     if measure.matched_rate <= 0.0 || paced || stacks < 2 {
         return None;
     }
-    let rates = (0..stacks).map(|stack| iops(rounds, stack, workload)).collect::<Option<Vec<f64>>>()?;
-    let slowest = (0..stacks).min_by(|one, two| rates[*one].total_cmp(&rates[*two]))?;
+    let compared = (0..stacks).filter(|stack| Some(*stack) != ruler);
+    let rates =
+        compared.map(|stack| Some((stack, iops(rounds, stack, workload)?))).collect::<Option<Vec<_>>>()?;
+    let (slowest, least) = rates.into_iter().min_by(|one, two| one.1.total_cmp(&two.1))?;
     // Every thread of every member gets a whole number of I/Os a second, and all stacks the same in sum.
     let shared_by = members.iter().copied().fold(1, least_common_multiple) as f64;
     let offered = threads(&workload.jobs)
-        .map(|(job, share)| per_thread(job, share, measure.matched_rate * rates[slowest] / shared_by));
+        .map(|(job, share)| per_thread(job, share, measure.matched_rate * least / shared_by));
     let whole: f64 =
         offered.zip(&workload.jobs).map(|(rate, job)| rate as f64 * f64::from(job.numjobs)).sum();
     Some((whole * shared_by, slowest))
@@ -115,7 +118,7 @@ mod tests {
         let four = workload(vec![Job { numjobs: 4, iodepth: 8, ..Job::default() }]);
         let measure = MeasureSpec::default();
         let (rate_iops, slowest) =
-            rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), &[1; 3]).unwrap();
+            rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), &[1; 3], None).unwrap();
         assert_eq!((rate_iops, slowest), (5600.0, 1));
         assert_eq!(jobs(&four, rate_iops)[0].rate_iops, Some(1400));
         let two = workload(vec![Job { iodepth: 3, ..Job::default() }, Job { iodepth: 1, ..Job::default() }]);
@@ -124,10 +127,19 @@ mod tests {
     }
 
     #[test]
+    fn a_ruler_is_not_the_slowest_and_holds_nothing_up() {
+        let (plain, measure) = (workload(vec![Job::default()]), MeasureSpec::default());
+        let with = |rates: &[f64], ruler| rate(&plain, &measure, &rounds(rates), &[1; 3], ruler);
+        assert_eq!(with(&[10_000.0, 9_000.0, 4_000.0], Some(2)), Some((6300.0, 1)));
+        assert_eq!(with(&[10_000.0, 9_000.0, 4_000.0], None), Some((2800.0, 2)));
+        assert_eq!(with(&[10_000.0, 9_000.0], Some(2)), Some((6300.0, 1)), "it has no rounds yet");
+    }
+
+    #[test]
     fn one_and_sixteen_guests_get_the_same() {
         let four = workload(vec![Job { numjobs: 4, ..Job::default() }]);
         let measure = MeasureSpec::default();
-        let (rate_iops, _) = rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16]).unwrap();
+        let (rate_iops, _) = rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16], None).unwrap();
         // 70 % of 245 over 64 threads are 2.7 each.
         assert_eq!(rate_iops, 192.0);
         for members in [1.0, 16.0] {
@@ -141,19 +153,19 @@ mod tests {
     fn bytes_of_writes_are_blocks() {
         let writes = workload(vec![Job { rw: Rw::RandWrite, bs: 8192, ..Job::default() }]);
         let bytes = rounds(&[8192.0 * 1000.0, 8192.0 * 2000.0]);
-        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, &[1; 2]), Some((700.0, 0)));
+        assert_eq!(rate(&writes, &MeasureSpec::default(), &bytes, &[1; 2], None), Some((700.0, 0)));
     }
 
     #[test]
     fn none_before_all_are_known_or_where_there_is_a_rate() {
         let plain = workload(vec![Job::default()]);
         let measure = MeasureSpec::default();
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1; 2]), None);
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1]), None, "nothing to compare");
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1; 2], None), None);
+        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1], None), None, "nothing to compare");
         let off = MeasureSpec { matched_rate: 0.0, ..MeasureSpec::default() };
-        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2]), None);
+        assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2], None), None);
         let paced = workload(vec![Job { rate_iops: Some(5), ..Job::default() }]);
-        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), &[1; 2]), None);
+        assert_eq!(rate(&paced, &measure, &rounds(&[100.0, 100.0]), &[1; 2], None), None);
     }
 
     #[test]

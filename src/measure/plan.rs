@@ -387,11 +387,9 @@ impl Ground<'_> {
         stack: &Stack,
         index: usize,
         sibling: Option<usize>,
-        context: &mut PlanContext,
+        context: &PlanContext,
     ) -> Result<Exposed> {
-        let there: Vec<Found> =
-            self.found[index].iter().map(|found| Found { exists: true, ..found.clone() }).collect();
-        medium::plan(&stack.medium, &there, sibling, context)
+        medium::plan(&stack.medium, &self.found[index], sibling, context)
             .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
     }
 

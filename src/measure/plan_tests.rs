@@ -100,6 +100,35 @@ fn writers_of_several_devices_are_visited() {
     with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
 }
 
+/// Found there, as `file:` without a size and `ssh:` are; once here and once there, though two stacks have each.
+#[test]
+fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
+    let stacks = ["file:/srv/a.img", "file:/srv/a.img | loop", "ssh:db1:/srv/b.img", "/dev/sda"];
+    let steps = |rw: &str| {
+        let mut scenario = scenario(&stacks, rw);
+        // The made-up drive is nobody's.
+        scenario.consent.clear();
+        let found = [(false, 1 << 30), (false, 1 << 30), (false, 1 << 30), (true, 1 << 40)]
+            .map(|(block, bytes)| vec![Found::bare(bytes, block, true)]);
+        let layout = layout(&scenario);
+        let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let told = |step: &Step| format!("{}: {}", step.place, step.op.operation().describe());
+        let again = ground.layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
+        let again = again.filter(|step| matches!(step.op, Op::ForgetFill(_))).count();
+        assert_eq!(again, 0, "once is enough");
+        ground.media().unwrap().iter().map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        steps("randtrim"),
+        [
+            "host: say in the marker of /srv/a.img that it is not filled, as it is trimmed",
+            "ssh:db1: say in the marker of /srv/b.img that it is not filled, as it is trimmed"
+        ]
+    );
+    assert_eq!(steps("randwrite"), Vec::<String>::new());
+}
+
 #[test]
 fn a_job_must_fit_the_smallest_member() {
     let mut scenario = scenario(&["each([/dev/sda,file:/srv/b.img,size=1GiB])"], "randread");
@@ -137,7 +166,7 @@ fn what_was_not_looked_at_is_not_planned() {
     with_ground(&scenario, |ground| {
         let stack = &scenario.stacks[0];
         let known = &ground.found[0][..1];
-        let error = medium::plan(&stack.medium, known, None, &mut ground.context()).unwrap_err();
+        let error = medium::plan(&stack.medium, known, None, &ground.context()).unwrap_err();
         assert!(error.to_string().contains("was not looked at as a whole"), "{error}");
     });
 }

@@ -101,6 +101,8 @@ pub struct Visit<'a> {
     pub names: &'a [&'a str],
     /// Of every stack of the scenario, how many members get the load at once.
     pub members: &'a [u64],
+    /// The stack that is no more than a ruler, if one is.
+    pub ruler: Option<usize>,
     /// The load.
     pub workload: &'a Workload,
     /// How finely.
@@ -416,7 +418,8 @@ impl Visit<'_> {
     /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
     fn match_rate(&mut self, progress: &mut Progress) -> Result<bool> {
         if progress.matched.is_none() {
-            let found = matched::rate(self.workload, self.measure, &progress.rounds, self.members);
+            let found =
+                matched::rate(self.workload, self.measure, &progress.rounds, self.members, self.ruler);
             if let Some((rate_iops, slowest)) = found {
                 // It may be of another set, and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();

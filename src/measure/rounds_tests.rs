@@ -281,6 +281,7 @@ impl Rig {
             baseline: 0,
             names: &["stack0", "stack1"],
             members: &[1; 2],
+            ruler: None,
             workload: &self.workload,
             measure: &self.measure,
             steady: None,

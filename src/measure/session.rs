@@ -157,7 +157,7 @@ impl Session<'_> {
             self.warn("guests", "", text)?;
         }
         self.allowance = left_to_write.map(|left| self.left_after_past(left)).transpose()?;
-        self.reach_hands()?;
+        self.reach_hands(layout)?;
         self.bring_up_labs(layout, places)?;
         self.needs_are_met_elsewhere()?;
         let media = self.ground(layout).media()?;
@@ -399,6 +399,7 @@ impl Session<'_> {
             baseline: self.scenario.baseline,
             names: &names,
             members: &members,
+            ruler: self.scenario.ruler(),
             workload,
             measure: &self.scenario.measure,
             stream,

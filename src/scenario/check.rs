@@ -1,7 +1,6 @@
 //! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
-use super::LayerSpec;
 use super::bdev;
 use super::draft::{Draft, Targets, drafts_from_words};
 use super::error::Origin;
@@ -9,7 +8,9 @@ use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerp
 use super::jobfile::is_job_file;
 use super::media::size_of;
 use super::place::{self, Names, PlaceSpec};
+use super::ruler::{self, Beside};
 use super::stacks::{Cell, cells_of};
+use super::trims;
 use super::values::parse_engine;
 use super::verify;
 use super::words::JobWords;
@@ -349,7 +350,9 @@ impl Parts {
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
-        self.check_trims(&workloads)?;
+        let steady = self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
+        let trims = trims::check(&self.stacks, &workloads, steady);
+        self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
         self.check_errors(&workloads)?;
         self.note_twins();
         self.note_choices();
@@ -452,37 +455,14 @@ impl Parts {
 
     /// The baseline once more, loaded by the installed fio.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
-        let stack = &self.stacks[baseline];
-        let refuse = |why: &str, hint: &str| {
-            let origin = self.measure_origins.get("fio_on_baseline").cloned();
-            Err(origin.unwrap_or_else(Origin::command_line).error("fio_on_baseline", Fault::hint(why, hint)))
-        };
-        if self.bill {
-            return refuse(
-                "a bill has a line for each layer, and fio on the baseline is none of them",
-                "compare the stacks without a bill",
-            );
-        }
-        if stack.guests() > 1
-            || stack.layers.iter().any(|layer| matches!(layer.name.as_str(), "engine" | "delay"))
-        {
-            return refuse(
-                "fio can load neither several guests at one time nor a baseline that is itself of a generator",
-                "leave it out, or take another baseline",
-            );
-        }
-        let fio = LayerSpec {
-            name: "engine".into(),
-            options: [("name".to_owned(), "fio".to_owned())].into(),
-            place: None,
-            far: None,
-            copies: 1,
-            origin: "fio_on_baseline".into(),
-        };
-        let layers = stack.layers.iter().cloned().chain([fio]).collect();
-        let cell = Cell { medium: stack.medium.clone(), layers };
+        let jobs = self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
+        let beside = Beside { bill: self.bill, trials: self.durability.is_some(), jobs };
+        let cell = ruler::fio_on(&self.stacks[baseline], beside).map_err(|fault| {
+            let origin = self.measure_origins.get(ruler::KEY).cloned();
+            origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
+        })?;
         let taken: BTreeSet<String> = self.stacks.iter().map(|stack| stack.name.clone()).collect();
-        let name = free_name(&format!("fio on {}", stack.name), &taken);
+        let name = free_name(&format!("fio on {}", self.stacks[baseline].name), &taken);
         let text = cell.text();
         if !self.stacks.iter().any(|known| known.text == text) {
             self.stacks.push(cell.named(name, false));
@@ -580,35 +560,6 @@ impl Parts {
                 workload.name
             ));
         }
-        Ok(())
-    }
-
-    /// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that trims does nothing else.
-    fn check_trims(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
-        let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
-        let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(()) };
-        if let Some(other) = jobs().find(|job| !job.rw.trims()) {
-            let why = format!(
-                "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
-                trims.name,
-                other.name,
-                other.rw.word()
-            );
-            return Err(self.error(Fault::hint(why, "a run of its own for loads that trim")).key("rw"));
-        }
-        if self.measure.regime == super::Regime::Steady || self.measure.precondition.steady {
-            let why = "trims fill no cache, and have no steady pace once all is trimmed";
-            let hint = "leave \"steady\" out of regime and precondition";
-            return Err(self.error(Fault::hint(why, hint)).key("rw"));
-        }
-        let alone = jobs().find(|job| !job.rw.writes_data());
-        self.notes.extend(alone.map(|job| {
-            format!(
-                "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block behind its trim",
-                job.name,
-                job.rw.word()
-            )
-        }));
         Ok(())
     }
 

@@ -71,6 +71,22 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
     assert!(refused(&[looped], true).contains("a bill has a line for each layer"));
     let delayed = "file:/srv/x.img,size=4GiB | delay(50us)";
     assert!(refused(&[delayed, FILE], false).contains("itself of a generator"));
+    let trials = Request { durability: Some("trials=5".into()), ..ask(false) };
+    let words = |rw: &str, more: &[(&str, &str)]| {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Request { words: [("rw", rw)].iter().chain(more).map(own).collect(), ..ask(false) }
+    };
+    let guest = "file:/srv/x.img,size=4GiB | vm";
+    for (stack, request, why) in [
+        (guest, trials, "durability trials have a load of their own"),
+        (FILE, words("randwrite", &[("verify", "1")]), "verified by stamps"),
+        (FILE, words("randtrim", &[]), "a load trims"),
+    ] {
+        let refused = with(&[stack, looped], &request).unwrap_err().to_string();
+        let place = "command line: key \"fio_on_baseline\": ";
+        assert!(refused.starts_with(place) && refused.contains(why), "{refused}");
+        assert!(refused.contains("hint: leave it out"), "{refused}");
+    }
 }
 
 #[test]
@@ -890,6 +906,28 @@ fn a_run_that_trims_does_nothing_else() {
             "{error}"
         );
     }
+    let on = |stack: &str| {
+        let words = vec![("rw".to_owned(), "randtrim".to_owned())];
+        with(&[stack], &Request { words, ..Request::default() }).map_err(|error| error.to_string())
+    };
+    assert!(on("/dev/x | engine(sync)").is_ok() && on("/dev/x | delay(50us)").is_ok());
+    for (stack, who) in [
+        (
+            "/dev/x | engine(uring)",
+            "the layer engine(uring) does not: /dev/x | engine(uring); hint: engine(sync)",
+        ),
+        ("/dev/x | engine(fio)", "the layer engine(fio) does not"),
+        (
+            "ssh:db1:/dev/x,agent=fio",
+            "the fio of agent=fio does not: ssh:db1:/dev/x,agent=fio; hint: leave out",
+        ),
+    ] {
+        let error = on(stack).unwrap_err();
+        assert!(
+            error.contains("key \"rw\": job \"4k-randtrim-qd1\" trims, and ") && error.contains(who),
+            "{error}"
+        );
+    }
     let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
     assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
     assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
@@ -915,6 +953,24 @@ fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
 }
 
 #[test]
+fn memory_priority_and_processors_are_in_the_name_and_the_subject() {
+    let words = [
+        ("rw", "randread"),
+        ("numjobs", "2"),
+        ("iomem", "mmaphuge"),
+        ("prioclass", "1"),
+        ("prio", "3"),
+        ("cpus_allowed", "0-1,4"),
+    ];
+    let workload = &asked(&words).unwrap().workloads[0];
+    assert_eq!(workload.name, "4k-randread-qd1-x2-huge-prio1.3-cpus0-1+4");
+    assert_eq!(
+        workload.subject(),
+        "4k random reads at iodepth 1 x 2, on huge pages, prioclass 1 prio 3, on processors 0-1,4"
+    );
+}
+
+#[test]
 fn a_skewed_load_says_by_which_law() {
     let skewed = asked(&[("rw", "randread"), ("random_distribution", "zipf")]).unwrap();
     assert_eq!(skewed.workloads[0].subject(), "4k zipf:1.1 random reads at iodepth 1");
@@ -924,4 +980,13 @@ fn a_skewed_load_says_by_which_law() {
         error,
         "command line: key \"random_distribution\": \"pareto:0.3\" is of random offsets, and rw=write is sequential; hint: write rw=randwrite, or no random_distribution"
     );
+}
+
+#[test]
+fn a_stack_can_name_every_engine_that_a_load_can() {
+    for kind in iotax_load::engine::ALL {
+        let stack = format!("/dev/x | engine({})", kind.word);
+        let scenario = stacks(&[&stack]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.stacks[0].layers[0].option("name"), Some(kind.word));
+    }
 }

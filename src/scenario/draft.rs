@@ -2,12 +2,13 @@
 //! fit the targets, or the engine, is refused here.
 
 use super::error::{Fault, InputError, Origin};
+use super::job_words::list_word;
 use super::sweep::{self, SweepPoint};
 use super::values::Extent;
 use super::words::{JobWords, unknown_word};
-use super::{Engine, Workload, block_size_word};
+use super::{Engine, Workload, block_size_word, trims};
 use crate::units;
-use iotax_load::{Distribution, EngineName, Job};
+use iotax_load::{Distribution, EngineName, Iomem, Job};
 
 const INCREMENT: &str = "offset_increment";
 
@@ -94,9 +95,7 @@ impl JobDraft {
 
     /// Trims are of the sync engine alone, whose threads make up their depth.
     fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        let trims =
-            [None, Some(EngineName::Sync), Some(EngineName::Null)].map(|name| name.map(Engine::Native));
-        if !self.job.rw.trims() || trims.contains(&engine) {
+        if !self.job.rw.trims() || trims::by_engine(engine) {
             return Ok(());
         }
         let fault = Fault::hint(
@@ -229,7 +228,7 @@ pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
 }
 
 /// The parts of a name, each with the word that it tells.
-fn name_parts(job: &Job) -> [(&'static str, String); 8] {
+fn name_parts(job: &Job) -> [(&'static str, String); 11] {
     let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
     let jobs = if job.numjobs > 1 { format!("x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
@@ -238,6 +237,18 @@ fn name_parts(job: &Job) -> [(&'static str, String); 8] {
         (every, _) => format!("fsync{every}"),
     };
     let rate = job.rate_iops.map(|rate| format!("rate{rate}")).unwrap_or_default();
+    let prio = match (job.prioclass, job.prio) {
+        (None, None) => String::new(),
+        (class, level) => format!("prio{}.{}", class.unwrap_or(0), level.unwrap_or(0)),
+    };
+    let cpus = match job.cpus_allowed.as_slice() {
+        [] => String::new(),
+        cpus => format!(
+            "{}{}",
+            if job.cpus_split { "cpusplit" } else { "cpus" },
+            list_word(cpus).replace(',', "+")
+        ),
+    };
     let distribution = match job.random_distribution {
         Distribution::Random => String::new(),
         skewed => skewed.to_string().replace(':', ""),
@@ -251,6 +262,9 @@ fn name_parts(job: &Job) -> [(&'static str, String); 8] {
         ("numjobs", jobs),
         ("fsync", sync),
         ("rate_iops", rate),
+        ("iomem", if job.iomem == Iomem::MmapHuge { "huge".to_owned() } else { String::new() }),
+        ("prio", prio),
+        ("cpus_allowed", cpus),
     ]
 }
 

@@ -9,6 +9,7 @@ pub mod durability;
 pub mod error;
 pub mod fio;
 pub mod grammar;
+mod job_words;
 pub mod jobfile;
 pub mod measure;
 mod media;
@@ -19,11 +20,13 @@ pub mod profile;
 pub mod published;
 pub mod rating;
 pub mod remote;
+pub mod ruler;
 pub mod stacks;
 pub mod states;
 pub mod sweep;
 pub mod table;
 pub mod toml;
+mod trims;
 pub mod values;
 pub mod vdbench;
 mod verify;
@@ -33,6 +36,8 @@ pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
 use error::COMMAND_LINE;
 pub use error::InputError;
+use job_words::subject as job_subject;
+pub use job_words::{block_size_word, detail_words, order_words, rate_words};
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
@@ -42,7 +47,7 @@ pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
 use crate::step::{HOST, ssh_place};
-use iotax_load::{DataKind, Distribution, EngineName, Job};
+use iotax_load::{DataKind, EngineName, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -418,74 +423,6 @@ impl Workload {
     pub fn kind_subject(&self) -> String {
         let kind = |job| job_subject(job, &["iodepth", "numjobs", "rate_iops"]);
         self.jobs.iter().map(kind).collect::<Vec<_>>().join(" with ")
-    }
-}
-
-/// `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
-pub fn order_words(job: &Job) -> String {
-    let random = match job.random_distribution {
-        Distribution::Random => "random".to_owned(),
-        skewed => format!("{skewed} random"),
-    };
-    match (job.rw.random(), job.percentage_random) {
-        (false, _) | (true, 0) => "sequential".to_owned(),
-        (true, 1..=99) => format!("{} % {random}", job.percentage_random),
-        (true, _) => random,
-    }
-}
-
-/// `swept` are the words that have no one value.
-fn job_subject(job: &Job, swept: &[&str]) -> String {
-    let order = match swept.contains(&"percentage_random") {
-        true => "random".to_owned(),
-        false => order_words(job),
-    };
-    let kind = match (job.rw.reads(), job.rw.writes()) {
-        _ if job.rw.trims() && job.rw.writes_data() => format!("{order} trims, each with a write"),
-        _ if job.rw.trims() => format!("{order} trims"),
-        (true, true) => format!("{order} {}/{} mix", job.rwmixread, 100 - job.rwmixread),
-        (_, true) => format!("{order} writes"),
-        _ => format!("{order} reads"),
-    };
-    let said = |word: &str, text: String| if swept.contains(&word) { String::new() } else { text };
-    let bs = said("bs", format!("{} ", block_size_word(job.bs)));
-    let depth = said("iodepth", format!(" at iodepth {}", job.iodepth));
-    let jobs = match job.numjobs {
-        1 => String::new(),
-        threads if depth.is_empty() => said("numjobs", format!(" on {threads} threads")),
-        threads => said("numjobs", format!(" x {threads}")),
-    };
-    let rate = said("rate_iops", rate_words(job));
-    let (map, data) = (map_words(job), data_words(job));
-    let verified = if job.verify { ", verified" } else { "" };
-    format!("{bs}{kind}{depth}{jobs}{rate}{map}{data}{verified}")
-}
-
-/// `, rate_iops 1000` of an open loop.
-pub fn rate_words(job: &Job) -> String {
-    job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
-}
-
-/// `, random map` of random offsets that meet each block once before any comes again.
-pub fn map_words(job: &Job) -> &'static str {
-    if job.random_map { ", random map" } else { "" }
-}
-
-/// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
-fn data_words(job: &Job) -> String {
-    let said = |percent: u8, what: &str| {
-        let stated = job.rw.writes_data() && percent > 0;
-        if stated { format!(", {percent} % {what}") } else { String::new() }
-    };
-    said(job.buffer_compress_percentage, "compressible") + &said(job.dedupe_percentage, "duplicates")
-}
-
-/// fio's short form: 4096 is `4k`, 1 MiB is `1M`.
-pub fn block_size_word(bytes: u64) -> String {
-    match bytes {
-        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),
-        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{}k", b >> 10),
-        b => format!("{b}B"),
     }
 }
 

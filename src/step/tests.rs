@@ -9,8 +9,8 @@ use super::lio::Lun;
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd,
     ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, JoinSpdk, LimitArc, LvmVolume, MakeDirectory, MakeFile,
-    MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
+    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeDirectory,
+    MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
     Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
     SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
@@ -361,6 +361,7 @@ fn plan() -> Vec<Step> {
             device: PathRef::Yield(ON_PARTS + 2),
             names: vec!["ext4".into()],
         }),
+        Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
             argv: vec!["qemu".into(), "iotax-r-vm0".into()],
@@ -813,6 +814,18 @@ fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
     journal.undone(written).unwrap();
     let entries = journal::read(disk.path()).unwrap();
     assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
+}
+
+/// An iotax that calls the run itself newer must still find what is to be undone.
+#[test]
+fn a_journal_stays_readable_where_the_record_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    Journal::open(folder.path()).unwrap().undone(0).unwrap();
+    let text = std::fs::read(folder.path().join(journal::FILE)).unwrap();
+    let version = crate::store::line::open(&text).unwrap().version;
+    assert_eq!(version, 2, "what iotax of the record's format 2 reads");
+    assert!(version < crate::store::FORMAT);
+    assert_eq!(journal::read(folder.path()).unwrap().len(), 1);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn the_segment_header_is_as_shown() {
 /// What is in the folders is never written again: if this test fails, the reader is wrong.
 #[test]
 fn golden_runs_stay_readable() {
-    for run in [golden(1), golden(2)] {
+    for run in [golden(1), golden(2), golden(3)] {
         assert_eq!((run.start.id.as_str(), run.start.scenario.stacks.len()), ("20260102-030405-a1b2", 1));
         assert_eq!((run.places.len(), run.workers.len(), run.warnings.len()), (1, 1, 1));
         assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
@@ -107,6 +107,18 @@ fn the_golden_run_of_format_2_keeps_what_format_1_had_not() {
     assert_eq!(behind_a_guest.map(|cpu| cpu.user_ns).collect::<Vec<_>>(), [6_100_000]);
 }
 
+/// A reader of format 2 refuses words of a job that it does not know, and could not say why.
+#[test]
+fn the_golden_run_of_format_3_has_a_job_that_format_2_cannot_read() {
+    let job = |format| golden(format).start.scenario.workloads.remove(0).jobs.remove(0);
+    assert_eq!([1, 2, 3].map(|format| job(format).random_map), [false, false, true]);
+    assert_eq!(job(3).cpus_allowed, [0, 1]);
+    let index = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-v3").join(super::INDEX);
+    let first = std::fs::read_to_string(index).unwrap().lines().next().unwrap().to_owned();
+    let version = super::line::open(first.as_bytes()).unwrap().version;
+    assert_eq!(version, 3, "which a reader of format 2 calls newer");
+}
+
 fn latencies(run: &Run, slice: &Slice) -> u64 {
     let latency =
         slice.samples.iter().find(|sample| sample.metric == "read.latency").map(|sample| &sample.value);
@@ -135,7 +147,10 @@ fn write_golden() {
     let mut writer = Store::create(runs, id).unwrap();
     let cache =
         WriteCache { name: "the drive's".to_owned(), bytes: 1 << 30, stacks: vec!["file".to_owned()] };
-    writer.append(&Record::Run(RunStart { write_caches: vec![cache], ..start() })).unwrap();
+    let mut start = RunStart { write_caches: vec![cache], ..start() };
+    let job = &mut start.scenario.workloads[0].jobs[0];
+    (job.random_map, job.cpus_allowed) = (true, vec![0, 1]);
+    writer.append(&Record::Run(start)).unwrap();
     for record in GOLDEN_HEAD {
         writer.append(&serde_json::from_str(record).unwrap()).unwrap();
     }
@@ -160,7 +175,8 @@ fn write_golden() {
     let index = folder.join(super::INDEX);
     let mut text = std::fs::read(&index).unwrap();
     text.extend(super::line::enclose(br#"{"record":"weather","sky":"grey"}"#));
-    text.extend(b"{\"v\":2,\"len\":400,\"crc\":\"00c0ffee\",\"rec\":{\"record\":\"slice\",\"vis");
+    let torn = "\"len\":400,\"crc\":\"00c0ffee\",\"rec\":{\"record\":\"slice\",\"vis";
+    text.extend(format!("{{\"v\":{},{torn}", super::FORMAT).into_bytes());
     std::fs::write(&index, text).unwrap();
     let mut writer = Store::append(&folder).unwrap();
     for record in GOLDEN_TAIL {

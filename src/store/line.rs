@@ -25,12 +25,16 @@ pub struct Sound<'a> {
     pub record: &'a str,
 }
 
-/// The line around a record, with its newline.
+/// The line around a record of a run, with its newline.
 pub fn enclose(rec: &[u8]) -> Vec<u8> {
+    enclose_as(FORMAT, rec)
+}
+
+fn enclose_as(version: u32, rec: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(rec.len() + 64);
     let crc = crc32fast::hash(rec);
     // Writing to a Vec cannot fail.
-    let _ = write!(line, "{{\"v\":{FORMAT},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":", rec.len());
+    let _ = write!(line, "{{\"v\":{version},\"len\":{},\"crc\":\"{crc:08x}\",\"rec\":", rec.len());
     line.extend_from_slice(rec);
     line.extend_from_slice(b"}\n");
     line
@@ -67,7 +71,15 @@ fn as_json(line: &[u8]) -> Option<Sound<'_>> {
 /// # Errors
 /// When the record has no JSON form (a path that is not UTF-8).
 pub fn encode(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-    Ok(enclose(&serde_json::to_vec(record)?))
+    encode_as(FORMAT, record)
+}
+
+/// The same of what has versions of its own.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_as(version: u32, record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    Ok(enclose_as(version, &serde_json::to_vec(record)?))
 }
 
 /// The record of a line without its newline; `None` when it is torn, newer, or another's.

@@ -25,7 +25,7 @@ pub use writer::Writer;
 use std::path::PathBuf;
 
 /// Version of the record's format.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// Name of the index.
 pub const INDEX: &str = "index.jsonl";
 /// Name of the histogram segment.

@@ -2,6 +2,7 @@
 
 use crate::rig::{Rig, can, has, traces, wait, words};
 use crate::sshd::Sshd;
+use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
 const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "2s", "--budget", "6s"];
@@ -64,6 +65,28 @@ fn pid_of_qemu(folder: &str) -> String {
         }
     }
     panic!("no QEMU runs in {folder}");
+}
+
+/// The file was kept by a run of iotax on that host, and one there has it next.
+#[test]
+fn a_file_that_was_trimmed_over_ssh_is_filled_anew_by_the_next_run_there() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let path = rig.path("x.img");
+    let kept = rig.file("x.img", 64) + ",keep=true";
+    let holes = || {
+        let meta = path.metadata().unwrap();
+        meta.len().saturating_sub(meta.blocks() * 512) >> 20
+    };
+    rig.json(&[&["run", &kept], QUICK].concat());
+    assert_eq!(holes(), 0);
+    let there = format!("ssh:elsewhere:{}", path.display());
+    let trims = [&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICK].concat();
+    let output = rig.command(&trims).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert!(holes() > 0, "{}", words(&output));
+    rig.json(&[&["run", &kept], QUICK].concat());
+    assert_eq!(holes(), 0, "{}", words(&output));
 }
 
 #[test]

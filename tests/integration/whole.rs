@@ -1,6 +1,8 @@
 //! The main job as a whole: files, delays, loops, writes, fio, interrupts.
 
 use crate::rig::{Rig, can, has, traces, words};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -17,6 +19,31 @@ fn a_known_delay_is_found_on_a_file() {
     // 25 % more time an I/O is 80 % of the rate; the bounds are wide since the machine is shared.
     assert!((0.6..0.95).contains(&found), "{report}");
     assert!(!rig.path("x.img").exists());
+}
+
+/// Bytes of a file that no block stands behind.
+fn holes(path: &Path) -> u64 {
+    let meta = path.metadata().unwrap();
+    meta.len().saturating_sub(meta.blocks() * 512)
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
+    let rig = Rig::new();
+    let path = rig.path("x.img");
+    let kept = rig.file("x.img", 64) + ",keep=true";
+    rig.json(&[&["run", &kept, "--rw", "randread"], QUICK].concat());
+    assert!(holes(&path) < MIB, "filled");
+    // Without its size it is a file that is there, and no step makes or fills it.
+    let there = format!("file:{}", path.display());
+    let plan = rig.expect(0, &["plan", &there, "--rw", "randtrim"]);
+    assert!(plan.contains("that it is not filled"), "{plan}");
+    rig.json(&[&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICK].concat());
+    assert!(holes(&path) > MIB, "trimmed: {}", holes(&path));
+    rig.json(&[&["run", &kept, "--rw", "randread"], QUICK].concat());
+    assert!(holes(&path) < MIB, "{} of it were never written again", holes(&path));
 }
 
 #[test]

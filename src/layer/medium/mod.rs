@@ -3,7 +3,7 @@
 
 use super::{Exposed, PlanContext, guest};
 use crate::scenario::{Agent, Engine, Medium};
-use crate::step::op::{FillFile, MakeFile, MakeFileAfar, Op};
+use crate::step::op::{FillFile, ForgetFill, MakeFile, MakeFileAfar, Op};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
@@ -37,8 +37,8 @@ impl Found {
     }
 }
 
-/// Plans the bottom, of which `found` tells member by member; `sibling` numbers equal files that serve one
-/// stack each. Several members offer what the smallest of them does.
+/// What the bottom shows, of which `found` tells member by member; `sibling` numbers equal files that serve one
+/// stack each. Several members offer what the smallest of them does. They are there: [`plan_member`] makes them.
 ///
 /// # Errors
 /// When there is no member, or nothing is known of one.
@@ -46,18 +46,17 @@ pub fn plan(
     medium: &Medium,
     found: &[Found],
     sibling: Option<usize>,
-    context: &mut PlanContext,
+    context: &PlanContext,
 ) -> Result<Exposed> {
     let members = medium.members();
     ensure!(members.len() == found.len(), "{} was not looked at as a whole", medium.text());
-    let planned =
-        members.iter().zip(found).map(|(member, found)| plan_member(member, found, sibling, context));
-    let mut all = planned.collect::<Result<Vec<_>>>()?.into_iter();
+    let shown = members.iter().zip(found).map(|(member, found)| shown(member, found, sibling, context));
+    let mut all = shown.collect::<Result<Vec<_>>>()?.into_iter();
     let first = all.next().with_context(|| format!("{} has no member", medium.text()))?;
     Ok(all.fold(first, beside))
 }
 
-/// Plans one medium, or one of several; see [`plan`].
+/// Makes one medium, or one of several, ready, and says what it shows; see [`plan`].
 ///
 /// # Errors
 /// When it is a list itself.
@@ -67,14 +66,32 @@ pub fn plan_member(
     sibling: Option<usize>,
     context: &mut PlanContext,
 ) -> Result<Exposed> {
+    let shown = shown(member, found, sibling, context)?;
     match member {
-        Medium::File { path, keep, .. } => Ok(plan_file(&sibling_path(path, sibling), *keep, found, context)),
+        Medium::File { path, keep, .. } if !found.exists => {
+            make_file(&sibling_path(path, sibling), *keep, found.bytes, context);
+        }
+        Medium::Remote { host, path, .. } if !found.exists => {
+            let file = MakeFileAfar { host: host.clone(), path: path.clone(), bytes: found.bytes };
+            context.add("create the file under test there", Op::MakeFileAfar(file));
+        }
+        // Only files of ours are written at all, and their marker must not say that they are full.
+        Medium::File { .. } | Medium::Remote { .. } if context.trims && !found.block => {
+            for file in &shown.paths {
+                let forget = ForgetFill { file: file.clone() };
+                context.add_in(&shown.place, "say that the file is trimmed", Op::ForgetFill(forget));
+            }
+        }
+        _ => {}
+    }
+    Ok(shown)
+}
+
+fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanContext) -> Result<Exposed> {
+    match member {
+        Medium::File { path, .. } => Ok(exposed(sibling_path(path, sibling), found, HOST, context.writable)),
         Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),
         Medium::Remote { host, path, agent, .. } => {
-            if !found.exists {
-                let file = MakeFileAfar { host: host.clone(), path: path.clone(), bytes: found.bytes };
-                context.add("create the file under test there", Op::MakeFileAfar(file));
-            }
             let there = exposed(path.clone(), found, &ssh_place(host), context.writable);
             Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })
         }
@@ -93,16 +110,13 @@ fn beside(mut all: Exposed, one: Exposed) -> Exposed {
     all
 }
 
-fn plan_file(path: &Path, keep: bool, found: &Found, context: &mut PlanContext) -> Exposed {
-    if !found.exists {
-        let file = MakeFile { path: path.to_owned(), bytes: found.bytes, keep, inside_mount: false };
-        context.add("create the file under test", Op::MakeFile(file));
-        let file = PathRef::Path(path.to_owned());
-        let seed = context.data_seed(path);
-        let fill = FillFile { file, bytes: found.bytes, seed, data: context.data, trimmed: context.trims };
-        context.add("fill the file under test", Op::FillFile(fill));
-    }
-    exposed(path.to_owned(), found, HOST, context.writable)
+fn make_file(path: &Path, keep: bool, bytes: u64, context: &mut PlanContext) {
+    let file = MakeFile { path: path.to_owned(), bytes, keep, inside_mount: false };
+    context.add("create the file under test", Op::MakeFile(file));
+    let file = PathRef::Path(path.to_owned());
+    let seed = context.data_seed(path);
+    let fill = FillFile { file, bytes, seed, data: context.data, trimmed: context.trims };
+    context.add("fill the file under test", Op::FillFile(fill));
 }
 
 fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed {

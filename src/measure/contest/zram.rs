@@ -44,7 +44,7 @@ impl Zram {
 
     /// `/dev/zram1`
     pub(super) fn path(&self) -> PathBuf {
-        format!("/dev/zram{}", self.number).into()
+        path_of(self.number)
     }
 
     fn attribute(&self, name: &str) -> PathBuf {
@@ -74,22 +74,68 @@ fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
+/// What became of the disks that a kill left.
+#[derive(Debug, Default)]
+pub struct Cleared {
+    /// Taken away.
+    pub removed: Vec<PathBuf>,
+    /// Still there, and why.
+    pub left: Vec<(PathBuf, std::io::Error)>,
+}
+
+/// Those that a kill left: their notes are locked by nobody. Notes of what is no longer ours are forgotten.
+pub fn abandoned(notes: &Path) -> Vec<PathBuf> {
+    held_by_nobody(notes).into_iter().filter(Note::is_ours).map(|note| path_of(note.number)).collect()
+}
+
 /// Takes away those that a kill left.
-pub fn clear(notes: &Path) {
-    let Ok(entries) = std::fs::read_dir(notes) else { return };
-    for entry in entries.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        let Ok(note) = File::open(entry.path()) else { continue };
-        if flock(&note, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
-        }
-        let of_this_boot = std::fs::read_to_string(entry.path()).is_ok_and(|told| told == boot());
-        if !(of_this_boot && is_empty(number)) || remove(number).is_ok() {
-            let _ = std::fs::remove_file(entry.path());
+pub fn clear(notes: &Path) -> Cleared {
+    let mut cleared = Cleared::default();
+    for note in held_by_nobody(notes) {
+        let is_ours = note.is_ours();
+        let result = if is_ours { remove(note.number) } else { Ok(()) };
+        match result {
+            Ok(()) => {
+                cleared.removed.extend(is_ours.then(|| path_of(note.number)));
+                // If it stays, the next contest finds no such device and forgets it.
+                let _ = std::fs::remove_file(&note.path);
+            }
+            Err(error) => cleared.left.push((path_of(note.number), error)),
         }
     }
+    cleared
+}
+
+/// The note of a disk whose process is gone.
+struct Note {
+    number: u32,
+    path: PathBuf,
+    /// Keeps others off while it is looked at.
+    _held: File,
+}
+
+impl Note {
+    fn is_ours(&self) -> bool {
+        let of_this_boot = std::fs::read_to_string(&self.path).is_ok_and(|told| told == boot());
+        of_this_boot && is_empty(self.number)
+    }
+}
+
+fn held_by_nobody(notes: &Path) -> Vec<Note> {
+    let note = |entry: std::fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let held = File::open(entry.path()).ok()?;
+        flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Note { number, path: entry.path(), _held: held })
+    };
+    let entries = std::fs::read_dir(notes).into_iter().flatten().flatten();
+    let mut found: Vec<Note> = entries.filter_map(note).collect();
+    found.sort_by_key(|note| note.number);
+    found
+}
+
+fn path_of(number: u32) -> PathBuf {
+    format!("/dev/zram{number}").into()
 }
 
 /// Whether there is such a device and nothing was ever stored on it (`orig_data_size`, the first figure of mm_stat).
@@ -132,17 +178,26 @@ mod tests {
         let (path, number) = (zram.path(), zram.number);
         assert_eq!(std::fs::read(&path).unwrap(), vec![0; 4 << 20]);
         let note = notes.path().join(number.to_string());
-        clear(notes.path());
+        assert!(clear(notes.path()).removed.is_empty() && abandoned(notes.path()).is_empty());
         assert!(path.exists() && note.exists(), "its process lives");
         // As if it had been killed.
         let mut zram = std::mem::ManuallyDrop::new(zram);
         zram.held = None;
         let boot = std::fs::read_to_string(&note).unwrap();
         std::fs::write(&note, "of another boot").unwrap();
-        clear(notes.path());
+        let cleared = clear(notes.path());
+        assert!(cleared.removed.is_empty() && cleared.left.is_empty(), "{cleared:?}");
         assert!(path.exists() && !note.exists(), "that number may be anybody's");
         std::fs::write(&note, boot).unwrap();
-        clear(notes.path());
+        assert_eq!(abandoned(notes.path()), std::slice::from_ref(&path));
+        assert!(path.exists() && note.exists(), "it was looked at only");
+        let in_use = File::open(&path).unwrap();
+        let cleared = clear(notes.path());
+        assert!(cleared.removed.is_empty() && cleared.left[0].0 == path, "{cleared:?}");
+        assert!(path.exists() && note.exists(), "it is tried again");
+        drop(in_use);
+        let cleared = clear(notes.path());
+        assert!(cleared.removed == [path] && cleared.left.is_empty(), "{cleared:?}");
         assert!(!Path::new(&format!("/sys/block/zram{number}")).exists());
         assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 0);
         let again = make().unwrap();

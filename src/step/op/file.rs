@@ -93,3 +93,29 @@ impl Operation for FillFile {
         false
     }
 }
+
+/// A file of ours that was filled is about to be trimmed: its marker says so first, whatever becomes of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgetFill {
+    /// The file.
+    pub file: PathRef,
+}
+
+impl Operation for ForgetFill {
+    fn describe(&self) -> String {
+        format!("say in the marker of {} that it is not filled, as it is trimmed", self.file)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        vec![&mut self.file]
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.forget_fill(self.file.path()?)?;
+        Ok(Yield::default())
+    }
+
+    fn survives_reboot(&self) -> bool {
+        false
+    }
+}

@@ -41,7 +41,7 @@ pub use fabric::{
     StartIscsid,
 };
 pub use fail_member::FailMember;
-pub use file::{FillFile, MakeFile};
+pub use file::{FillFile, ForgetFill, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
 pub use linear::{MakeLinear, Stretch};
@@ -81,6 +81,8 @@ pub enum Op {
     MakeFile(MakeFile),
     /// Its content.
     FillFile(FillFile),
+    /// What its marker says of it.
+    ForgetFill(ForgetFill),
     /// A loop device.
     AttachLoop(AttachLoop),
     /// A file system.
@@ -330,6 +332,7 @@ macro_rules! as_operation {
             Op::MakeDirectory(op) => op,
             Op::MakeFile(op) => op,
             Op::FillFile(op) => op,
+            Op::ForgetFill(op) => op,
             Op::AttachLoop(op) => op,
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
