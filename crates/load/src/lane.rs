@@ -140,6 +140,8 @@ pub(crate) struct Lane<E: Engine> {
     /// More than one I/O in flight: a completion may lie there while others are issued.
     deep: bool,
     stamps_each: bool,
+    /// A lone I/O begins with the look at which the one before it ended, unless something lies between them: making data, checks.
+    look_is_stamp: bool,
     source: Source,
     pace: Option<Pace>,
     holder: Holder,
@@ -180,6 +182,7 @@ impl<E: Engine + 'static> Lane<E> {
             bs: job.bs as u32,
             deep: setup.depth > 1,
             stamps_each: job.stamps == Stamping::Each,
+            look_is_stamp: setup.depth == 1 && !job.rw.writes_data() && !job.verify,
             source: Source::new(job, offsets, random(1)),
             pace: setup.pace,
             holder: Holder::new(setup.hold, setup.depth),
@@ -256,7 +259,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut()),
         };
         // Behind that: making data, and checking what came back before, are no part of the I/O.
-        let ready_ns = if self.stamps_each { self.stamps.now() } else { now_ns };
+        let ready_ns = if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
         self.slots[slot as usize] = Slot {
             io: Ended {
                 op,

@@ -76,7 +76,7 @@ impl Stamps {
     /// The same, if the last time is so long ago.
     #[inline]
     pub(crate) fn anchor_in_time(&mut self, now_ns: u64) {
-        if self.counter.is_some_and(|counter| now_ns.saturating_sub(counter.anchor.ns) > ANCHOR_NS) {
+        if self.counter.as_ref().is_some_and(|counter| now_ns.saturating_sub(counter.anchor.ns) > ANCHOR_NS) {
             self.anchor();
         }
     }

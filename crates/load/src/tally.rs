@@ -112,7 +112,9 @@ impl Tally {
 
     /// A slice has begun; completions inside the window will count.
     pub(crate) fn begin(&mut self, start_ns: u64, window_ns: Range<u64>) {
-        self.short_ns = window_ns.start.saturating_sub(start_ns);
+        // A window without an end has none that a latency could lie across.
+        let endless = window_ns.end == u64::MAX;
+        self.short_ns = if endless { u64::MAX } else { window_ns.start.saturating_sub(start_ns) };
         self.window_ns = window_ns;
     }
 
@@ -148,19 +150,43 @@ impl Tally {
         if ended.result != ended.len as i32 {
             return self.add_failure(ended, now_ns);
         }
+        let latency_ns = now_ns.saturating_sub(ended.start_ns);
         let within = self.window_ns.contains(&now_ns);
+        if !within || latency_ns > self.short_ns || ended.op.is_sync() {
+            return self.add_apart(ended, now_ns, within);
+        }
+        self.failing = None;
+        let (timed, served_ns) = (self.timed, now_ns.saturating_sub(ended.issued_ns));
+        let direction = self.direction(ended.op);
+        direction.ios += 1;
+        direction.bytes += u64::from(ended.len);
+        if timed {
+            direction.latency.record(latency_ns);
+            self.served_ns += served_ns;
+            if self.paced {
+                self.service.record(served_ns);
+            }
+        }
+    }
+
+    /// The same of what is not as most: a sync, outside of the window, a long latency.
+    #[inline(never)]
+    fn add_apart(&mut self, ended: &Ended, now_ns: u64, within: bool) {
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
         let times = self.times(ended.start_ns, latency_ns, within);
-        let direction = match ended.op {
-            Op::Read => &mut self.read,
-            Op::Write => &mut self.write,
-            Op::Trim => &mut self.trim,
-            // A cache that can be flushed says nothing of a target that takes no I/O.
-            Op::Fsync | Op::Fdatasync if times => return self.sync_latency.record(latency_ns),
-            Op::Fsync | Op::Fdatasync => return,
-        };
+        if ended.op.is_sync() {
+            // A cache that can be flushed says nothing of a target that takes no I/O: whatever fails, fails on.
+            if times {
+                self.sync_latency.record(latency_ns);
+            }
+            return;
+        }
         self.failing = None;
         let served_ns = now_ns.saturating_sub(ended.issued_ns);
+        let direction = self.direction(ended.op);
+        if times {
+            direction.latency.record(latency_ns);
+        }
         if within {
             direction.ios += 1;
             direction.bytes += u64::from(ended.len);
@@ -168,18 +194,23 @@ impl Tally {
         } else {
             self.discarded_ios += 1;
         }
-        if times {
-            direction.latency.record(latency_ns);
-            if self.paced {
-                self.service.record(served_ns);
-            }
+        if times && self.paced {
+            self.service.record(served_ns);
+        }
+    }
+
+    #[inline(always)]
+    fn direction(&mut self, op: Op) -> &mut Direction {
+        match op {
+            Op::Read => &mut self.read,
+            Op::Trim => &mut self.trim,
+            _ => &mut self.write,
         }
     }
 
     /// Whether a latency counts. Were all to count where they end, one that is longer than the discarded start would be seen less
     /// often than it happens, and one that is longer than the slice never: an I/O that began before the slice is not there to stand for
     /// one that ends behind it. So the long ones count where they begin, however late they end.
-    #[inline(always)]
     fn times(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
         let counts = if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
         counts && self.timed
@@ -192,12 +223,7 @@ impl Tally {
         if !self.times(intended_ns, latency_ns, false) {
             return;
         }
-        let direction = match op {
-            Op::Read => &mut self.read,
-            Op::Trim => &mut self.trim,
-            _ => &mut self.write,
-        };
-        direction.latency.record_many(latency_ns, number);
+        self.direction(op).latency.record_many(latency_ns, number);
     }
 
     /// Whether the target does nothing but fail.
