@@ -310,32 +310,27 @@ impl<E: Engine + 'static> Lane<E> {
     /// Takes what came back: it is released, or held back first.
     #[inline]
     fn collect(&mut self, now_ns: u64) {
-        for index in 0..self.done.len() {
-            let Completion { slot, result } = self.done[index];
-            let held = &mut self.slots[slot as usize];
-            held.io.result = result;
-            self.in_flight -= 1;
-            self.syncs_in_flight -= u32::from(held.io.op.is_sync());
-            if let Some(checks) = self.checks.as_mut().filter(|_| result == held.io.len as i32) {
+        self.in_flight -= self.done.len() as u32;
+        let holds = !self.holder.is_none();
+        for Completion { slot, result } in self.done.drain(..) {
+            let ended = &mut self.slots[slot as usize];
+            ended.io.result = result;
+            self.syncs_in_flight -= u32::from(ended.io.op.is_sync());
+            if let Some(checks) = self.checks.as_mut().filter(|_| result == ended.io.len as i32) {
                 // Behind the stamp of its end.
-                checks.ended(held.io.op, slot, held.io.offset, self.buffers.came(slot));
+                checks.ended(ended.io.op, slot, ended.io.offset, self.buffers.came(slot));
             }
-            if self.holder.is_none() {
-                self.release(slot, now_ns);
+            if holds {
+                self.holder.admit(slot, ended.cycle_from_ns, now_ns);
             } else {
-                self.holder.admit(slot, held.cycle_from_ns, now_ns);
+                self.tally.add(&ended.io, now_ns);
+                self.ready.push(slot);
             }
         }
-        self.done.clear();
         while let Some(slot) = self.holder.release(now_ns) {
-            self.release(slot, now_ns);
+            self.tally.add(&self.slots[slot as usize].io, now_ns);
+            self.ready.push(slot);
         }
-    }
-
-    #[inline]
-    fn release(&mut self, slot: u32, now_ns: u64) {
-        self.tally.add(&self.slots[slot as usize].io, now_ns);
-        self.ready.push(slot);
     }
 
     #[inline]

@@ -169,6 +169,17 @@ impl Offsets {
         self.region.offset + self.next_block(direction, random) * self.region.bs
     }
 
+    /// Whether each is drawn from all blocks alike, whatever was drawn before.
+    pub(crate) fn is_even(&self) -> bool {
+        self.random_percent == 100 && matches!(self.draw, Draw::Even)
+    }
+
+    /// What [`Offsets::next`] gives then.
+    #[inline(always)]
+    pub(crate) fn even(&self, random: &mut Random) -> u64 {
+        self.region.offset + random.below(self.region.blocks) * self.region.bs
+    }
+
     #[inline]
     fn next_block(&mut self, direction: usize, random: &mut Random) -> u64 {
         let blocks = self.region.blocks;

@@ -20,6 +20,8 @@ pub(crate) struct Source {
     rewrites: bool,
     trimmed: Option<u64>,
     blocks_left: u64,
+    /// Reads only, each at a block that is drawn from all alike: the commonest load, and the one on which a generator is measured.
+    plain: bool,
 }
 
 impl Source {
@@ -30,6 +32,7 @@ impl Source {
             Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 0,
             Rw::Rw | Rw::RandRw => job.rwmixread,
         };
+        let plain = read_percent == 100 && offsets.is_even();
         Source {
             read_percent,
             offsets,
@@ -42,6 +45,7 @@ impl Source {
             rewrites: job.rw.trims() && job.rw.writes_data(),
             trimmed: None,
             blocks_left: 0,
+            plain,
         }
     }
 
@@ -54,6 +58,14 @@ impl Source {
     /// write owes is issued even then, so that a slice by bytes leaves none to the next slice.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Op, u64)> {
+        if self.plain {
+            self.blocks_left = self.blocks_left.checked_sub(1)?;
+            return Some((Op::Read, self.offsets.even(&mut self.random)));
+        }
+        self.next_of_any()
+    }
+
+    fn next_of_any(&mut self) -> Option<(Op, u64)> {
         if let Some(op) = self.sync_owed() {
             self.wrote_last = false;
             return Some((op, 0));

@@ -157,7 +157,7 @@ impl Tally {
         }
         self.failing = None;
         let (timed, served_ns) = (self.timed, now_ns.saturating_sub(ended.issued_ns));
-        let direction = self.direction(ended.op);
+        let direction = if ended.op == Op::Read { &mut self.read } else { self.direction(ended.op) };
         direction.ios += 1;
         direction.bytes += u64::from(ended.len);
         if timed {
