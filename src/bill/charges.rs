@@ -129,6 +129,7 @@ impl Said<'_> {
         if let Some(reason) = self
             .absent(load)
             .or_else(regime)
+            .or_else(|| self.reading.unlike_clocks([self.base, self.at]))
             .or_else(|| not_kept_up(self.reading, [self.base, self.at], load))
         {
             return self.refused(subject, &reason);
@@ -216,10 +217,10 @@ fn not_kept_up(reading: &Reading, pair: [usize; 2], load: &Load) -> Option<Refus
     pair.into_iter().enumerate().find_map(late)
 }
 
-/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice.
+/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice, and where their clocks differ.
 fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&'static str, f64, Figure)> {
     let (a, b) = (&load.sides()[base], &load.sides()[at]);
-    if not_kept_up(reading, [base, at], load).is_some() {
+    if not_kept_up(reading, [base, at], load).is_some() || reading.unlike_clocks([base, at]).is_some() {
         return Vec::new();
     }
     let paired = reading.pair(a, b);
@@ -240,6 +241,9 @@ pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'s
 
 /// Of a quantile of one direction, or of the mean.
 pub fn latency_ratio(reading: &Reading, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
+    if let Some(reason) = reading.own_clocks_unlike(pair) {
+        return Figure::missing(reason);
+    }
     let [a, b] = pair.map(|at| &reading.sides[at]);
     Latencies::of(reading, [a, b], &reading.pair(a, b), way).ratio(quantile)
 }

@@ -39,6 +39,7 @@ const CHECKS: &[Check] = &[
     other_sides,
     polled_beside,
     engines,
+    due_or_issued,
 ];
 
 /// What they find, once for all stacks and loads that it is true of.
@@ -353,6 +354,24 @@ fn engines(case: &Case) -> Option<(&'static str, String)> {
         );
         ("engines", text)
     })
+}
+
+/// Latencies under a schedule, which begin when an I/O was due, beside those of fio, which begin when it issues one.
+fn due_or_issued(case: &Case) -> Option<(&'static str, String)> {
+    let reading = case.reading;
+    let base = case.run().start.scenario.baseline;
+    let matched = reading.matched_load().is_ok_and(|load| !load.is_own());
+    reading
+        .unlike_clocks([base, case.at])
+        .filter(|_| matched)
+        .or_else(|| reading.own_clocks_unlike([base, case.at]))?;
+    let (name, here) = (reading.name(base), reading.name(case.at));
+    let (fio, ours) = if reading.by_fio(base)? { (name, here) } else { (here, name) };
+    let text = format!(
+        "on a schedule latencies of {fio} begin when fio issues an I/O, those of {ours} when it was due, and are not compared; \
+         `service p99` and `service time` of {ours} begin when it is issued: they are what compares with latencies of {fio}"
+    );
+    Some(("engines", text))
 }
 
 /// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them; `base` is the

@@ -135,7 +135,10 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [from, to], &verdict),
         verdict,
-        added_latency: added_latency(reading, a, b, &paired),
+        added_latency: match reading.own_clocks_unlike([from, to]) {
+            Some(reason) => Figure::missing(reason),
+            None => added_latency(reading, a, b, &paired),
+        },
         added_cpu: taken.added(),
         emulated: reading.emulated_pair(from, to),
     };

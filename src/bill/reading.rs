@@ -150,6 +150,36 @@ impl<'a> Reading<'a> {
         jobs * self.members(at) as f64
     }
 
+    /// Whether a schedule of the workload's own says when I/Os of each of its jobs begin.
+    pub fn is_scheduled(&self) -> bool {
+        self.workload.jobs.iter().all(|job| job.rate_iops.is_some())
+    }
+
+    /// Whether fio loads a stack; `None`: nothing did.
+    pub fn by_fio(&self, at: usize) -> Option<bool> {
+        self.worker(at).map(|worker| worker.engine.starts_with("fio"))
+    }
+
+    /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are counted from then, those of fio
+    /// from when it issues them.
+    pub fn unlike_clocks(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
+        let (fio, ours) = match (self.by_fio(a)?, self.by_fio(b)?) {
+            (true, false) => (a, b),
+            (false, true) => (b, a),
+            _ => return None,
+        };
+        let [fio, ours] = [fio, ours].map(|at| self.name(at));
+        Some(lacking(format!(
+            "latencies of {fio} begin when fio issues an I/O, those of {ours} when it was due"
+        )))
+    }
+
+    /// The same of the workload itself, where any of its jobs has a rate.
+    pub fn own_clocks_unlike(&self, pair: [usize; 2]) -> Option<Refusal> {
+        let any = self.workload.jobs.iter().any(|job| job.rate_iops.is_some());
+        self.unlike_clocks(pair).filter(|_| any)
+    }
+
     /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.
     pub fn depth(&self, at: usize) -> Option<f64> {
         let jobs = &self.workload.jobs;

@@ -414,6 +414,51 @@ fn an_open_loop_is_its_own_matched_rate() {
 }
 
 #[test]
+fn latencies_of_fio_on_a_schedule_are_not_compared_with_ours() {
+    let by_fio = |mut run: RunData, stacks: &[&str]| {
+        let of = |worker: &&mut WorkerUp| stacks.is_empty() || stacks.contains(&worker.stack.as_str());
+        run.workers.iter_mut().filter(of).for_each(|worker| worker.engine = "fio 3.33".into());
+        findings(&run)
+    };
+    let why = "latencies of file begin when fio issues an I/O, those of vm(vcpus=2) when it was due";
+    let told = |found: &Findings| {
+        found.warnings.iter().any(|one| one.text.contains("what compares with latencies of"))
+    };
+    // At the matched rate.
+    let found = by_fio(twin::three_figures(), &["file"]);
+    let workload = &found.workloads[0];
+    assert_eq!(workload.charges[0].latency.not_measured(), Some(why));
+    assert!(workload.charges[0].percentiles.is_empty());
+    assert!(workload.matched.as_ref().unwrap().rows.iter().all(|row| row.latency[0].mean.value().is_some()));
+    assert!(
+        !workload.comparisons[0].latency_ratios.is_empty(),
+        "of a queue that is kept full all begin alike"
+    );
+    assert_ne!(found.headline.as_deref(), Some(workload.charges[0].latency.sentence.as_str()));
+    assert!(told(&found));
+    // At the workload's own.
+    let found = by_fio(twin::rates(), &["loop"]);
+    let workload = &found.workloads[0];
+    let about_loop = workload.charges.iter().filter(|one| one.latency.not_measured().is_some());
+    assert_eq!(about_loop.map(|one| one.stack.as_str()).collect::<Vec<_>>(), ["loop"]);
+    let of = |stack: &str| workload.comparisons.iter().find(|one| one.stack == stack).unwrap();
+    assert!(of("loop").latency_ratios.is_empty() && !of("vm(vcpus=1)").latency_ratios.is_empty());
+    assert!(workload.rows.iter().all(|row| !row.latency.is_empty()));
+    assert!(told(&found));
+    // fio on both sides, or a queue that is kept full.
+    for found in [by_fio(twin::three_figures(), &[]), by_fio(twin::bill(), &["loop"])] {
+        assert!(!told(&found), "{:?}", found.warnings);
+        assert!(
+            found
+                .workloads
+                .iter()
+                .flat_map(|one| &one.charges)
+                .all(|one| one.latency.not_measured() != Some(why))
+        );
+    }
+}
+
+#[test]
 fn a_round_without_a_completion_is_a_round() {
     let mut run = twin::three_figures();
     // What waited is served in the next round, so that the stack keeps up.

@@ -52,7 +52,10 @@ fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compa
         simultaneous: None,
         checks: found.checks,
         measured_s: a.load_s + b.load_s,
-        latency_ratios: ratios(reading, [a, b], &paired),
+        latency_ratios: match reading.own_clocks_unlike([base, at]) {
+            Some(_) => Vec::new(),
+            None => ratios(reading, [a, b], &paired),
+        },
         emulated: reading.emulated_pair(base, at),
     };
     Compared { comparison, estimated: found.estimated.ok() }
