@@ -100,7 +100,11 @@ fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
     limited.then_some(Ceiling::RateLimited)
 }
 
+/// Not on a schedule, where threads that wait for an I/O to be due compute as well.
 fn generator(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+    if reading.is_scheduled() {
+        return None;
+    }
     let busy = [0, 1].map(|at| {
         let usage = &sides[at].usage;
         usage.generator_ns / (usage.thread_ns * reading.threads(pair[at]))

@@ -519,6 +519,22 @@ fn busy_cpus_and_a_busy_generator_are_ceilings_only_if_both_have_them() {
 }
 
 #[test]
+fn threads_that_spin_until_an_io_is_due_are_no_ceiling() {
+    let masked = |rate_iops: Option<u64>| {
+        let mut run = twin::a_against_a();
+        run.start.scenario.workloads[0].jobs[0].rate_iops = rate_iops;
+        for slice in &mut run.slices {
+            let whole = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
+            let user = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
+            user.value = Value::Value(0.96 * whole);
+        }
+        findings(&run).workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short())
+    };
+    // A rate that is kept is a ceiling of its own: this one is not.
+    assert_eq!((masked(None), masked(Some(1_000_000))), (Some("generator"), None));
+}
+
+#[test]
 fn a_limit_that_sets_in_is_refused_with_what_to_read_instead() {
     let one = &findings(&twin::rate_limited()).workloads[0].comparisons[0];
     assert!(
