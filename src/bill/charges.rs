@@ -146,7 +146,7 @@ impl Said<'_> {
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));
-        let lacking = || self.reading.cpu_lacking([self.base, self.at]);
+        let lacking = || self.reading.cpu_incomparable([self.base, self.at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);

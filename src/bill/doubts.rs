@@ -6,7 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
-use super::{arc, confounders, efficiency, found_data, generator};
+use super::{arc, confounders, efficiency, found_data, generator, neighbours};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
@@ -40,6 +40,7 @@ const CHECKS: &[Check] = &[
     polled_beside,
     engines,
     due_or_issued,
+    neighbours_of_the_load,
 ];
 
 /// What they find, once for all stacks and loads that it is true of.
@@ -412,6 +413,12 @@ fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
         );
         ("polling", text)
     })
+}
+
+/// Other programs, whose CPU time is in that of an I/O: told of the baseline, which shows them.
+fn neighbours_of_the_load(case: &Case) -> Option<(&'static str, String)> {
+    let is_base = case.at == case.run().start.scenario.baseline;
+    neighbours::told(case.reading).filter(|_| is_base).map(|text| (neighbours::KIND, text))
 }
 
 #[cfg(test)]

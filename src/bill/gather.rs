@@ -133,6 +133,8 @@ pub struct Usage {
     pub user_ns: f64,
     /// Time in which one thread could have computed.
     pub thread_ns: f64,
+    /// What the place computed, the generator's threads apart, where both are told, and how long the slices lasted.
+    beside: Beside,
     /// Idle and all CPU time of the place.
     pub place: (f64, f64),
     /// The same of this host where the place is a guest on it.
@@ -149,6 +151,14 @@ pub struct Usage {
     squares: f64,
 }
 
+/// What a place computed while it was loaded: not for the generator's threads, in all, and in how much time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Beside {
+    other_ns: f64,
+    all_ns: f64,
+    lasted_ns: f64,
+}
+
 /// CPU time of all places that a stack takes some of: a guest's is in its host's.
 fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
     let cpu = slice.host_cpu.or(slice.cpu)?;
@@ -161,6 +171,12 @@ impl Usage {
             self.generator_ns += user_ns + kernel_ns;
             self.user_ns += user_ns;
             self.thread_ns += generator_span(slice);
+            if let Some(cpu) = slice.cpu {
+                let all_ns = (cpu.user_ns + cpu.system_ns) as f64;
+                self.beside.other_ns += all_ns - user_ns - kernel_ns;
+                self.beside.all_ns += all_ns;
+                self.beside.lasted_ns += busy_s(slice) * 1e9;
+            }
         }
         if let Some((in_flight_ns, served_ns)) = found.in_flight_ns.zip(found.served_ns) {
             self.in_flight_ns += in_flight_ns;
@@ -176,6 +192,13 @@ impl Usage {
         self.slices += 1.0;
         self.rates += rate;
         self.squares += rate * rate;
+    }
+
+    /// How many processors of the place computed for others than the generator's threads on average, and which share that is of all
+    /// that it computed; `None`: it is not told, or nothing was computed.
+    pub fn others(&self) -> Option<(f64, f64)> {
+        let Beside { other_ns, all_ns, lasted_ns } = self.beside;
+        (all_ns > 0.0 && lasted_ns > 0.0).then(|| (other_ns / lasted_ns, other_ns / all_ns))
     }
 
     /// How many slices there were.

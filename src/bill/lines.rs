@@ -125,7 +125,7 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
     let found = Found::of(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
-    let taken = match reading.cpu_lacking([from, to]) {
+    let taken = match reading.cpu_incomparable([from, to]) {
         Some(reason) => Taken::refused(&reason),
         None => Taken::of(a, b, &paired, cpu),
     };

@@ -22,6 +22,7 @@ pub mod knee;
 pub mod layers;
 mod limits;
 mod lines;
+mod neighbours;
 pub mod precondition;
 pub mod published;
 pub mod ratios;

@@ -4,6 +4,7 @@ use super::ceiling::grouped;
 use super::compare::{self, Basis, Paired};
 use super::findings::Figure;
 use super::gather::{self, Side};
+use super::neighbours;
 use super::run::RunData;
 use super::steady::Course;
 use super::subject::Quantity;
@@ -203,7 +204,12 @@ impl<'a> Reading<'a> {
         self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }
 
-    /// Why CPU times of these two do not compare: a guest's own time leaves out what its host does for it.
+    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
+    pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
+        self.cpu_lacking(pair).or_else(|| neighbours::refusal(self))
+    }
+
+    /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let alone = |at: &usize| {
             let place = self.worker(*at).map_or("host", |worker| worker.place.as_str());

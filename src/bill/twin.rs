@@ -368,7 +368,7 @@ impl Twin {
             discarded_ios: 50,
             drain_ns: 300_000,
             errors: 0,
-            samples: samples(job, ios, &histograms, window_ns),
+            samples: samples(job, (ios, used.1), &histograms, window_ns),
             cpu: Some(cpu_times(used, window_ns)),
             gate: job.rw.writes().then_some(Gate {
                 waited_ns: 4_000_000,
@@ -453,7 +453,8 @@ fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
     }
 }
 
-fn samples(job: &Job, ios: f64, histograms: &Histograms, window_ns: f64) -> Vec<Sample> {
+/// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's threads.
+fn samples(job: &Job, (ios, kernel_ns): (f64, f64), histograms: &Histograms, window_ns: f64) -> Vec<Sample> {
     let way = if job.rw.writes() { "write" } else { "read" };
     let sample =
         |metric: String, unit: &str, better, value| Sample { metric, unit: unit.into(), better, value };
@@ -462,7 +463,7 @@ fn samples(job: &Job, ios: f64, histograms: &Histograms, window_ns: f64) -> Vec<
         sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
         sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(histograms.latency)),
         sample("cpu.user".into(), "ns", Better::Lower, Value::Value(ios * 40.0)),
-        sample("cpu.system".into(), "ns", Better::Lower, Value::Value(ios * 1_900.0)),
+        sample("cpu.system".into(), "ns", Better::Lower, Value::Value(kernel_ns - ios * 100.0)),
     ];
     let in_flight = f64::from(job.iodepth * job.numjobs) * window_ns;
     all.push(sample("in_flight".into(), "ns", Better::Higher, Value::Value(in_flight)));
