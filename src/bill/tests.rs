@@ -2,8 +2,9 @@
 
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
+use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Refusal, Verdict};
-use crate::store::record::{PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
+use crate::store::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
 use iotax_load::Job;
 
 fn covers(figure: &Figure, truth: f64) -> bool {
@@ -107,6 +108,16 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
     assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"));
     run.start.scenario.measure.slice_ns = Some(200_000_000);
     assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s, or shorten --slice"));
+    let workload = run.start.scenario.workloads[0].name.clone();
+    run.designs.push(DesignUp {
+        workload,
+        slice_ns: 1_000_000_000,
+        pattern: Pattern::Mirror,
+        period_ns: None,
+        pilot_slices: 0,
+        why: "the least that fio's clock and start-up allow, where 200 ms were asked for".into(),
+    });
+    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"), "shorter ones cannot be had");
 }
 
 #[test]

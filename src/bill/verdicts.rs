@@ -1,5 +1,6 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
+use super::baseline;
 use super::ceiling;
 use super::charges::{self, over_attaches, ratios};
 use super::compare::{Basis, Estimated, Found};
@@ -96,7 +97,8 @@ pub fn settle(
         .for_each(|((_, verdict), _)| unsettle(verdict, many));
     for workload in workloads {
         same_in_the_bill(workload);
-        let effort = Effort { measure, ended: workload.ended.clone() };
+        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
+        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
         workload.judged().0.for_each(|one| say(one, &effort));
     }
 }
@@ -144,6 +146,8 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
 /// How long a workload was measured, and why no longer.
 pub struct Effort<'a> {
     measure: &'a MeasureSpec,
+    /// Length of its slices, where it is recorded.
+    slice_ns: Option<u64>,
     ended: Option<String>,
 }
 
@@ -151,7 +155,12 @@ impl<'a> Effort<'a> {
     /// As recorded.
     pub fn of(reading: &Reading<'a>) -> Effort<'a> {
         let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
-        Effort { measure: &reading.run.start.scenario.measure, ended: ended.map(|(_, why)| why.clone()) }
+        let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
+        Effort {
+            measure: &reading.run.start.scenario.measure,
+            slice_ns,
+            ended: ended.map(|(_, why)| why.clone()),
+        }
     }
 
     /// What would settle a refusal here, where something would.
@@ -167,9 +176,11 @@ impl<'a> Effort<'a> {
     }
 
     /// A budget for the rounds that an interval needs, by those that this one gave; slices are as short as they can be unless
-    /// their length was asked for.
+    /// their length was asked for, and where an engine made them longer than that.
     fn more_rounds(&self, have: usize) -> String {
-        let or_shorter = if self.measure.slice_ns.is_some() { ", or shorten --slice" } else { "" };
+        let asked_ns = self.measure.slice_ns;
+        let as_asked = asked_ns.is_some_and(|asked_ns| self.slice_ns.is_none_or(|ns| ns <= asked_ns));
+        let or_shorter = if as_asked { ", or shorten --slice" } else { "" };
         let spent_s = self.measure.budget_ns as f64 / 1e9;
         match have {
             0 => format!("raise --budget{or_shorter}"),

@@ -3,10 +3,10 @@
 //! rate. What is enough, and what comes next, `stats` says.
 
 use super::alone::Found;
-use super::bench::{Bench, Done, Spot};
+use super::bench::{Bench, Done, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
-use crate::scenario::{MeasureSpec, Precondition, Workload};
+use crate::scenario::{Engine, MeasureSpec, Precondition, Workload};
 use crate::stats::length;
 use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
 use crate::stats::rounds::{Part, Round, RoundKind, Value};
@@ -15,6 +15,7 @@ use crate::stats::stop::{self, Decision, StopReason, StopSpec};
 use crate::stats::trial::{Planned, Trial, TrialSpec};
 use crate::stats::{ratio, sequence};
 use crate::store::record::{DesignUp, Matched, Purpose, Record};
+use crate::units::show_ns;
 use anyhow::Result;
 use iotax_load::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -239,7 +240,7 @@ impl Visit<'_> {
     fn choose(&mut self, progress: &mut Progress, warm: Warm) -> Result<Option<Ended>> {
         if progress.design.is_none() {
             let (design, piloted, why) = match self.measure.slice_ns {
-                Some(_) => (self.fixed(), 0, "as asked for".to_owned()),
+                Some(asked_ns) => (self.fixed(), 0, self.why_fixed(asked_ns)),
                 None => match self.pilot(progress, warm)? {
                     Ok(chosen) => chosen,
                     Err(ended) => return Ok(Some(ended)),
@@ -260,6 +261,21 @@ impl Visit<'_> {
             progress.slice_bytes = Some(in_units(wanted, self.bench.unit()));
         }
         Ok(None)
+    }
+
+    fn why_fixed(&self, asked_ns: u64) -> String {
+        match self.raised(asked_ns) {
+            Some(least) => format!("{least}, where {} were asked for", show_ns(asked_ns as f64)),
+            None => "as asked for".to_owned(),
+        }
+    }
+
+    /// Why slices are longer than so long: an engine needs them to be; `None`: they need not be.
+    fn raised(&self, wished_ns: u64) -> Option<String> {
+        let by_fio = |ready: &Ready| ready.engine.or(self.workload.engine) == Some(Engine::Fio);
+        let whose =
+            if self.bench.ready.iter().any(by_fio) { "fio's clock and start-up" } else { "the engines" };
+        (self.bench.shortest_slice_ns() > wished_ns).then(|| format!("the least that {whose} allow"))
     }
 
     fn fixed(&self) -> Design {
@@ -289,8 +305,9 @@ impl Visit<'_> {
             _ => {}
         }
         let mut design = pilot::design(&slices, &bounds);
+        let why = self.raised((design.slice_s * 1e9) as u64).unwrap_or_else(|| why.to_owned());
         design.slice_s = design.slice_s.max(self.bench.shortest_slice_ns() as f64 / 1e9);
-        Ok(Ok((design, slices.len() as u32, why.to_owned())))
+        Ok(Ok((design, slices.len() as u32, why)))
     }
 
     fn pilot_slices(

@@ -6,12 +6,12 @@ use crate::exit::Failed;
 use crate::host::facts::Facts;
 use crate::layer::guest::DiskKey;
 use crate::layer::guest::qmp::Qmp;
-use crate::measure::bench::{Member, Ready};
+use crate::measure::bench::Member;
 use crate::measure::engine::{EngineError, LoadEngine};
 use crate::measure::places::Places;
 use crate::measure::wire::agent::Handler;
 use crate::measure::wire::peer::Peer;
-use crate::scenario::{Engine, SteadyLimit};
+use crate::scenario::SteadyLimit;
 use crate::stats::noise::Noise;
 use crate::step::HOST;
 use crate::store::Store;
@@ -562,4 +562,32 @@ fn ctrl_c_ends_every_phase() {
     rig.stop.store(true, Ordering::Relaxed);
     assert_eq!(rig.measure(&mut Progress::default(), precise()), Ended::Interrupted);
     assert!(rig.slices.is_empty());
+}
+
+#[test]
+fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
+    let design = |engine: Option<Engine>, slice_ns: Option<u64>| {
+        let mut rig = Rig::new(1.0);
+        rig.ready[1].engine = engine;
+        rig.measure = MeasureSpec { slice_ns, matched_rate: 0.0, ..MeasureSpec::default() };
+        rig.measure(&mut Progress::default(), Until::Time(5.0));
+        let found = rig.records.into_iter().find_map(|record| match record {
+            Record::Design(design) => Some((design.slice_ns, design.why)),
+            _ => None,
+        });
+        found.unwrap()
+    };
+    let (fio, least) = (Some(Engine::Fio), "the least that fio's clock and start-up allow");
+    let asked = |ns: u64, why: &str| (ns, why.to_owned());
+    assert_eq!(design(None, Some(300_000_000)), asked(300_000_000, "as asked for"));
+    assert_eq!(
+        design(fio, Some(300_000_000)),
+        asked(1_000_000_000, &format!("{least}, where 300 ms were asked for"))
+    );
+    assert_eq!(design(fio, Some(2_000_000_000)), asked(2_000_000_000, "as asked for"));
+    assert_eq!(design(fio, None), asked(1_000_000_000, least));
+    assert_eq!(
+        design(None, Some(200_000)),
+        asked(1_000_000, "the least that the engines allow, where 200 us were asked for")
+    );
 }
