@@ -6,7 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::run::RunData;
 use super::warnings::warning;
-use super::{arc, confounders, efficiency, found_data, generator, neighbours};
+use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
@@ -34,6 +34,7 @@ const CHECKS: &[Check] = &[
     held_by_the_cache,
     answered_by_a_cache,
     held_by_the_arc,
+    |case| resized::of(case.reading, case.at),
     faster_than_below,
     above_its_drives,
     other_sides,

@@ -28,6 +28,7 @@ pub mod published;
 pub mod ratios;
 mod reading;
 pub mod rebuild;
+mod resized;
 mod rows;
 pub mod run;
 pub mod states;

@@ -7,6 +7,11 @@ use crate::scenario::{Scenario, measure, profile};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
+fn help_of_engine() -> String {
+    let words: Vec<&str> = iotax_load::engine::ALL.iter().map(|kind| kind.word).collect();
+    format!("{} or fio [default: by what kernel and target do]", words.join(", "))
+}
+
 /// Arguments that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct Asked {
@@ -37,8 +42,7 @@ pub struct Asked {
     /// Name of the stack that the others are compared with [default: the first]
     #[arg(long, value_name = "STACK")]
     pub baseline: Option<String>,
-    /// null, sync, uring or fio [default: by what kernel and target do]
-    #[arg(long)]
+    #[arg(long, value_name = "NAME", help = help_of_engine())]
     pub engine: Option<String>,
     #[command(flatten)]
     measure: MeasureKeys,

@@ -59,7 +59,7 @@ enum Command {
     Doctor(doctor::Options),
     /// The root image of the lab guest, in which RAID, volume managers and fabrics are tried: build, show, remove
     Lab(lab::Args),
-    /// Prove iotax's own statistics by simulations with a known truth
+    /// Hold iotax against a known truth: its statistics by simulation, its load generator against the installed fio
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in four short parts
     #[command(hide = true)]

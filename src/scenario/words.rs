@@ -200,7 +200,7 @@ impl JobWords {
             rw,
             rwmixread: read.rwmixread()?.unwrap_or(default.rwmixread),
             bs: read.directional("bs", rw, 4096, parse_bs)?,
-            iodepth: read.number("iodepth", 1, 65_536, 1)?,
+            iodepth: read.number("iodepth", 1, iotax_load::MAX_DEPTH, 1)?,
             numjobs: read.number("numjobs", 1, 4096, 1)?,
             offset: 0,
             size: None,

@@ -3,7 +3,6 @@
 use crate::rig::{Rig, has, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -38,6 +37,8 @@ fn one_run_is_one_object() {
             && latency("p999") <= latency("max")
     );
     assert!(latency("mean") > 0.0);
+    assert_eq!(found["format"], "iotax-selfcheck-engine-target");
+    assert_eq!((found["size"].as_u64(), found["iodepth"].as_u64()), (Some(8 << 20), Some(1)), "{found}");
     assert!(found["engine"].as_str().unwrap().starts_with("sync (named by the user"), "{found}");
     assert!(rig.run_dirs().is_empty(), "no run");
 }
@@ -190,19 +191,25 @@ fn a_goal_of_the_disk_needs_a_disk() {
 fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
     let rig = Rig::new();
     let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
-    // By that signal, which whoever started the tests may have had ignored.
-    let ignored = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
-    let signal = if ignored & 2 == 0 { Signal::INT } else { Signal::TERM };
-    let mut run = rig.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    let run = rig.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let of = |name: &str| format!("/proc/{}/{name}", run.id());
-    wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 1), 30, "a load thread");
+    wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2), 30, "a load thread");
     std::thread::sleep(Duration::from_millis(200));
-    kill_process(Pid::from_child(&run), signal).unwrap();
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
     wait(ended, 20, "its end");
-    assert_eq!(run.wait().unwrap().signal(), Some(signal.as_raw()));
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(crate::rig::words(&output).contains("interrupted: nothing is concluded"));
+}
+
+#[test]
+fn without_fio_the_command_that_supplies_it_is_told() {
+    let rig = Rig::new();
+    let words = ["selfcheck", "engine", "--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
+    let output = rig.command(&words).env("PATH", rig.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", crate::rig::words(&output));
+    assert!(crate::rig::words(&output).contains("apt-get install fio"));
 }
 
 #[test]
@@ -237,7 +244,9 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         assert!(of(&["--output", page.to_str().unwrap()]).contains("has no form"), "{form}");
         assert!(!page.exists());
     }
-    assert!(of(&["--time", "0s"]).contains("no length"));
+    assert!(of(&["--time", "0s"]).contains("less than 50 ms"));
+    assert!(of(&["--time", "10us"]).contains("less than 50 ms"));
+    assert!(of(&["--iodepth", "65536"]).contains("32768"));
     assert!(refused(2, &["--target", "/no/such.img"]).contains("No such file"));
     assert!(refused(2, &["--target", "/dev/null"]).contains("/dev/null"));
     assert!(refused(2, &["--iodepth", "4"]).contains("--target"));

@@ -4,7 +4,7 @@ use crate::rig::{Rig, can, can_run, flat, is_root};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -55,12 +55,16 @@ fn what_was_written_is_read_back_through_every_stack() {
     assert!(!slices.is_empty() && !rig.records("verified").is_empty());
 }
 
-/// Somebody who writes into the file below for as long as the load lasts.
+/// Somebody who writes into the file below for as long as the load lasts; past the page cache, as the load: where both ways meet, the kernel
+/// answers the load's fsync with EIO.
 fn spoiled(path: PathBuf, over: &AtomicBool) {
+    let zeros = vec![0; (64 << 10) + 4096];
+    let zeros = &zeros[zeros.as_ptr().align_offset(4096)..][..64 << 10];
     while !over.load(Ordering::Relaxed) {
-        if let Ok(file) = File::options().write(true).open(&path) {
+        let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+        if let Ok(file) = File::options().write(true).custom_flags(direct).open(&path) {
             // It may be gone by now.
-            let _ = file.write_all_at(&[0; 64 << 10], 64 << 10);
+            let _ = file.write_all_at(zeros, 64 << 10);
         }
         thread::sleep(Duration::from_millis(5));
     }

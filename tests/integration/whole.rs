@@ -1,6 +1,6 @@
 //! The main job as a whole: files, delays, loops, writes, fio, interrupts.
 
-use crate::rig::{Rig, can, has, traces, words};
+use crate::rig::{Rig, can, has, is_root, traces, words};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -284,4 +284,36 @@ fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
     // On a busy machine slices fall behind the rate; none is ahead of it by more than what came late.
     let mean = rates.clone().sum::<f64>() / rates.count() as f64;
     assert!(mean > 0.2 * offered && mean < 1.3 * offered, "{mean} of {offered}");
+}
+
+#[test]
+fn a_folder_that_is_closed_to_somebody_is_told_and_nothing_counts_as_left() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    if !can("root, to play somebody else", is_root()) {
+        return;
+    }
+    let rig = Rig::new();
+    let mode =
+        |path: &Path, bits| std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap();
+    mode(&rig.path(""), 0o755);
+    std::fs::copy(crate::rig::program(), rig.path("iotax")).unwrap();
+    for (name, owner) in [("runs", NOBODY), ("closed", 0)] {
+        std::fs::create_dir_all(rig.path(name)).unwrap();
+        chown(rig.path(name), Some(owner), Some(owner)).unwrap();
+        mode(&rig.path(name), 0o700);
+    }
+    let as_nobody = |words: &[&str]| {
+        let mut command = std::process::Command::new(rig.path("iotax"));
+        command.arg("--runs").arg(rig.path("runs")).args(words).current_dir("/").uid(NOBODY).gid(NOBODY);
+        command.output().unwrap()
+    };
+    let target = format!("file:{},size=16MiB", rig.path("closed/x.img").display());
+    let output = as_nobody(&["run", &target, "--budget", "2s"]);
+    let told = words(&output);
+    assert!(told.contains("Permission denied") && !told.contains("not everything was taken down"), "{told}");
+    assert!(output.status.code() != Some(0) && output.status.code() != Some(5), "{told}");
+    let cleaned = as_nobody(&["clean"]);
+    assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
 }

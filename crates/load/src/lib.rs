@@ -39,4 +39,4 @@ pub use random::Random;
 pub use seat::cpu_list;
 pub use spec::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec};
 pub use verify::Verified;
-pub use worker::Worker;
+pub use worker::{MAX_DEPTH, Worker};

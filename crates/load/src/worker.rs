@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Most threads of a worker.
 const MAX_THREADS: u64 = 4096;
 
-/// Most I/Os in flight that one ring can be made for.
-const MAX_DEPTH: u32 = 32_768;
+/// Most I/Os in flight that a job may ask of a thread: as many as one ring can be made for.
+pub const MAX_DEPTH: u32 = 32_768;
 
 /// Largest block: one system call moves a little less than 2 GiB.
 const MAX_BS: u64 = 1 << 30;

@@ -23,6 +23,9 @@ use table::{Figures, Row, Table};
 /// Goals that are looked at beside the contests.
 const BESIDE: [u8; 3] = [12, 13, 14];
 
+/// The start of a run is discarded, and figures of fio are of milliseconds.
+const LEAST: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// What it takes of this machine.
 const TAKES: &str = "The table writes 2.5 GiB of scratch below --dir (a page-cached file of 512 MiB and one of 2 GiB for the disk, as far as the goals \
      ask for them; without names, so they are gone with the process) and asks the kernel for a zram device of its own, which it takes away again \
@@ -107,8 +110,9 @@ fn help_of_engine() -> String {
 /// Bad input, a target that cannot be read, no fio where it is asked for, Ctrl-C.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let json = is_json(args.json, &args.to)?;
-    if args.time.is_zero() {
-        return Err(Failed::input("--time: a run of no length measures nothing").into());
+    if args.time < LEAST {
+        let least = LEAST.as_millis();
+        return Err(Failed::input(format!("--time: a run of less than {least} ms measures nothing")).into());
     }
     if let Some(target) = &args.target {
         return single::run(args, target, json);

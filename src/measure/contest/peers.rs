@@ -5,6 +5,7 @@ use super::{Load, Place, Shot};
 use crate::measure::child;
 use crate::measure::engine::EngineError;
 use crate::measure::engine::fio::{self, Filename};
+use iotax_load::engine::ALL;
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt;
@@ -33,7 +34,7 @@ pub enum Peer {
 const SLACK: Duration = Duration::from_secs(30);
 
 /// Of every tuning.
-const TUNED: &str = "norandommap=1\nrandom_generator=tausworthe64\nthread=1\ndisk_util=0\n";
+const TUNED: &str = "norandommap=1\nrandom_generator=tausworthe64\ndisk_util=0\n";
 /// Latencies with the submission, as ours are.
 const WHOLE: &str = "lat_percentiles=1\nclat_percentiles=0\n";
 /// Of engines with a queue.
@@ -103,7 +104,8 @@ impl Peer {
             _ => {
                 // Until fio has ended: its name may lead through our descriptor.
                 let held = Filename::of(&place.path)?;
-                fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds)
+                let shot = fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds);
+                shot.map_err(|error| if self.huge() { without_huge_pages(error, load) } else { error })
             }
         }
     }
@@ -125,8 +127,10 @@ impl Peer {
         line("ioengine", &ioengine(engine));
         line("rw", &load.rw.word());
         line("bs", &load.bs);
-        line("iodepth", &load.iodepth);
-        line("numjobs", &load.numjobs);
+        // An engine with one I/O in flight a thread has its depth in threads, as ours does.
+        let split = split(load.iodepth, engine);
+        line("iodepth", &(load.iodepth / split));
+        line("numjobs", &(load.numjobs * split));
         line("size", &bytes);
         line("direct", &u8::from(load.direct));
         line("invalidate", &0);
@@ -135,10 +139,12 @@ impl Peer {
         line("runtime", &format_args!("{}ms", (seconds * 1e3).round()));
         line("group_reporting", &1);
         if let Some(rate) = load.rate_iops {
-            line("rate_iops", &rate);
+            line("rate_iops", &rate.div_ceil(u64::from(split)));
         }
         if self.tuned() {
             text += TUNED;
+            // glibc's own thread does the I/O of posixaio, and fio counts its CPU time in a process of its own alone.
+            text += if engine == EngineName::PosixAio { "" } else { "thread=1\n" };
             text += match engine {
                 EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
                 EngineName::Aio => "userspace_reap=1\n",
@@ -150,6 +156,21 @@ impl Peer {
         }
         text
     }
+}
+
+/// fio asks for reserved huge pages and takes no others.
+fn without_huge_pages(error: EngineError, load: &Load) -> EngineError {
+    let bytes = load.bs * u64::from(load.iodepth) * u64::from(load.numjobs);
+    let pages = bytes.div_ceil(2 << 20) + u64::from(load.numjobs);
+    EngineError::Output(format!(
+        "{error}; hint: fio takes reserved huge pages only: sysctl vm.nr_hugepages={pages}"
+    ))
+}
+
+/// Threads that make up one of the load's.
+fn split(iodepth: u32, engine: EngineName) -> u32 {
+    let most = ALL.iter().find(|kind| kind.name == engine).and_then(|kind| kind.depth);
+    most.map_or(1, |most| iodepth.div_ceil(most))
 }
 
 /// fio's word for the interface of an engine of ours.
@@ -318,6 +339,18 @@ mod tests {
             assert_eq!(text.contains(WHOLE), !lean, "{text}");
             assert_eq!(text.contains("iomem=mmaphuge\n"), huge, "{text}");
         }
+    }
+
+    #[test]
+    fn a_depth_that_ours_has_in_threads_fio_has_in_threads() {
+        let path = Filename::of(Path::new("/dev/zero")).unwrap();
+        let deep = Load { numjobs: 2, rate_iops: Some(1000), ..load() };
+        let text = |engine| Peer::FioTuned.job_file(&path, 1 << 20, &deep, engine, 2.0);
+        let sync = text(EngineName::Sync);
+        assert!(sync.contains("iodepth=1\nnumjobs=64\n") && sync.contains("rate_iops=32\n"), "{sync}");
+        let uring = text(EngineName::Uring);
+        assert!(uring.contains("iodepth=32\nnumjobs=2\n") && uring.contains("thread=1\n"), "{uring}");
+        assert!(!text(EngineName::PosixAio).contains("thread=1"), "the CPU time of glibc's thread counts");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
 
 use super::super::super::report::Destination;
-use super::super::super::say_aside;
+use super::super::super::{say_aside, stop};
 use super::Args;
 use super::table::iops;
 use crate::exit::{DONE, Failed};
@@ -18,6 +18,10 @@ use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// Name of the format of one load on one target.
+const FORMAT: &str = "iotax-selfcheck-engine-target";
+/// Raised when a field changes its meaning or goes.
+const VERSION: u32 = 1;
 /// For people.
 const OURS: &str = "iotax";
 /// Read without end and without a disk.
@@ -33,12 +37,13 @@ struct Bout {
     seconds: f64,
 }
 
-/// Runs it. Nobody watches for Ctrl-C here, so it ends the process at once, also within a run or while a target is read: nothing is
-/// stored or made that would have to be taken down, and a fio dies with us (`ends_with_us`).
+/// Runs it. Ctrl-C ends the process at once, also within a run or while a target is read: nothing is stored or made that would have to be
+/// taken down, and a fio dies with us (`ends_with_us`).
 ///
 /// # Errors
 /// Bad input, a target that may not or cannot be read, no fio.
 pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
+    stop::at_once()?;
     let load = load(args, target)?;
     let place = place(args, target)?;
     let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
@@ -49,12 +54,12 @@ pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
     bout.warn();
     let to = &args.to;
     if args.only.as_deref() == Some("iotax") {
-        return told_alone(OURS, &bout.of_ours()?, json, to);
+        return told_alone(&bout, OURS, &bout.of_ours()?, json, to);
     }
     let engine = contest::engine(&bout.place, &bout.load, ours).map_err(Failed::from)?;
     let peer = Peer::like(ours);
     if args.only.is_some() {
-        return told_alone(peer.name(), &bout.of_fio(peer, engine)?, json, to);
+        return told_alone(&bout, peer.name(), &bout.of_fio(peer, engine)?, json, to);
     }
     let mut pairs = Vec::new();
     for round in 0..args.repeats {
@@ -67,7 +72,7 @@ pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
             }
         });
     }
-    told_both(&pairs, peer, json, to)
+    told_both(&bout, &pairs, peer, json, to)
 }
 
 impl Bout {
@@ -181,16 +186,16 @@ fn place(args: &Args, target: &Path) -> Result<Place> {
     }
 }
 
-fn told_alone(who: &str, shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
+fn told_alone(bout: &Bout, who: &str, shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
     if shot.errors > 0 {
         return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
     }
-    let text = if json { format!("{:#}\n", object(shot)) } else { told(who, shot) };
+    let text = if json { document(bout, object(shot)) } else { told(who, shot) };
     to.write(&text)?;
     Ok(DONE)
 }
 
-fn told_both(pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -> Result<u8> {
+fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -> Result<u8> {
     let failed: u64 = pairs.iter().map(|(ours, theirs)| ours.errors + theirs.errors).sum();
     if failed > 0 {
         return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
@@ -202,19 +207,23 @@ fn told_both(pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -
         let all = |pick: fn(&(Shot, Shot)) -> &Shot| {
             pairs.iter().map(|pair| object(pick(pair))).collect::<Vec<Value>>()
         };
-        let document = json!({
+        let found = json!({
             "iops_ratio": ours / theirs,
             "cpu_per_io_ratio": cpu,
             "iotax": all(|pair| &pair.0),
             "fio": all(|pair| &pair.1),
         });
-        format!("{document:#}\n")
+        document(bout, found)
     } else {
-        let first = &pairs[0];
+        let middle = |pick: fn(&(Shot, Shot)) -> &Shot| {
+            let mut shots: Vec<&Shot> = pairs.iter().map(pick).collect();
+            shots.sort_by(|one, two| one.iops.total_cmp(&two.iops));
+            shots[(shots.len() - 1) / 2]
+        };
         format!(
-            "{}{}medians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
-            told(OURS, &first.0),
-            told(peer.name(), &first.1),
+            "{}{}above the run of each in the middle by IOPS; medians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
+            told(OURS, middle(|pair| &pair.0)),
+            told(peer.name(), middle(|pair| &pair.1)),
             pairs.len(),
             iops(ours),
             iops(theirs),
@@ -247,6 +256,28 @@ fn sentence(shot: &Shot) -> String {
         show_ns(shot.user_ns),
         show_ns(shot.kernel_ns)
     )
+}
+
+/// What was found, with what was run.
+fn document(bout: &Bout, found: Value) -> String {
+    let load = &bout.load;
+    let mut document = json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "target": bout.place.path.display().to_string(),
+        "size": bout.place.bytes,
+        "seconds": bout.seconds,
+        "rw": load.rw.word(),
+        "bs": load.bs,
+        "iodepth": load.iodepth,
+        "numjobs": load.numjobs,
+        "direct": load.direct,
+        "rate_iops": load.rate_iops,
+    });
+    if let (Value::Object(document), Value::Object(found)) = (&mut document, found) {
+        document.extend(found);
+    }
+    format!("{document:#}\n")
 }
 
 /// One run.

@@ -46,9 +46,13 @@ impl Site for Here {
         command.args(options).current_dir("/");
         command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group: Ctrl-C is for iotax, which ends the slice in order.
-        let child = iotax_sys::child::ends_with_us(command.process_group(0))
-            .spawn()
-            .map_err(|source| system("start", Path::new("fio"), source))?;
+        let child =
+            iotax_sys::child::ends_with_us(command.process_group(0)).spawn().map_err(
+                |source| match source.kind() {
+                    std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
+                    _ => system("start", Path::new("fio"), source),
+                },
+            )?;
         let ended = child::wait_within(child, limit)
             .map_err(|source| system("wait for", Path::new("fio"), source))?;
         ended.ok_or_else(|| super::too_long(limit))

@@ -1,0 +1,54 @@
+//! A target that had another size in one part of a run than in another: a file that was cut, a volume that grew, before the run went on.
+
+use super::reading::Reading;
+use crate::units::show_bytes;
+use std::collections::BTreeMap;
+
+/// How the report calls it.
+const KIND: &str = "resized";
+
+/// Of a stack under the reading's workload: in each place the same bytes must have been loaded in every visit.
+pub fn of(reading: &Reading, at: usize) -> Option<(&'static str, String)> {
+    let ours = reading
+        .run
+        .workers
+        .iter()
+        .filter(|worker| worker.stack == reading.name(at) && worker.workload == reading.workload.name);
+    let mut first: BTreeMap<&str, u64> = BTreeMap::new();
+    for worker in ours {
+        let bytes = *first.entry(worker.place.as_str()).or_insert(worker.bytes);
+        if bytes != worker.bytes {
+            let text = format!(
+                "{} had {} at first and {} in visit {}: its figures are of both, and of neither; hint: run it again",
+                worker.target,
+                show_bytes(bytes),
+                show_bytes(worker.bytes),
+                worker.visit + 1
+            );
+            return Some((KIND, text));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::{findings, twin};
+    use crate::store::record::WorkerUp;
+
+    #[test]
+    fn a_target_that_shrank_between_visits_is_told() {
+        let told = |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == super::KIND);
+        let mut run = twin::visits();
+        assert_eq!(told(&run), None);
+        let first = run.workers[0].clone();
+        run.workers.push(WorkerUp { visit: 1, ..first.clone() });
+        assert_eq!(told(&run), None);
+        run.workers.push(WorkerUp { visit: 2, bytes: first.bytes / 4, ..first });
+        let text = told(&run).unwrap().text;
+        assert!(
+            text.contains(" at first and ") && text.contains("in visit 3") && text.contains("run it again"),
+            "{text}"
+        );
+    }
+}
