@@ -375,7 +375,8 @@ fn due_or_issued(case: &Case) -> Option<(&'static str, String)> {
     let (fio, ours) = if reading.by_fio(base)? { (name, here) } else { (here, name) };
     let text = format!(
         "on a schedule latencies of {fio} begin when fio issues an I/O, those of {ours} when it was due, and are not compared; \
-         `service p99` and `service time` of {ours} begin when it is issued: they are what compares with latencies of {fio}"
+         service times of {ours} (`service p99` at the matched rate, `service time` in CSV) begin when it is issued: they are what \
+         compares with latencies of {fio}"
     );
     Some(("engines", text))
 }

@@ -156,6 +156,11 @@ impl<'a> Reading<'a> {
         self.workload.jobs.iter().all(|job| job.rate_iops.is_some())
     }
 
+    /// Whether one does of any of its jobs.
+    pub fn has_schedule(&self) -> bool {
+        self.workload.jobs.iter().any(|job| job.rate_iops.is_some())
+    }
+
     /// Whether fio loads a stack; `None`: nothing did.
     pub fn by_fio(&self, at: usize) -> Option<bool> {
         self.worker(at).map(|worker| worker.engine.starts_with("fio"))
@@ -177,8 +182,7 @@ impl<'a> Reading<'a> {
 
     /// The same of the workload itself, where any of its jobs has a rate.
     pub fn own_clocks_unlike(&self, pair: [usize; 2]) -> Option<Refusal> {
-        let any = self.workload.jobs.iter().any(|job| job.rate_iops.is_some());
-        self.unlike_clocks(pair).filter(|_| any)
+        self.unlike_clocks(pair).filter(|_| self.has_schedule())
     }
 
     /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.

@@ -5,6 +5,7 @@ use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange,
 use crate::bill::compare::{self, Paired};
 use crate::bill::findings::{Figure, Interval};
 use crate::bill::gather::{RoundTotal, Side};
+use crate::bill::neighbours;
 use crate::bill::reading::Reading;
 use crate::bill::subject::{self, Quantity};
 use crate::bill::verdicts;
@@ -69,6 +70,27 @@ impl<'a> Matched<'a> {
             Figure::Known { .. } => "not measured".to_owned(),
         };
         Some(Refusal::NotMeasured { reason: format!("in the {} run: {reason}", super::WORDS[absent]) })
+    }
+
+    /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours when it was due. Why CPU times do not:
+    /// others computed all the time.
+    fn unlike(&self, stack: [usize; 2], of: Of) -> Option<Refusal> {
+        let reason = match of {
+            Of::Rate(_) => return None,
+            Of::Latency => {
+                let by_fio = |at: [usize; 2]| [0, 1].map(|run| self.sides[run].by_fio(at[run]));
+                let differ = |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
+                let any = [Some(stack), self.baseline].into_iter().flatten().any(differ);
+                (any && self.sides[1].has_schedule()).then(|| {
+                    "latencies of fio begin when it issues an I/O, the other run's when it was due".to_owned()
+                })
+            }
+            Of::Cpu => [0, 1].into_iter().find_map(|run| {
+                let told = neighbours::told(self.sides[run])?;
+                Some(format!("in the {} run {told}", super::WORDS[run]))
+            }),
+        };
+        reason.map(|reason| Refusal::NotMeasured { reason })
     }
 
     /// Why the figures of a stack are not representative, and whether only one run's are not: then they are
@@ -227,6 +249,9 @@ impl Found {
 /// As it stands, and against the baseline of its own run.
 fn found(matched: &Matched, stack: [usize; 2], of: Of) -> (Found, Found) {
     if let Some(reason) = matched.absence(stack) {
+        return (Found::refused(reason.clone()), Found::refused(reason));
+    }
+    if let Some(reason) = matched.unlike(stack, of) {
         return (Found::refused(reason.clone()), Found::refused(reason));
     }
     let by_bytes = matched.sides[0].workload.writes();

@@ -394,3 +394,34 @@ fn scaled_bytes(mut run: RunData, factor: f64) -> RunData {
     }
     run
 }
+
+#[test]
+fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare() {
+    let missing = |figure: &Figure| match figure {
+        Figure::Missing { reason } => reason.clone(),
+        other => panic!("{other:?}"),
+    };
+    let scheduled = |engine: &str| {
+        let mut run = twin::bill_of_seed(9);
+        run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1_000_000);
+        let ours = run.workers.iter_mut().filter(|worker| worker.stack == "loop");
+        ours.for_each(|worker| worker.engine = engine.into());
+        run
+    };
+    let found = compared(&scheduled("uring"), &renamed(scheduled("fio 3.33")));
+    let latency = &stack(&found, "loop").latency;
+    assert!(missing(&latency.as_it_stands).starts_with("latencies of fio begin when it issues an I/O"));
+    assert!(missing(&latency.against_own_baseline).contains("when it was due"));
+    assert!(stack(&found, "fs(xfs)").latency.as_it_stands.value().is_some());
+    let found = compared(&scheduled("fio 3.33"), &renamed(scheduled("fio 3.33")));
+    assert!(stack(&found, "loop").latency.as_it_stands.value().is_some());
+    // The new run had company.
+    let mut new = renamed(twin::bill_of_seed(9));
+    for slice in &mut new.slices {
+        slice.cpu.as_mut().unwrap().user_ns += 2 * (slice.window_ns + slice.discarded_ns + slice.drain_ns);
+    }
+    let found = compared(&twin::bill_of_seed(9), &new);
+    let told = missing(&stack(&found, "loop").cpu.as_it_stands);
+    assert!(told.starts_with("in the new run 2.0 processors of this host were busy"), "{told}");
+    assert!(stack(&found, "loop").latency.as_it_stands.value().is_some());
+}
