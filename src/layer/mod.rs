@@ -14,7 +14,7 @@ use crate::host::Missing;
 use crate::host::caches::WriteCache;
 use crate::host::probe::Probe;
 use crate::scenario::{Engine, LayerSpec};
-use crate::step::op::{MakeDirectory, Op};
+use crate::step::op::{FillFile, MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
@@ -334,9 +334,15 @@ impl PlanContext {
         directory
     }
 
+    /// Data into a file that this plan makes, of the kind that the load writes.
+    pub fn fill_of(&self, path: &std::path::Path, bytes: u64) -> FillFile {
+        let (file, seed) = (PathRef::Path(path.to_owned()), self.data_seed(path));
+        FillFile { file, bytes, seed, data: self.data, trimmed: self.trims }
+    }
+
     /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer
     /// would store only one of them.
-    pub fn data_seed(&self, path: &std::path::Path) -> u64 {
+    fn data_seed(&self, path: &std::path::Path) -> u64 {
         let name = format!("{} {}", self.tag.run_id, path.display());
         self.seed ^ (u64::from(crc32fast::hash(name.as_bytes())) << 32)
     }

@@ -222,11 +222,7 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
 /// Everything but windows and flushes.
 fn add(all: &mut SliceResult, one: &SliceResult) {
     let ways = [(&mut all.read, &one.read), (&mut all.write, &one.write), (&mut all.trim, &one.trim)];
-    for (sum, one) in ways {
-        sum.ios += one.ios;
-        sum.bytes += one.bytes;
-        sum.latency.merge(&one.latency);
-    }
+    ways.into_iter().for_each(|(sum, one)| sum.add(one));
     all.sync_latency.merge(&one.sync_latency);
     all.reap_gap.merge(&one.reap_gap);
     all.service.merge(&one.service);

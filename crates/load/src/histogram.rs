@@ -45,14 +45,11 @@ impl Histogram {
     /// Adds one latency.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        let bucket = bucket_of(ns);
-        match self.counts.get_mut(bucket) {
-            Some(count) => *count += 1,
-            None => self.grow_and_add(bucket, 1),
-        }
+        self.record_many(ns, 1);
     }
 
     /// Adds one latency so many times.
+    #[inline]
     pub fn record_many(&mut self, ns: u64, number: u64) {
         let bucket = bucket_of(ns);
         match self.counts.get_mut(bucket) {

@@ -74,11 +74,7 @@ impl Source {
         if self.trims {
             return Some(self.next_trim());
         }
-        let reads = match self.read_percent {
-            100 => true,
-            0 => false,
-            percent => self.random.chance(percent),
-        };
+        let reads = self.draws_a_read();
         self.wrote_last = !reads;
         self.written += u64::from(!reads);
         let offset = self.offsets.next(usize::from(!reads), &mut self.random);
@@ -87,12 +83,20 @@ impl Source {
 
     /// What the next may be, by the mix; it takes nothing.
     pub(crate) fn like_next(&mut self) -> Op {
+        match self.draws_a_read() {
+            true => Op::Read,
+            false if self.trims => Op::Trim,
+            false => Op::Write,
+        }
+    }
+
+    /// By the mix.
+    #[inline]
+    fn draws_a_read(&mut self) -> bool {
         match self.read_percent {
-            100 => Op::Read,
-            0 if self.trims => Op::Trim,
-            0 => Op::Write,
-            percent if self.random.chance(percent) => Op::Read,
-            _ => Op::Write,
+            100 => true,
+            0 => false,
+            percent => self.random.chance(percent),
         }
     }
 

@@ -190,7 +190,8 @@ impl SliceResult {
 }
 
 impl Direction {
-    fn add(&mut self, other: &Direction) {
+    /// With what another thread or worker did in the same window.
+    pub fn add(&mut self, other: &Direction) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.latency.merge(&other.latency);

@@ -11,7 +11,7 @@ use super::vm::{GuestPlan, Parts, spawn};
 use crate::exit::Failed;
 use crate::layer::PlanContext;
 use crate::measure::wire::{Link, Peer};
-use crate::step::op::{BuildInitramfs, FillFile, MakeFile, Op};
+use crate::step::op::{BuildInitramfs, MakeFile, Op};
 use crate::step::process::started_process;
 use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result};
@@ -121,14 +121,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
 /// A drive is full from the start: a read of what was never written would reach no disk, here or below a volume on it.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
-    let seed = context.data_seed(&path);
-    let fill = FillFile {
-        file: PathRef::Path(path.clone()),
-        bytes,
-        seed,
-        data: context.data,
-        trimmed: context.trims,
-    };
+    let fill = context.fill_of(&path, bytes);
     let file = MakeFile { path, bytes, keep: false, inside_mount: false };
     [
         context.add("make a drive of the lab", Op::MakeFile(file)),

@@ -3,7 +3,7 @@
 
 use super::{Exposed, PlanContext, guest};
 use crate::scenario::{Agent, Engine, Medium};
-use crate::step::op::{FillFile, ForgetFill, MakeFile, MakeFileAfar, Op};
+use crate::step::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
 use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
@@ -113,9 +113,7 @@ fn beside(mut all: Exposed, one: Exposed) -> Exposed {
 fn make_file(path: &Path, keep: bool, bytes: u64, context: &mut PlanContext) {
     let file = MakeFile { path: path.to_owned(), bytes, keep, inside_mount: false };
     context.add("create the file under test", Op::MakeFile(file));
-    let file = PathRef::Path(path.to_owned());
-    let seed = context.data_seed(path);
-    let fill = FillFile { file, bytes, seed, data: context.data, trimmed: context.trims };
+    let fill = context.fill_of(path, bytes);
     context.add("fill the file under test", Op::FillFile(fill));
 }
 

@@ -22,7 +22,7 @@ pub use zfs::Zfs;
 use super::{PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
-use crate::step::op::{FillFile, MakeDirectory, MakeFile, Mount, Op};
+use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
 use anyhow::{Result, bail};
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
@@ -33,14 +33,7 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     context.add("mount the file system", Op::Mount(mount));
     let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
     context.add("create the file on it", Op::MakeFile(file));
-    let seed = context.data_seed(&path);
-    let fill = FillFile {
-        file: PathRef::Path(path.clone()),
-        bytes,
-        seed,
-        data: context.data,
-        trimmed: context.trims,
-    };
+    let fill = context.fill_of(&path, bytes);
     context.add("fill the file on it", Op::FillFile(fill));
     PathRef::Path(path)
 }

@@ -70,7 +70,7 @@ impl Stopped {
 }
 
 /// Reads of 4 KiB that cost little.
-fn quick(engine: Option<EngineName>) -> Load {
+pub(super) fn quick(engine: Option<EngineName>) -> Load {
     Load {
         rw: Rw::RandRead,
         bs: 4096,

@@ -286,19 +286,9 @@ fn iops_of(line: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_load::Rw;
 
     fn load() -> Load {
-        Load {
-            rw: Rw::RandRead,
-            bs: 4096,
-            iodepth: 32,
-            numjobs: 1,
-            direct: false,
-            engine: None,
-            iomem: Iomem::Malloc,
-            rate_iops: None,
-        }
+        super::super::honesty::quick(None)
     }
 
     fn job_file(peer: Peer, path: &Path, engine: EngineName) -> String {
