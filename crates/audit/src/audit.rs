@@ -1,0 +1,120 @@
+//! A page, audited: its claims with their status, its findings, what could not be read.
+
+use crate::claim::Metric;
+use crate::claim::{Claim, Kind, Status};
+use crate::finding::{Finding, Severity};
+use crate::import::{self, Output};
+use crate::number::Unit;
+use crate::page::{Page, Spot, Unread};
+use crate::rule::{self, Evidence};
+use crate::table::{self, Cell, Table};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What came out of one page.
+pub struct Audited {
+    /// The page, for quotes.
+    pub page: Page,
+    /// Outputs of tools.
+    pub outputs: Vec<Output>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Every figure.
+    pub claims: Vec<Claim>,
+    /// What does not hold, in the order of the page.
+    pub findings: Vec<Finding>,
+    /// What could not be read.
+    pub unread: Vec<Unread>,
+}
+
+impl Audited {
+    /// How many claims have that status.
+    pub fn count(&self, status: Status) -> usize {
+        self.claims.iter().filter(|claim| claim.status == status).count()
+    }
+
+    /// The worst that was found.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).min()
+    }
+}
+
+/// Audits a page.
+pub fn audit(page: Page) -> Audited {
+    let imported = import::scan(&page);
+    let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
+    let tables = table::tables(&page, &taken);
+    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables };
+    let sink = rule::check(&evidence);
+    let mut claims = claims(&imported.outputs, &tables);
+    settle(&mut claims, &sink.checks);
+    let mut unread = page.unread.clone();
+    unread.extend(imported.unread);
+    Audited { outputs: imported.outputs, tables, claims, findings: sink.findings, unread, page }
+}
+
+fn claims(outputs: &[Output], tables: &[Table]) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for output in outputs {
+        output.said.figures(&mut |(metric, unit, figure)| {
+            claims.push(claim(figure.spot, metric, unit, &figure, Kind::Raw));
+        });
+    }
+    for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
+        claims.extend(of_cell(cell));
+    }
+    claims
+}
+
+fn of_cell(cell: &Cell) -> impl Iterator<Item = Claim> {
+    let figures = cell.figure.iter().chain(&cell.more).chain(&cell.share);
+    figures.map(|quantity| {
+        let derived = matches!(quantity.unit, Unit::Percent | Unit::Times);
+        let (metric, kind) =
+            if derived { (Metric::Ratio, Kind::Derived) } else { (metric_of(quantity.unit), Kind::Cell) };
+        claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, kind)
+    })
+}
+
+fn metric_of(unit: Unit) -> Metric {
+    match unit {
+        Unit::BytesPerSecond | Unit::BitsPerSecond => Metric::Bandwidth,
+        Unit::PerSecond => Metric::Iops,
+        Unit::Nanoseconds => Metric::Latency,
+        Unit::Mwips => Metric::Score,
+        Unit::Bytes => Metric::Total,
+        _ => Metric::Other,
+    }
+}
+
+fn claim(spot: Spot, metric: Metric, unit: Unit, figure: &crate::number::Figure, kind: Kind) -> Claim {
+    Claim {
+        spot,
+        metric,
+        unit,
+        value: figure.value,
+        interval: figure.interval(),
+        kind,
+        status: Status::CannotBeChecked,
+        system: None,
+        workload: None,
+        why: "nothing on the page gives it",
+    }
+}
+
+/// The worst that any rule says of a figure is its status.
+fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
+    let mut settled: HashMap<Spot, (Status, &'static str)> = HashMap::with_capacity(checks.len());
+    for (spot, status, rule) in checks {
+        let kept = settled.entry(*spot).or_insert((*status, rule));
+        if *status < kept.0 {
+            *kept = (*status, rule);
+        }
+    }
+    for claim in claims {
+        if let Some((status, rule)) = settled.get(&claim.spot) {
+            claim.status = *status;
+            claim.why = rule;
+        }
+    }
+}

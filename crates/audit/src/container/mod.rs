@@ -1,0 +1,25 @@
+//! The family of containers: from the bytes of a file to pages of lines. Plain text of any encoding; HTML and workbooks, whose
+//! tables become rows of `| a | b |` that know which line they come from.
+
+mod plain;
+
+use crate::page::Page;
+
+/// A container that is known by its first bytes.
+pub struct Container {
+    /// `plain text`.
+    pub name: &'static str,
+    /// Whether the bytes are one.
+    pub knows: fn(&[u8]) -> bool,
+    /// Its pages; what could not be read is listed in them.
+    pub read: fn(&str, Vec<u8>) -> Vec<Page>,
+}
+
+/// All, the one that takes anything last.
+pub const ALL: &[&Container] = &[&plain::CONTAINER];
+
+/// The pages of a file or of standard input.
+pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<Page> {
+    let known = ALL.iter().find(|container| (container.knows)(&bytes));
+    known.map_or_else(Vec::new, |container| (container.read)(name, bytes))
+}

@@ -1,0 +1,144 @@
+//! What does not hold, and what is told of it.
+
+use crate::page::Spot;
+use serde::Serialize;
+
+/// How bad it is, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// What is concluded does not follow.
+    WrongConclusion,
+    /// A figure is not what its operands give.
+    WrongFigure,
+    /// It may mislead; what is printed does not settle it.
+    Ambiguous,
+    /// Nothing that a reader decides by.
+    Cosmetic,
+}
+
+impl Severity {
+    /// All, the worst first.
+    pub const ALL: [Severity; 4] =
+        [Severity::WrongConclusion, Severity::WrongFigure, Severity::Ambiguous, Severity::Cosmetic];
+
+    /// Its word: `wrong-figure`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::WrongConclusion => "wrong-conclusion",
+            Severity::WrongFigure => "wrong-figure",
+            Severity::Ambiguous => "ambiguous",
+            Severity::Cosmetic => "cosmetic",
+        }
+    }
+}
+
+/// What most likely happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slip {
+    /// fio 2.20 to 3.25 lost a carry when it printed the figure.
+    FioCarry,
+    /// Ten, a hundred or a thousand times too much or too little.
+    FactorTen,
+    /// A prefix of 1000 where 1024 was meant, or the other way.
+    ThousandFor1024,
+    /// Cut off where it should be rounded.
+    Truncated,
+    /// Rounded from what had been rounded.
+    RoundedTwice,
+    /// The figure of another cell, run or system.
+    WrongCell,
+    /// Half of what its siblings have: one of two was not counted.
+    Half,
+    /// It was computed from a figure that is wrong itself.
+    FromWrongFigure,
+}
+
+impl Slip {
+    /// As a sentence has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Slip::FioCarry => "fio 2.20 to 3.25 loses a carry when it prints such figures",
+            Slip::FactorTen => "a slip of the decimal point",
+            Slip::ThousandFor1024 => "1000 was taken for 1024, or the other way",
+            Slip::Truncated => "cut off, not rounded",
+            Slip::RoundedTwice => "rounded from a rounded figure",
+            Slip::WrongCell => "the figure of another cell",
+            Slip::Half => "half of what its siblings have: one of two was not counted",
+            Slip::FromWrongFigure => "computed from a figure that is wrong itself",
+        }
+    }
+}
+
+/// One thing that does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Id of the rule: `F4`.
+    pub rule: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// Where: its line is told as the page counts it, which `line` is.
+    #[serde(skip)]
+    pub spot: Spot,
+    /// As it stands there.
+    pub printed: String,
+    /// What it should be, in the same unit and digits; empty where nothing can be said.
+    pub recomputed: String,
+    /// One sentence: what does not hold, and why.
+    pub message: String,
+    /// By which arithmetic: `1 - 20.387k / 25.991k = 21.6 %`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arithmetic: Option<String>,
+    /// The likely slip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slip: Option<Slip>,
+    /// Where what it was held against stands.
+    #[serde(skip)]
+    pub operands: Vec<Spot>,
+}
+
+impl Finding {
+    /// A finding without arithmetic, slip and operands.
+    pub fn new(rule: &'static str, severity: Severity, spot: Spot, message: impl Into<String>) -> Finding {
+        Finding {
+            rule,
+            severity,
+            spot,
+            printed: String::new(),
+            recomputed: String::new(),
+            message: message.into(),
+            arithmetic: None,
+            slip: None,
+            operands: Vec::new(),
+        }
+    }
+
+    /// What it should be.
+    #[must_use]
+    pub fn recomputed(mut self, text: impl Into<String>) -> Finding {
+        self.recomputed = text.into();
+        self
+    }
+
+    /// By which arithmetic.
+    #[must_use]
+    pub fn by(mut self, arithmetic: impl Into<String>) -> Finding {
+        self.arithmetic = Some(arithmetic.into());
+        self
+    }
+
+    /// The likely slip.
+    #[must_use]
+    pub fn slip(mut self, slip: Slip) -> Finding {
+        self.slip = Some(slip);
+        self
+    }
+
+    /// What it was held against.
+    #[must_use]
+    pub fn against(mut self, operands: impl IntoIterator<Item = Spot>) -> Finding {
+        self.operands.extend(operands);
+        self
+    }
+}

@@ -1,0 +1,468 @@
+//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
+//! of the run, nanoseconds of latencies, percent.
+
+pub mod text;
+
+use super::Told;
+use super::workload::{Reading, Way, Workload};
+use crate::claim::Metric;
+use crate::number::{Figure, Unit};
+use crate::page::Spot;
+
+/// fio's version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// 3 of `fio-3.16`.
+    pub major: u32,
+    /// 16 of it.
+    pub minor: u32,
+}
+
+impl Version {
+    /// Of `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
+    pub fn read(text: &str) -> Option<Version> {
+        let bare = text.trim().strip_prefix("fio-").unwrap_or(text.trim());
+        let mut parts = bare.split(|letter: char| !letter.is_ascii_digit());
+        let major = parts.next()?.parse().ok()?;
+        let minor = parts.next()?.parse().ok()?;
+        Some(Version { major, minor })
+    }
+
+    /// Whether it is this version or a later one.
+    pub fn is_from(self, major: u32, minor: u32) -> bool {
+        self >= Version { major, minor }
+    }
+}
+
+/// How it was printed: text rounds, JSON does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Normal text.
+    Text,
+    /// JSON and JSON+.
+    Json,
+    /// Terse.
+    Terse,
+    /// Result lines that were pasted out of a text, without their job.
+    Excerpt,
+}
+
+/// One output of fio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fio {
+    /// How it was printed.
+    pub form: Form,
+    /// Its version, where it is told.
+    pub version: Option<Version>,
+    /// `Starting 4 processes`: how many.
+    pub started: Option<Figure>,
+    /// What was asked of each job before it began.
+    pub asked: Vec<Asked>,
+    /// Lines of progress, the last of them.
+    pub eta: Option<Eta>,
+    /// Jobs, or groups of them.
+    pub jobs: Vec<Job>,
+    /// `Run status group`.
+    pub statuses: Vec<Status>,
+    /// `Disk stats`.
+    pub disks: Vec<Disk>,
+}
+
+/// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Name of the job.
+    pub name: String,
+    /// Index of its line.
+    pub line: usize,
+    /// `randread`.
+    pub rw: Option<String>,
+    /// Least and most bytes of an I/O by way: reads, writes, trims.
+    pub bs: [Option<(u64, u64)>; 3],
+    /// `libaio`.
+    pub ioengine: Option<String>,
+    /// I/Os in flight.
+    pub iodepth: Option<u64>,
+}
+
+/// The last line of progress.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Eta {
+    /// Index of its line.
+    pub line: usize,
+    /// Bytes a second by way.
+    pub bytes_per_second: [Option<Figure>; 3],
+    /// I/Os a second by way.
+    pub iops: [Option<Figure>; 3],
+    /// How much of the run was over, in percent.
+    pub done: Option<f64>,
+}
+
+/// A job or a group of jobs that reported together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Index of the line it begins at.
+    pub line: usize,
+    /// Number of its group.
+    pub group: Option<u64>,
+    /// How many jobs reported in it.
+    pub jobs: Option<u64>,
+    /// `err= 0`.
+    pub error: Option<Figure>,
+    /// When it ended, as printed.
+    pub ended: Option<String>,
+    /// Options: of JSON's `job options` with the global ones.
+    pub options: Vec<(String, String)>,
+    /// Reads, writes, trims, as far as there were.
+    pub directions: Vec<Direction>,
+    /// Shares of I/Os up to an upper edge in nanoseconds (the last is open: infinity), in percent.
+    pub buckets: Vec<(f64, Figure)>,
+    /// CPU time of its threads.
+    pub cpu: Option<Cpu>,
+    /// `IO depths`: depth (`>=64` is 64), percent.
+    pub depths: Vec<(u64, Figure)>,
+    /// I/Os issued, short and dropped by way.
+    pub issued: Option<Issued>,
+    /// `depth=32` of the `latency` line.
+    pub target_depth: Option<Figure>,
+}
+
+/// I/Os of a job by way: reads, writes, trims.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Issued {
+    /// Issued.
+    pub total: [Option<Figure>; 3],
+    /// That moved less than asked.
+    pub short: [Option<Figure>; 3],
+    /// That were dropped.
+    pub dropped: [Option<Figure>; 3],
+}
+
+/// `cpu : usr=44.65%, sys=45.51%, ctx=703251`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpu {
+    /// Percent of a thread's time.
+    pub user: Figure,
+    /// Percent of it in the kernel.
+    pub system: Figure,
+    /// Context switches.
+    pub switches: Option<Figure>,
+}
+
+/// One way of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Reads, writes or trims.
+    pub way: Way,
+    /// Index of the line it begins at.
+    pub line: usize,
+    /// I/Os a second.
+    pub iops: Option<Figure>,
+    /// Bytes a second: printed of 1024.
+    pub bandwidth: Option<Figure>,
+    /// Bytes a second: printed of 1000 beside it.
+    pub bandwidth_decimal: Option<Figure>,
+    /// Bytes in all: of 1024.
+    pub io: Option<Figure>,
+    /// Bytes in all: of 1000, of the run status.
+    pub io_decimal: Option<Figure>,
+    /// Milliseconds.
+    pub runtime_ms: Option<Figure>,
+    /// Submission latency.
+    pub slat: Option<Latency>,
+    /// Completion latency.
+    pub clat: Option<Latency>,
+    /// Both.
+    pub lat: Option<Latency>,
+    /// Percentiles.
+    pub percentiles: Option<Percentiles>,
+    /// `bw (MiB/s): min= ...`, in bytes a second.
+    pub bandwidth_samples: Option<Samples>,
+    /// `iops : min= ...`.
+    pub iops_samples: Option<Samples>,
+    /// JSON's `total_ios`.
+    pub ios: Option<Figure>,
+    /// JSON+'s histogram of completions: nanoseconds, count. Empty where it was not printed.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// Least, most, mean and standard deviation in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// Least.
+    pub min: Figure,
+    /// Most.
+    pub max: Figure,
+    /// Mean.
+    pub mean: Figure,
+    /// Standard deviation.
+    pub deviation: Figure,
+}
+
+/// Percentiles of one of the latencies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Percentiles {
+    /// `clat`, `lat` or `slat`.
+    pub of: &'static str,
+    /// Percent, nanoseconds.
+    pub points: Vec<(f64, Figure)>,
+}
+
+/// What fio's sampler saw every 500 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Samples {
+    /// Least.
+    pub min: Figure,
+    /// Most.
+    pub max: Figure,
+    /// Mean.
+    pub mean: Figure,
+    /// Standard deviation.
+    pub deviation: Option<Figure>,
+    /// `per=`, in percent.
+    pub per: Option<Figure>,
+    /// How many.
+    pub count: Option<Figure>,
+}
+
+/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// Number of the group.
+    pub group: Option<u64>,
+    /// Which way.
+    pub way: Way,
+    /// Index of its line.
+    pub line: usize,
+    /// All together, of 1024 and of 1000.
+    pub bandwidth: [Option<Figure>; 2],
+    /// The slowest job.
+    pub slowest: [Option<Figure>; 2],
+    /// The fastest.
+    pub fastest: [Option<Figure>; 2],
+    /// Bytes in all.
+    pub io: [Option<Figure>; 2],
+    /// Milliseconds: the shortest run, the longest.
+    pub runtime_ms: [Option<Figure>; 2],
+}
+
+/// What the kernel counted of a disk: reads, writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disk {
+    /// `nvme0n1`.
+    pub name: String,
+    /// Index of its line.
+    pub line: usize,
+    /// I/Os.
+    pub ios: [Option<Figure>; 2],
+    /// Merged.
+    pub merges: [Option<Figure>; 2],
+    /// Milliseconds that I/Os took, summed.
+    pub ticks: [Option<Figure>; 2],
+    /// Milliseconds times I/Os in flight.
+    pub in_queue: Option<Figure>,
+    /// Share of the time in percent.
+    pub util: Option<Figure>,
+    /// Whether it stands on other disks (`aggrios` is told).
+    pub aggregates: bool,
+}
+
+/// Index of a way in figures by way.
+pub fn index_of(way: Way) -> usize {
+    match way {
+        Way::Read | Way::Both => 0,
+        Way::Write => 1,
+        Way::Trim => 2,
+    }
+}
+
+impl Fio {
+    /// An output of nothing yet.
+    pub fn new(form: Form, version: Option<Version>) -> Fio {
+        Fio {
+            form,
+            version,
+            started: None,
+            asked: Vec::new(),
+            eta: None,
+            jobs: Vec::new(),
+            statuses: Vec::new(),
+            disks: Vec::new(),
+        }
+    }
+
+    /// What was asked of a job, by its name; where there is one only, of any.
+    pub fn asked_of(&self, job: &Job) -> Option<&Asked> {
+        let named = self.asked.iter().find(|asked| asked.name == job.name);
+        named.or(match self.asked.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        })
+    }
+
+    /// The fixed size of a job's I/Os one way, in bytes.
+    pub fn block_size(&self, job: &Job, way: Way) -> Option<u64> {
+        let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
+        (least == most).then_some(least)
+    }
+
+    /// Every figure in it.
+    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+        let mut say = |metric, unit, figure: &Option<Figure>| {
+            if let Some(figure) = figure {
+                tell((metric, unit, *figure));
+            }
+        };
+        say(Metric::Other, Unit::Things, &self.started);
+        if let Some(eta) = &self.eta {
+            eta.bytes_per_second
+                .iter()
+                .for_each(|figure| say(Metric::Interval, Unit::BytesPerSecond, figure));
+            eta.iops.iter().for_each(|figure| say(Metric::Interval, Unit::PerSecond, figure));
+        }
+        for job in &self.jobs {
+            job.figures(&mut say);
+        }
+        for status in &self.statuses {
+            for figures in [&status.bandwidth, &status.slowest, &status.fastest] {
+                figures.iter().for_each(|figure| say(Metric::Bandwidth, Unit::BytesPerSecond, figure));
+            }
+            status.io.iter().for_each(|figure| say(Metric::Total, Unit::Bytes, figure));
+            status.runtime_ms.iter().for_each(|figure| say(Metric::Runtime, Unit::Nanoseconds, figure));
+        }
+        for disk in &self.disks {
+            for figures in [&disk.ios, &disk.merges, &disk.ticks] {
+                figures.iter().for_each(|figure| say(Metric::DiskStatistic, Unit::Things, figure));
+            }
+            say(Metric::DiskStatistic, Unit::Things, &disk.in_queue);
+            say(Metric::DiskStatistic, Unit::Percent, &disk.util);
+        }
+    }
+
+    /// Its results in the form that all tools share.
+    pub fn readings(&self) -> Vec<Reading> {
+        let of_job = |job: &Job| -> Vec<Reading> {
+            job.directions.iter().map(|direction| self.reading(job, direction)).collect()
+        };
+        self.jobs.iter().flat_map(of_job).collect()
+    }
+
+    fn reading(&self, job: &Job, direction: &Direction) -> Reading {
+        let asked = self.asked_of(job);
+        let workload = Workload {
+            rw: asked.and_then(|asked| asked.rw.clone()),
+            bs: self.block_size(job, direction.way),
+            iodepth: asked.and_then(|asked| asked.iodepth),
+            numjobs: job.jobs,
+            ioengine: asked.and_then(|asked| asked.ioengine.clone()),
+            rwmixread: None,
+            runtime_s: direction.runtime_ms.map(|figure| figure.value / 1e3),
+            name: (!job.name.is_empty()).then(|| job.name.clone()),
+        };
+        let issued = job.issued.and_then(|issued| issued.total[index_of(direction.way)]);
+        Reading {
+            iops: direction.iops,
+            bytes_per_second: direction.bandwidth.or(direction.bandwidth_decimal),
+            ios: direction.ios.or(issued),
+            bytes: direction.io,
+            mean_ns: direction.lat.or(direction.clat).map(|latency| latency.mean),
+            percentiles_ns: direction
+                .percentiles
+                .as_ref()
+                .map(|found| found.points.clone())
+                .unwrap_or_default(),
+            ..Reading::new(direction.line, workload, direction.way)
+        }
+    }
+}
+
+type Say<'a> = dyn FnMut(Metric, Unit, &Option<Figure>) + 'a;
+
+impl Job {
+    fn figures(&self, say: &mut Say) {
+        say(Metric::Other, Unit::Things, &self.error);
+        for direction in &self.directions {
+            direction.figures(say);
+        }
+        for (_, share) in &self.buckets {
+            say(Metric::Bucket, Unit::Percent, &Some(*share));
+        }
+        if let Some(cpu) = &self.cpu {
+            say(Metric::Cpu, Unit::Percent, &Some(cpu.user));
+            say(Metric::Cpu, Unit::Percent, &Some(cpu.system));
+            say(Metric::Cpu, Unit::Things, &cpu.switches);
+        }
+        for (_, share) in &self.depths {
+            say(Metric::Depth, Unit::Percent, &Some(*share));
+        }
+        if let Some(issued) = &self.issued {
+            for figures in [&issued.total, &issued.short, &issued.dropped] {
+                figures.iter().for_each(|figure| say(Metric::Issued, Unit::Things, figure));
+            }
+        }
+        say(Metric::Depth, Unit::Things, &self.target_depth);
+    }
+
+    /// The spot of its first line's figures, for findings about the job itself.
+    pub fn spot(&self) -> Spot {
+        Spot::new(self.line, 0..0)
+    }
+}
+
+impl Direction {
+    /// One way of which nothing is known yet.
+    pub fn new(way: Way, line: usize) -> Direction {
+        Direction {
+            way,
+            line,
+            iops: None,
+            bandwidth: None,
+            bandwidth_decimal: None,
+            io: None,
+            io_decimal: None,
+            runtime_ms: None,
+            slat: None,
+            clat: None,
+            lat: None,
+            percentiles: None,
+            bandwidth_samples: None,
+            iops_samples: None,
+            ios: None,
+            histogram: Vec::new(),
+        }
+    }
+
+    fn figures(&self, say: &mut Say) {
+        say(Metric::Iops, Unit::PerSecond, &self.iops);
+        say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth);
+        say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth_decimal);
+        say(Metric::Total, Unit::Bytes, &self.io);
+        say(Metric::Total, Unit::Bytes, &self.io_decimal);
+        say(Metric::Runtime, Unit::Nanoseconds, &self.runtime_ms);
+        say(Metric::Issued, Unit::Things, &self.ios);
+        for (metric, latency) in [
+            (Metric::SubmissionLatency, &self.slat),
+            (Metric::CompletionLatency, &self.clat),
+            (Metric::Latency, &self.lat),
+        ] {
+            for figure in latency.iter().flat_map(|one| [one.min, one.max, one.mean, one.deviation]) {
+                say(metric, Unit::Nanoseconds, &Some(figure));
+            }
+        }
+        for (_, figure) in self.percentiles.iter().flat_map(|found| &found.points) {
+            say(Metric::Percentile, Unit::Nanoseconds, &Some(*figure));
+        }
+        for (unit, samples) in
+            [(Unit::BytesPerSecond, &self.bandwidth_samples), (Unit::PerSecond, &self.iops_samples)]
+        {
+            if let Some(one) = samples {
+                for figure in [Some(one.min), Some(one.max), Some(one.mean), one.deviation, one.count] {
+                    say(Metric::Interval, unit, &figure);
+                }
+                say(Metric::Interval, Unit::Percent, &one.per);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Outputs in JSON: the text is read once, then the formats are asked which knows it.
+
+use super::{Format, Found, Said};
+use crate::json::{self, Node};
+use crate::page::{Page, Unread};
+
+/// A format of JSON.
+pub struct JsonFormat {
+    /// `fio JSON`.
+    pub name: &'static str,
+    /// One line: which outputs.
+    pub help: &'static str,
+    /// A small output, of a run of our own.
+    pub example: &'static str,
+    /// Whether the object is one, by its keys.
+    pub knows: fn(&Node) -> bool,
+    /// Reads it; lines that cannot be read are added.
+    pub read: fn(&Page, &Node, &mut Vec<Unread>) -> Option<Said>,
+}
+
+/// All of them.
+pub const ALL: &[&JsonFormat] = &[];
+
+/// Their common entry in the family.
+pub const FORMAT: Format = Format {
+    name: "JSON",
+    help: "JSON of a tool, with any text before and behind it",
+    example: "",
+    begins: |line| line.trim_start().starts_with(['{', '[']),
+    read,
+};
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let (bare, prefix) = page.bare(line);
+    let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
+    let parsed = json::parse(page.text(), from)?;
+    let format = ALL.iter().find(|format| (format.knows)(&parsed.node))?;
+    let last = page.spot_near(parsed.end.saturating_sub(1)..parsed.end, line).index();
+    let mut unread = Vec::new();
+    let said = (format.read)(page, &parsed.node, &mut unread)?;
+    if let Some((at, why)) = parsed.broken {
+        let broken = page.spot_near(at..at + 1, line).index();
+        unread.push(page.unread(broken..broken + 1, format!("{}: {why}", format.name)));
+    }
+    Some(Found { said, end: last + 1, unread })
+}

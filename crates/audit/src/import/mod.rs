@@ -1,0 +1,111 @@
+//! The family of importers: what other tools print, found in any text and read into figures that know where they stand. An
+//! importer claims the lines that it knows and no more; lines that look like its own and cannot be read are listed.
+//!
+//! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
+
+pub mod fio;
+pub mod json_formats;
+mod workload;
+
+use crate::claim::Metric;
+use crate::number::{Figure, Unit};
+use crate::page::{Page, Unread};
+use std::ops::Range;
+
+pub use workload::{Reading, Way, Workload};
+
+/// A format that is found by its lines.
+pub struct Format {
+    /// `fio text`.
+    pub name: &'static str,
+    /// One line: which outputs, of which versions.
+    pub help: &'static str,
+    /// A small output, of a run of our own: tests hold that it is found and read.
+    pub example: &'static str,
+    /// Whether an output may begin at this line (without a listing's number). Asked of every line of every page: cheap.
+    pub begins: fn(&str) -> bool,
+    /// Reads the output that begins at a line; `None` where it is none after all.
+    pub read: fn(&Page, usize) -> Option<Found>,
+}
+
+/// What a reader found.
+pub struct Found {
+    /// What was printed.
+    pub said: Said,
+    /// Index of the line behind it.
+    pub end: usize,
+    /// What in it could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// An output and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Name of the format.
+    pub format: &'static str,
+    /// Indices of its lines.
+    pub lines: Range<usize>,
+    /// What was printed.
+    pub said: Said,
+}
+
+/// What tools print, one variant a tool: the same whether it came as text, JSON or CSV.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// fio.
+    Fio(Box<fio::Fio>),
+}
+
+/// A figure of an output: what it measures, what it counts, the figure.
+pub type Told = (Metric, Unit, Figure);
+
+impl Said {
+    /// Every figure in it.
+    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+        match self {
+            Said::Fio(fio) => fio.figures(tell),
+        }
+    }
+
+    /// Its results in the form that all tools share: what `import` stores and tables are held against.
+    pub fn readings(&self) -> Vec<Reading> {
+        match self {
+            Said::Fio(fio) => fio.readings(),
+        }
+    }
+}
+
+/// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
+pub const ALL: &[&Format] = &[&fio::text::FORMAT, &json_formats::FORMAT];
+
+/// What a page holds of outputs, and what in it could not be read.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// In the order of the page.
+    pub outputs: Vec<Output>,
+    /// Lines that look like an output and could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// Finds every output of a page.
+pub fn scan(page: &Page) -> Imported {
+    let mut imported = Imported::default();
+    let mut at = 0;
+    while at < page.len() {
+        let bare = page.bare(at).0;
+        let found = ALL
+            .iter()
+            .filter(|format| (format.begins)(bare))
+            .find_map(|format| Some((format.name, (format.read)(page, at)?)));
+        match found {
+            Some((format, found)) => {
+                let end = found.end.max(at + 1);
+                imported.outputs.push(Output { format, lines: at..end, said: found.said });
+                imported.unread.extend(found.unread);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    imported
+}

@@ -1,0 +1,329 @@
+//! JSON as tools really print it: with text before and behind, the same key twice, `nan`, an end that is missing. Every value
+//! knows where it stands, which the libraries at hand do not tell; what is broken is given as far as it goes, with why.
+
+use std::ops::Range;
+
+/// Deeper nesting is an attack on the stack, not a result.
+const DEEPEST: usize = 128;
+
+/// A value and the bytes that it takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node<'a> {
+    /// Bytes of the text.
+    pub bytes: Range<usize>,
+    /// What it is.
+    pub value: Value<'a>,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Members in their order; a key may come twice.
+    Object(Vec<(&'a str, Node<'a>)>),
+    /// Elements.
+    Array(Vec<Node<'a>>),
+    /// A text as it stands between its quotes, escapes and all.
+    Text(&'a str),
+    /// A number as it stands there.
+    Number(&'a str),
+    /// `true`, `false`.
+    Truth(bool),
+    /// `null`, `nan`, `inf`.
+    Nothing,
+}
+
+/// What was read, where it ends, and what was wrong with it.
+#[derive(Debug)]
+pub struct Parsed<'a> {
+    /// As far as it goes.
+    pub node: Node<'a>,
+    /// Byte behind it.
+    pub end: usize,
+    /// Why reading ended early, and at which byte.
+    pub broken: Option<(usize, &'static str)>,
+}
+
+/// Reads the object or array that begins at byte `at`; `None` where none begins there.
+pub fn parse(text: &str, at: usize) -> Option<Parsed<'_>> {
+    if !matches!(text.as_bytes().get(at), Some(b'{' | b'[')) {
+        return None;
+    }
+    let mut reader = Reader { text, bytes: text.as_bytes(), at, broken: None };
+    let node = reader.value(0)?;
+    Some(Parsed { node, end: reader.at, broken: reader.broken })
+}
+
+impl<'a> Node<'a> {
+    /// The member of an object; the last of several, as JSON's own readers have it.
+    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+        self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
+    }
+
+    /// All members of that name, in their order.
+    pub fn all<'n>(&'n self, key: &'n str) -> impl Iterator<Item = &'n Node<'a>> {
+        self.members().iter().filter(move |(name, _)| *name == key).map(|(_, node)| node)
+    }
+
+    /// Follows keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// Members of an object; of anything else none.
+    pub fn members(&self) -> &[(&'a str, Node<'a>)] {
+        match &self.value {
+            Value::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// Elements of an array; of anything else none.
+    pub fn elements(&self) -> &[Node<'a>] {
+        match &self.value {
+            Value::Array(elements) => elements,
+            _ => &[],
+        }
+    }
+
+    /// A text, as it stands there.
+    pub fn text(&self) -> Option<&'a str> {
+        match self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number; also one that stands in quotes.
+    pub fn number(&self) -> Option<f64> {
+        match self.value {
+            Value::Number(text) | Value::Text(text) => {
+                text.trim().parse().ok().filter(|value: &f64| value.is_finite())
+            }
+            _ => None,
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(&self) -> Option<u64> {
+        match self.value {
+            Value::Number(text) | Value::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    broken: Option<(usize, &'static str)>,
+}
+
+impl<'a> Reader<'a> {
+    fn breaks(&mut self, why: &'static str) {
+        self.broken.get_or_insert((self.at, why));
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// `None` with `broken` where no value stands there.
+    fn value(&mut self, depth: usize) -> Option<Node<'a>> {
+        self.blank();
+        let start = self.at;
+        let value = match self.bytes.get(self.at) {
+            Some(b'{' | b'[') if depth >= DEEPEST => {
+                self.breaks("nested deeper than 128 levels");
+                return None;
+            }
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => Value::Text(self.string()?),
+            Some(b'-' | b'+' | b'0'..=b'9') => self.number_or_word(),
+            Some(b'a'..=b'z' | b'A'..=b'Z') => self.word()?,
+            Some(_) => {
+                self.breaks("a sign that begins no value");
+                return None;
+            }
+            None => {
+                self.breaks("it ends where a value is expected");
+                return None;
+            }
+        };
+        Some(Node { bytes: start..self.at, value })
+    }
+
+    fn object(&mut self, depth: usize) -> Value<'a> {
+        let mut members = Vec::new();
+        self.at += 1;
+        loop {
+            self.blank();
+            match self.bytes.get(self.at) {
+                Some(b'}') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b',') => self.at += 1,
+                Some(b'"') => match self.member(depth) {
+                    Some(member) => members.push(member),
+                    None => break,
+                },
+                Some(_) => {
+                    self.breaks("a sign where a key is expected");
+                    break;
+                }
+                None => {
+                    self.breaks("it ends in the middle of an object");
+                    break;
+                }
+            }
+            if self.broken.is_some() {
+                break;
+            }
+        }
+        Value::Object(members)
+    }
+
+    fn member(&mut self, depth: usize) -> Option<(&'a str, Node<'a>)> {
+        let key = self.string()?;
+        self.blank();
+        if self.bytes.get(self.at) != Some(&b':') {
+            self.breaks("a key without a value");
+            return None;
+        }
+        self.at += 1;
+        Some((key, self.value(depth + 1)?))
+    }
+
+    fn array(&mut self, depth: usize) -> Value<'a> {
+        let mut elements = Vec::new();
+        self.at += 1;
+        loop {
+            self.blank();
+            match self.bytes.get(self.at) {
+                Some(b']') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b',') => self.at += 1,
+                Some(_) => match self.value(depth + 1) {
+                    Some(element) => elements.push(element),
+                    None => break,
+                },
+                None => {
+                    self.breaks("it ends in the middle of an array");
+                    break;
+                }
+            }
+            if self.broken.is_some() {
+                break;
+            }
+        }
+        Value::Array(elements)
+    }
+
+    /// What stands between quotes; `at` is the first.
+    fn string(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        let mut from = start;
+        loop {
+            match memchr::memchr2(b'"', b'\\', self.bytes.get(from..)?) {
+                Some(found) if self.bytes[from + found] == b'"' => {
+                    self.at = from + found + 1;
+                    return self.text.get(start..from + found);
+                }
+                Some(found) => from += found + 2,
+                None => {
+                    self.breaks("it ends in the middle of a text");
+                    self.at = self.bytes.len();
+                    return None;
+                }
+            }
+            if from > self.bytes.len() {
+                self.breaks("it ends in the middle of a text");
+                return None;
+            }
+        }
+    }
+
+    fn number_or_word(&mut self) -> Value<'a> {
+        let start = self.at;
+        self.at += 1;
+        while matches!(self.bytes.get(self.at), Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
+            self.at += 1;
+        }
+        // `-nan`, `-inf`.
+        while matches!(self.bytes.get(self.at), Some(b'a'..=b'z' | b'A'..=b'Z')) {
+            self.at += 1;
+        }
+        let text = &self.text[start..self.at];
+        match text.bytes().last() {
+            Some(b'0'..=b'9') => Value::Number(text),
+            _ => Value::Nothing,
+        }
+    }
+
+    fn word(&mut self) -> Option<Value<'a>> {
+        let start = self.at;
+        while matches!(self.bytes.get(self.at), Some(b'a'..=b'z' | b'A'..=b'Z')) {
+            self.at += 1;
+        }
+        match &self.text[start..self.at] {
+            "true" => Some(Value::Truth(true)),
+            "false" => Some(Value::Truth(false)),
+            "null" | "nan" | "NaN" | "inf" | "Infinity" => Some(Value::Nothing),
+            _ => {
+                self.at = start;
+                self.breaks("a word that is no value");
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_know_where_they_stand() {
+        let text = "noise {\"a\": [1, -2.5e3], \"b\": {\"c\": \"x\\\"y\"}, \"a\": nan, \"d\": -nan} tail";
+        let parsed = parse(text, 6).unwrap();
+        assert!(parsed.broken.is_none());
+        assert_eq!(&text[parsed.end..], " tail");
+        let first = parsed.node.all("a").next().unwrap();
+        assert_eq!(&text[first.elements()[1].bytes.clone()], "-2.5e3");
+        assert_eq!(first.elements()[1].number(), Some(-2500.0));
+        assert_eq!(parsed.node.get("a").unwrap().value, Value::Nothing, "the last of two");
+        assert_eq!(parsed.node.at(&["b", "c"]).unwrap().text(), Some("x\\\"y"));
+        assert!(parse(text, 0).is_none());
+    }
+
+    #[test]
+    fn what_is_broken_is_given_as_far_as_it_goes() {
+        for (text, why, kept) in [
+            ("{\"a\": 1, \"b\": [2, 3", "middle of an array", 2),
+            ("{\"a\": 1, \"b", "middle of a text", 1),
+            ("{\"a\": 1, \"b\" 2}", "key without a value", 1),
+            ("{\"a\": 1, b: 2}", "where a key is expected", 1),
+            ("{\"a\": 1, \"b\": }", "begins no value", 1),
+        ] {
+            let parsed = parse(text, 0).unwrap();
+            assert!(parsed.broken.unwrap().1.contains(why), "{text}: {:?}", parsed.broken);
+            assert_eq!(parsed.node.members().len(), kept, "{text}");
+        }
+        let deep = "[".repeat(1_000_000);
+        assert!(parse(&deep, 0).unwrap().broken.unwrap().1.contains("deeper"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[\\[{][\\[\\]{}\",:a-e0-9.\\\\\\- é]{0,60}") {
+            let parsed = parse(&text, 0).unwrap();
+            assert!(parsed.end <= text.len());
+        }
+    }
+}

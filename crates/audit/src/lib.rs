@@ -1,0 +1,16 @@
+//! Reads the results that other people publish, recomputes every figure, and says what does not hold.
+//!
+//! The way of the data: bytes -> [`container`] -> [`page`] of lines -> [`import`] finds what tools printed, [`table`] the
+//! tables, [`prose`] what sentences claim -> [`claim`]s -> [`rule`]s -> [`finding`]s. Values in, values out: no clock, no
+//! process, no device, no file.
+
+pub mod audit;
+pub mod claim;
+pub mod container;
+pub mod finding;
+pub mod import;
+pub mod json;
+pub mod number;
+pub mod page;
+pub mod rule;
+pub mod table;

@@ -1,0 +1,197 @@
+//! Numbers in every guise that people print them in: `26.0k`, `1,234.5`, `3 604 МБ/с`, `12,7 Гбит/с`, `(94 %)`, `１２％`. A
+//! printed figure stands for the interval that rounds to it. It refuses what only looks like a number: parts of names
+//! (`nvme0n1`, `E5-2678`), versions, dates, addresses.
+
+use crate::page::Spot;
+use serde::{Deserialize, Serialize};
+
+mod scan;
+mod unit;
+
+pub use scan::{quantities, quantity};
+pub use unit::{Base, Unit};
+
+/// Everything between two ends, both included; what a printed figure stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Exactly one value.
+    pub fn exact(value: f64) -> Interval {
+        Interval { low: value, high: value }
+    }
+
+    /// `value` and `slack` to either side.
+    pub fn around(value: f64, slack: f64) -> Interval {
+        Interval { low: value - slack, high: value + slack }
+    }
+
+    /// Whether two have a value in common.
+    pub fn meets(self, other: Interval) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+
+    /// Whether `value` is in it.
+    pub fn has(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Wider by a share of its ends.
+    pub fn wider(self, share: f64) -> Interval {
+        Interval { low: self.low - share * self.low.abs(), high: self.high + share * self.high.abs() }
+    }
+
+    /// Its middle.
+    pub fn middle(self) -> f64 {
+        self.low + (self.high - self.low) / 2.0
+    }
+
+    /// All products of two intervals of nothing below zero.
+    pub fn times(self, other: Interval) -> Interval {
+        Interval { low: self.low * other.low, high: self.high * other.high }
+    }
+
+    /// All values `factor` times as large.
+    pub fn scaled(self, factor: f64) -> Interval {
+        Interval { low: self.low * factor, high: self.high * factor }
+    }
+
+    /// All sums.
+    pub fn plus(self, other: Interval) -> Interval {
+        Interval { low: self.low + other.low, high: self.high + other.high }
+    }
+
+    /// All ratios of two intervals; `None` where the divisor may be nothing or less.
+    pub fn over(self, other: Interval) -> Option<Interval> {
+        (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low })
+    }
+}
+
+/// A printed figure and where it stands, in the unit that its field is of: I/Os or bytes a second, nanoseconds, bytes, a
+/// count, percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Where it stands.
+    pub spot: Spot,
+    /// As printed.
+    pub value: f64,
+    /// The least that rounds to it.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl Figure {
+    /// What it stands for.
+    pub fn interval(&self) -> Interval {
+        Interval { low: self.low, high: self.high }
+    }
+
+    /// The same figure in another unit.
+    pub fn scaled(self, factor: f64) -> Figure {
+        Figure { value: self.value * factor, low: self.low * factor, high: self.high * factor, ..self }
+    }
+}
+
+/// What a sentence says of how exact a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Hedge {
+    /// Nothing.
+    Plain,
+    /// `about`, `~`, `约`, `около`.
+    About,
+    /// `below`, `<`, `不到`, `less than`.
+    Below,
+    /// `above`, `>`, `超过`, `more than`.
+    Above,
+    /// `+-5%`.
+    PlusMinus,
+}
+
+/// A figure with its unit, as found in a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    /// The figure in the base of its unit (bytes a second for `MB/s`, nanoseconds for `us`, percent for `%`), where it
+    /// stands with its unit.
+    pub figure: Figure,
+    /// What it counts.
+    pub unit: Unit,
+    /// How much of the unit a printed 1 is: 1,048,576 of `MiB/s`, 1000 of `26.0k`.
+    pub scale: f64,
+    /// Whether its prefix is of 1000 or of 1024.
+    pub base: Base,
+    /// Printed digits behind the point.
+    pub decimals: u8,
+    /// What is said of it.
+    pub hedge: Hedge,
+}
+
+impl Quantity {
+    /// The interval of its printed digits.
+    pub fn interval(&self) -> Interval {
+        self.figure.interval()
+    }
+}
+
+/// A value that was printed with so many digits behind the point, as a figure: half a unit of the last digit to either side.
+pub fn rounded(spot: Spot, printed: f64, decimals: usize, scale: f64) -> Figure {
+    let half = 0.5 * HALVES.get(decimals).copied().unwrap_or(0.0);
+    Figure { spot, value: printed * scale, low: (printed - half) * scale, high: (printed + half) * scale }
+}
+
+/// Units of the last digit for 0, 1, 2... digits behind the point.
+const HALVES: [f64; 13] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12];
+
+/// Reads the plain decimal number that a text begins with (`118.47us`), with the bytes that it takes and its digits behind the
+/// point; `None` where there is none. An exponent counts (`1.2e+06`).
+pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
+    let bytes = text.as_bytes();
+    let sign = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
+    let (mut at, mut whole, mut digits) = (sign, 0u64, 0usize);
+    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+        whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+        digits += 1;
+    }
+    let mut decimals = 0;
+    if digits > 0 && bytes.get(at) == Some(&b'.') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            at += 1;
+            decimals += 1;
+        }
+    }
+    if digits == 0 {
+        return None;
+    }
+    let exponent = exponent(&bytes[at..]);
+    // The quick way is exact while digits fit a double and the power of ten does.
+    if exponent == 0 && digits + decimals <= 15 && decimals < HALVES.len() {
+        let value = whole as f64 / POWERS[decimals];
+        return Some((if bytes[0] == b'-' { -value } else { value }, at, decimals));
+    }
+    let end = at + exponent;
+    let value: f64 = text[..end].parse().ok().filter(|value: &f64| value.is_finite())?;
+    Some((value, end, decimals))
+}
+
+const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
+
+/// Bytes of `e+06`.
+fn exponent(bytes: &[u8]) -> usize {
+    let sign = usize::from(matches!(bytes.get(1), Some(b'-' | b'+')));
+    let digits = bytes.iter().skip(1 + sign).take_while(|byte| byte.is_ascii_digit()).count();
+    match bytes.first() {
+        Some(b'e' | b'E') if (1..=3).contains(&digits) => 1 + sign + digits,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+use super::*;
+
+fn of(text: &str) -> Vec<(f64, Unit, u8)> {
+    quantities(0, text).iter().map(|one| (one.figure.value, one.unit, one.decimals)).collect()
+}
+
+fn one(text: &str) -> Quantity {
+    let found = quantities(0, text);
+    assert_eq!(found.len(), 1, "{text}: {found:?}");
+    found[0]
+}
+
+#[test]
+fn numbers_are_read_in_every_guise() {
+    for (text, value, unit) in [
+        ("26.0k", 26_000.0, Unit::Bare),
+        ("13.0K IOPS", 13_000.0, Unit::PerSecond),
+        ("629k", 629_000.0, Unit::Bare),
+        ("102MiB/s", 102.0 * 1_048_576.0, Unit::BytesPerSecond),
+        ("2732MB/s", 2_732e6, Unit::BytesPerSecond),
+        ("782KiB/s", 782.0 * 1024.0, Unit::BytesPerSecond),
+        ("4603.11 МБ/с", 4_603.11e6, Unit::BytesPerSecond),
+        ("1820.50 МБ/c", 1_820.5e6, Unit::BytesPerSecond),
+        ("12,7 Гбит/с", 12.7e9, Unit::BitsPerSecond),
+        ("34.93 Gbits/sec", 34.93e9, Unit::BitsPerSecond),
+        ("8.35 Gbps", 8.35e9, Unit::BitsPerSecond),
+        ("34839728.4 lps", 34_839_728.4, Unit::PerSecond),
+        ("4368.3 MWIPS", 4_368.3, Unit::Mwips),
+        ("1825548.4 KBps", 1_825_548.4e3, Unit::BytesPerSecond),
+        ("94%", 94.0, Unit::Percent),
+        ("(99.7 %)", 99.7, Unit::Percent),
+        ("１２．５％", 12.5, Unit::Percent),
+        ("1,234,567", 1_234_567.0, Unit::Bare),
+        ("1,234.5 MB/s", 1_234.5e6, Unit::BytesPerSecond),
+        ("1.234,5", 1_234.5, Unit::Bare),
+        ("12,5 %", 12.5, Unit::Percent),
+        ("3\u{a0}604 МБ/с", 3_604e6, Unit::BytesPerSecond),
+        ("198.89 usec", 198_890.0, Unit::Nanoseconds),
+        ("100 微秒", 100_000.0, Unit::Nanoseconds),
+        ("100µs", 100_000.0, Unit::Nanoseconds),
+        ("4 倍", 4.0, Unit::Times),
+        ("3x", 3.0, Unit::Times),
+        ("32 GiB", 32.0 * (1u64 << 30) as f64, Unit::Bytes),
+        ("-5 %", -5.0, Unit::Percent),
+        ("850k", 850_000.0, Unit::Bare),
+    ] {
+        let found = one(text);
+        assert!((found.figure.value / value - 1.0).abs() < 1e-12, "{text}: {found:?}");
+        assert_eq!(found.unit, unit, "{text}");
+    }
+}
+
+#[test]
+fn a_printed_figure_stands_for_what_rounds_to_it() {
+    let found = one("26.0k");
+    assert_eq!((found.figure.low, found.figure.high), (25_950.0, 26_050.0));
+    assert_eq!(one("195").interval(), Interval { low: 194.5, high: 195.5 });
+}
+
+#[test]
+fn what_only_looks_like_a_number_is_none() {
+    for text in [
+        "nvme0n1",
+        "PM9A1",
+        "E5-2678",
+        "CentOS 7.9.2009",
+        "00:38:52",
+        "2021-11-18",
+        "10.20.0.1",
+        "1c2g",
+        "v3",
+        "sda1",
+        "/dev/md0",
+        "0x10",
+        "x86_64",
+        "4k_randread",
+    ] {
+        assert_eq!(of(text), [], "{text}");
+    }
+}
+
+#[test]
+fn figures_of_a_sentence_keep_their_hedges() {
+    let hedges = |text: &str| quantities(0, text).iter().map(|one| one.hedge).collect::<Vec<_>>();
+    assert_eq!(hedges("存储虚拟化后,读性能损失约21.5%,写性能损失约18.4%"), [Hedge::About, Hedge::About]);
+    assert_eq!(
+        hedges("within +-5 %, less than 2%, over 3 %, 10%左右"),
+        [Hedge::PlusMinus, Hedge::Below, Hedge::Above, Hedge::About]
+    );
+    assert_eq!(of("8.35 Gbps (100%)").len(), 2);
+    assert_eq!(of("随机4k读写性能 92% ~ 94%").iter().filter(|one| one.1 == Unit::Percent).count(), 2);
+}
+
+#[test]
+fn leading_numbers_are_read_exactly() {
+    assert_eq!(leading("118.47us"), Some((118.47, 6, 2)));
+    assert_eq!(leading("1.2e+06,"), Some((1.2e6, 7, 1)));
+    assert_eq!(leading("-3"), Some((-3.0, 2, 0)));
+    assert_eq!(leading("12345678901234567890"), Some((12_345_678_901_234_567_890.0, 20, 0)));
+    assert_eq!(leading(".5"), None);
+    assert_eq!(leading("5."), Some((5.0, 1, 0)));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "[0-9０-９.,  a-zA-Zа-яБМс％%/:()~±-]{0,40}") {
+        for found in quantities(0, &text) {
+            let spot = found.figure.spot;
+            assert!(text.get(spot.start as usize..spot.end as usize).is_some());
+        }
+    }
+
+    #[test]
+    fn a_plain_decimal_reads_as_the_library_reads_it(whole in 0u64..10_000_000_000, fraction in "[0-9]{0,9}") {
+        let text = if fraction.is_empty() { whole.to_string() } else { format!("{whole}.{fraction}") };
+        let (value, bytes, decimals) = leading(&text).unwrap();
+        assert_eq!((value, bytes, decimals), (text.parse().unwrap(), text.len(), fraction.len()));
+    }
+}

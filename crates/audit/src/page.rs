@@ -1,0 +1,265 @@
+//! A page: the text of one document as numbered lines, and where in it something stands. What could not be read is
+//! listed with its lines, never dropped in silence.
+
+use serde::Serialize;
+use std::ops::Range;
+
+/// Where something stands: a line of a page and the bytes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spot {
+    /// Index of the line, from 0.
+    pub line: u32,
+    /// First byte in the line.
+    pub start: u32,
+    /// Byte behind the last.
+    pub end: u32,
+}
+
+impl Spot {
+    /// Bytes `range` of line `line`.
+    pub fn new(line: usize, range: Range<usize>) -> Spot {
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Spot { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
+    }
+
+    /// Index of the line.
+    pub fn index(self) -> usize {
+        self.line as usize
+    }
+}
+
+/// Lines that a reader gave up on, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// First line, from 1.
+    pub line: u32,
+    /// Last line.
+    pub last: u32,
+    /// `iperf3 JSON ends in the middle of an object`.
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LineAt {
+    start: usize,
+    end: usize,
+    number: u32,
+    /// Bytes of a listing's line number or a console's prefix before what a tool printed.
+    prefix: u32,
+}
+
+/// The text of one document.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Path, or `standard input`, with the sheet of a workbook behind it.
+    pub name: String,
+    text: String,
+    lines: Vec<LineAt>,
+    /// What could not be read before lines were looked at: undecodable bytes, a broken workbook.
+    pub unread: Vec<Unread>,
+}
+
+impl Page {
+    /// A page whose lines are numbered from 1.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Page {
+        let text = text.into();
+        let mut lines = split(&text);
+        listing::mark(&text, &mut lines);
+        Page { name: name.into(), text, lines, unread: Vec::new() }
+    }
+
+    /// A page whose lines come from elsewhere: each with the number of the line that it has there.
+    pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> Page {
+        let joined: Vec<&str> = rendered.iter().map(|(_, line)| line.as_str()).collect();
+        let mut page = Page::new(name, joined.join("\n"));
+        for (line, (number, _)) in page.lines.iter_mut().zip(rendered) {
+            line.number = *number;
+        }
+        page
+    }
+
+    /// How many lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A line as it stands there, without its end; empty behind the last.
+    pub fn line(&self, index: usize) -> &str {
+        self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
+    }
+
+    /// A line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before it, and how many bytes those are.
+    pub fn bare(&self, index: usize) -> (&str, usize) {
+        let Some(line) = self.lines.get(index) else { return ("", 0) };
+        let prefix = line.prefix as usize;
+        (&self.text[line.start + prefix..line.end], prefix)
+    }
+
+    /// The number of a line as people count, from 1.
+    pub fn number(&self, index: usize) -> u32 {
+        self.lines.get(index).or(self.lines.last()).map_or(1, |line| line.number)
+    }
+
+    /// Byte of the text at which a line begins.
+    pub fn offset(&self, index: usize) -> usize {
+        self.lines.get(index).map_or(self.text.len(), |line| line.start)
+    }
+
+    /// What stands there.
+    pub fn quote(&self, spot: Spot) -> &str {
+        self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
+    }
+
+    /// The spot of bytes of the text; they must be of one line, else it ends with that line.
+    pub fn spot(&self, bytes: Range<usize>) -> Spot {
+        let index = self.lines.partition_point(|line| line.start <= bytes.start).saturating_sub(1);
+        self.spot_near(bytes, index)
+    }
+
+    /// The same, where the line is known to be `from` or a later one: for readers that go on and on through a text.
+    pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> Spot {
+        let mut index = from;
+        while self.lines.get(index + 1).is_some_and(|next| next.start <= bytes.start) {
+            index += 1;
+        }
+        let Some(line) = self.lines.get(index) else { return Spot::default() };
+        let end = bytes.end.min(line.end).max(line.start);
+        Spot::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
+    }
+
+    /// A note that lines could not be read.
+    pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> Unread {
+        let last = lines.end.saturating_sub(1).max(lines.start);
+        Unread { line: self.number(lines.start), last: self.number(last), why: why.into() }
+    }
+}
+
+fn split(text: &str) -> Vec<LineAt> {
+    let mut lines = Vec::with_capacity(text.len() / 40);
+    let mut start = 0;
+    let mut push = |start: usize, end: usize| {
+        let end = if text[start..end].ends_with('\r') { end - 1 } else { end };
+        let number = u32::try_from(lines.len() + 1).unwrap_or(u32::MAX);
+        lines.push(LineAt { start, end, number, prefix: 0 });
+    };
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        push(start, end);
+        start = end + 1;
+    }
+    if start < text.len() {
+        push(start, text.len());
+    }
+    lines
+}
+
+/// What stands before the lines of a tool where a page lists them: line numbers, or who printed it.
+mod listing {
+    use super::LineAt;
+
+    /// Fewer lines that count on are a table, or chance.
+    const LEAST: usize = 3;
+
+    pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
+        let mut at = 0;
+        while at < lines.len() {
+            let count = counted(text, &lines[at..]);
+            if count >= LEAST {
+                for (number, line) in lines[at..at + count].iter_mut().enumerate() {
+                    line.prefix = length_of(&text[line.start..line.end], number + 1).unwrap_or(0);
+                }
+            } else if let Some(length) = speaker(&text[lines[at].start..lines[at].end]) {
+                lines[at].prefix = length;
+            }
+            at += count.max(1);
+        }
+    }
+
+    /// How many lines from here on are numbered from 1.
+    fn counted(text: &str, lines: &[LineAt]) -> usize {
+        let numbered =
+            |(at, line): &(usize, &LineAt)| length_of(&text[line.start..line.end], at + 1).is_some();
+        lines.iter().enumerate().take_while(numbered).count()
+    }
+
+    /// Bytes of `  17` in front of a line; the number may stand against what follows (`17cpu`), where that is no digit.
+    fn length_of(line: &str, number: usize) -> Option<u32> {
+        let bare = line.trim_start_matches(' ');
+        let padding = line.len() - bare.len();
+        if padding > 6 {
+            return None;
+        }
+        let mut digits = 0;
+        let mut left = number;
+        while left > 0 {
+            digits += 1;
+            left /= 10;
+        }
+        let bytes = bare.as_bytes();
+        if bytes.len() < digits
+            || bytes.get(digits).is_some_and(|next| next.is_ascii_digit() || *next == b'.')
+        {
+            return None;
+        }
+        let written: usize = bare.get(..digits)?.parse().ok()?;
+        (written == number).then(|| u32::try_from(padding + digits).unwrap_or(0))
+    }
+
+    /// Bytes of `s1: ` or `[client2] ` in front of a line of a tool that several ran at once.
+    fn speaker(line: &str) -> Option<u32> {
+        let bytes = line.as_bytes();
+        if *bytes.first()? != b's' {
+            return None;
+        }
+        let digits = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = bytes.get(1 + digits..)?;
+        match (digits, behind) {
+            (1..=3, [b':']) => Some(2 + digits as u32),
+            (1..=3, [b':', b' ', ..]) => Some(3 + digits as u32),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_know_their_numbers_and_spots_what_stands_there() {
+        let page = Page::new("p", "one\r\ntwo words\n\nlast");
+        assert_eq!((page.len(), page.line(1), page.number(3)), (4, "two words", 4));
+        assert_eq!(page.line(0), "one", "without its end");
+        let spot = page.spot(9..14);
+        assert_eq!((spot, page.quote(spot)), (Spot::new(1, 4..9), "words"));
+        assert_eq!(page.quote(page.spot(9..30)), "words", "a spot ends with its line");
+        assert_eq!(page.line(9), "");
+        assert_eq!(Page::new("p", "").len(), 0);
+    }
+
+    #[test]
+    fn numbers_of_a_listing_are_no_part_of_what_a_tool_printed() {
+        let page =
+            Page::new("p", "title\n 1fio-3.16\n 2Starting 4 processes\n 3Jobs: 4\n  4  write: x\ntext");
+        let bare: Vec<&str> = (0..page.len()).map(|at| page.bare(at).0).collect();
+        assert_eq!(bare, ["title", "fio-3.16", "Starting 4 processes", "Jobs: 4", "  write: x", "text"]);
+        let table = Page::new("p", "1 2.5\n2 2.6\nx");
+        assert_eq!(table.bare(0).0, "1 2.5", "two lines are chance");
+        let figures = Page::new("p", "1.5\n2.5\n3.5\n4.5");
+        assert_eq!(figures.bare(2).0, "3.5");
+        let speakers = Page::new("p", "s1: [ ID] Interval\ns1:\nsix: 7");
+        assert_eq!(
+            [speakers.bare(0).0, speakers.bare(1).0, speakers.bare(2).0],
+            ["[ ID] Interval", "", "six: 7"]
+        );
+    }
+}
