@@ -201,6 +201,8 @@ fn split(groups: &[String], separators: &[char]) -> Option<(String, String)> {
             Some((all(), String::new()))
         }
         [','] => Some((groups[0].clone(), groups[1].clone())),
+        // A lone space groups thousands; nothing else is let through as a sign.
+        [_] => Some((all(), String::new())),
         [many @ .., last] => {
             let first = many[0];
             let alike = many.iter().all(|sign| *sign == first);

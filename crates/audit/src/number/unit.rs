@@ -193,14 +193,8 @@ fn counted(latin: &[(char, usize)]) -> Option<Read> {
 }
 
 fn begins(latin: &[(char, usize)], name: &str) -> bool {
-    let mut at = 0;
-    for letter in name.chars() {
-        if latin.get(at).map(|(found, _)| *found) != Some(letter) {
-            return false;
-        }
-        at += 1;
-    }
-    true
+    let mut letters = latin.iter().map(|(letter, _)| *letter);
+    name.chars().all(|letter| letters.next() == Some(letter))
 }
 
 /// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte behind it: `МБ/с` is `MB/s`,
