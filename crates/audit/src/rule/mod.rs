@@ -3,6 +3,9 @@
 //!
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
+pub mod fio;
+pub mod slip;
+
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::Output;
@@ -99,7 +102,15 @@ impl Sink {
 }
 
 /// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
-pub const ALL: &[&Rule] = &[];
+pub const ALL: &[&Rule] = &[
+    &fio::rates::ISSUED_RATE,
+    &fio::rates::ISSUED_BANDWIDTH,
+    &fio::rates::ISSUED_TOTAL,
+    &fio::rates::RATE_TIMES_SIZE,
+    &fio::rates::INFERRED_CARRY,
+    &fio::rates::TOTAL_OVER_TIME,
+    &fio::rates::BOTH_BASES,
+];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {

@@ -2,6 +2,7 @@
 //! (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and 3.33; held against fio 3.33 by runs.)
 
 use super::Version;
+use crate::number::{Figure, Interval, leading};
 
 /// How the digits behind the point come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,15 +95,16 @@ fn shortened(mut remainder: u64, decimals: usize) -> u64 {
     remainder
 }
 
-/// What a printed number should have been if its carry was lost: `25.0k` may be of 25,950 to 25,999. `None` where its digits
-/// rule that out.
-pub fn carried(printed: f64, decimals: usize, scale: f64, era: Era) -> Option<crate::number::Interval> {
-    let lost = era == Era::LostCarry && decimals > 0 && printed.fract() == 0.0;
+/// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also printed of 25,950 to 25,999.
+/// `None` where its digits or the version rule that out.
+pub fn carried(printed: &str, figure: &Figure, era: Era) -> Option<Interval> {
+    let (digits, _, decimals) = leading(printed)?;
+    if era != Era::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
+        return None;
+    }
+    let scale = figure.value / digits;
     let half = 0.5 * 10f64.powi(-i32::try_from(decimals).ok()?);
-    lost.then(|| crate::number::Interval {
-        low: (printed + 1.0 - half) * scale,
-        high: (printed + 1.0) * scale,
-    })
+    Some(Interval { low: (digits + 1.0 - half) * scale, high: (digits + 1.0) * scale })
 }
 
 #[cfg(test)]
@@ -137,18 +139,27 @@ mod tests {
 
     #[test]
     fn what_lost_its_carry_is_told_by_its_zeros() {
-        let meant = carried(25.0, 1, 1e3, Era::LostCarry).unwrap();
-        assert!(meant.has(25_991.0) && !meant.has(25_900.0) && !meant.has(26_001.0));
-        assert_eq!(carried(25.1, 1, 1e3, Era::LostCarry), None);
-        assert_eq!(carried(25.0, 1, 1e3, Era::Sound), None);
-        assert_eq!(carried(629.0, 0, 1e3, Era::LostCarry), None);
+        let meant = |printed: &str, era| {
+            let (value, bytes, decimals) = leading(printed).unwrap();
+            let scale = if printed[bytes..].is_empty() { 1.0 } else { 1e3 };
+            carried(
+                printed,
+                &crate::number::rounded(crate::page::Spot::default(), value, decimals, scale),
+                era,
+            )
+        };
+        let of = meant("25.0k", Era::LostCarry).unwrap();
+        assert!(of.has(25_991.0) && !of.has(25_900.0) && !of.has(26_001.0));
+        assert_eq!(meant("25.1k", Era::LostCarry), None);
+        assert_eq!(meant("25.0k", Era::Sound), None);
+        assert_eq!(meant("629k", Era::LostCarry), None);
     }
 
     proptest::proptest! {
         #[test]
         fn a_sound_print_is_within_half_a_digit(number in 0u64..1 << 50, binary: bool) {
             let printed = print(number, Style { digits: 4, binary, unit: "" }, Era::Sound);
-            let (value, bytes, decimals) = crate::number::leading(&printed).unwrap();
+            let (value, bytes, decimals) = leading(&printed).unwrap();
             let power = DECIMAL.iter().position(|one| *one == printed[bytes..].trim_end_matches('i').replace('K', "k")).unwrap();
             let scale = if binary { 1024f64 } else { 1000f64 }.powi(power as i32);
             let ulp = 10f64.powi(-(decimals as i32)) * scale;
