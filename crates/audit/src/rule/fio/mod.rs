@@ -1,6 +1,11 @@
 //! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its figures describe.
 
+pub mod course;
+pub mod disks;
+pub mod latency;
+pub mod load;
 pub mod rates;
+pub mod samples;
 
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era, Style};
@@ -51,10 +56,11 @@ impl<'a> Run<'a> {
         self.direction.runtime_ms.map(|figure| figure.value).filter(|runtime| *runtime > 0.0)
     }
 
-    /// I/Os in flight at most: jobs times depth.
-    pub(super) fn in_flight(&self) -> Option<f64> {
-        let depth = self.fio.asked_of(self.job)?.iodepth?;
-        Some(self.job.jobs? as f64 * depth as f64)
+    /// Bytes of an I/O as its own figures have it, where the output does not say what was asked for.
+    pub(super) fn moved_each(&self) -> Option<f64> {
+        let each = self.direction.bandwidth?.value / self.direction.iops?.value;
+        let power = each.log2().round();
+        ((each.log2() - power).abs() < 0.05).then(|| 2f64.powf(power))
     }
 }
 
