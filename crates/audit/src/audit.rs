@@ -4,6 +4,7 @@ use crate::claim::Metric;
 use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
+use crate::link;
 use crate::number::Unit;
 use crate::page::{Page, Spot, Unread};
 use crate::rule::{self, Evidence};
@@ -44,7 +45,8 @@ pub fn audit(page: Page) -> Audited {
     let imported = import::scan(&page);
     let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let tables = table::tables(&page, &taken);
-    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables };
+    let links = link::links(&page, &tables);
+    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables, links: &links };
     let sink = rule::check(&evidence);
     let mut claims = claims(&imported.outputs, &tables);
     settle(&mut claims, &sink.checks);
