@@ -32,6 +32,8 @@ pub struct Link {
     pub why: Why,
     /// What it is of, for sentences: row and column of the table.
     pub of: String,
+    /// What the page calls the two.
+    pub names: [String; 2],
 }
 
 /// What ties a link.

@@ -50,6 +50,7 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
         denominator: pair.figures[1 - numerator],
         why: Why::Named,
         of: clause.text(page).trim().to_owned(),
+        names: [numerator, 1 - numerator].map(|at| pair.names[at].to_owned()),
     };
     let both = [link(0), link(1)];
     let holding = both.iter().find(|link| link.holds());

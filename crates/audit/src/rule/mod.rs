@@ -4,6 +4,7 @@
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
 pub mod fio;
+pub mod prose;
 pub mod slip;
 pub mod table;
 
@@ -184,6 +185,13 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &prose::within::WITHIN,
+    &prose::within::BANDS,
+    &prose::about::ABOUT,
+    &prose::better::BETTER,
+    &prose::method::SPREAD,
+    &prose::method::SELECTION,
+    &prose::method::PRECONDITIONING,
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
