@@ -12,7 +12,7 @@ use crate::number::{Figure, Unit};
 use crate::page::{Page, Unread};
 use std::ops::Range;
 
-pub use workload::{Reading, Way, Workload};
+pub use workload::{Other, Reading, Way, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
