@@ -7,6 +7,7 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod import;
 mod lab;
 mod list;
 mod plan;
@@ -53,6 +54,8 @@ enum Command {
     Report(report::Args),
     /// Compare two stored runs, of last week and of today: what changed, and whether drift could explain it
     Compare(compare::Args),
+    /// Store what others published, or other tools printed, as a run that report, compare and list read
+    Import(import::Args),
     /// List the stored runs
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
@@ -139,6 +142,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
         Command::Compare(args) => compare::run(&args, &runs()?),
+        Command::Import(args) => import::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
         Command::Lab(args) => lab::run(&args),

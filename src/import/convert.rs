@@ -1,0 +1,225 @@
+//! From what was found in a page to records: each result with its system, its load, where it stands, and its figures with the
+//! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing.
+
+use super::sources::Whose;
+use crate::store::record::Better;
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use iotax_audit::import::{self, Output, Reading, Said, Workload};
+use iotax_audit::number::Figure;
+use iotax_audit::page::Page;
+use iotax_load::Histogram;
+use std::collections::HashMap;
+
+/// Why a figure that every tool could print is not there.
+const NOT_PRINTED: &str = "the output does not tell it";
+/// Intervals that are narrower, relative to the value, are not worth their bytes.
+const EXACT: f64 = 1e-9;
+
+/// A result, and its histogram if it has one.
+pub type Found = (ImportedResult, Option<Histogram>);
+
+/// The results of a page of file `file`; those of lines that are nobody's are counted instead.
+pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> (Vec<Found>, usize) {
+    let mut of_outputs: Vec<(usize, Vec<Found>)> = outputs
+        .iter()
+        .map(|output| (output.lines.start, of_output(page, output, file)))
+        .filter(|(_, found)| !found.is_empty())
+        .collect();
+    let mut strays = 0;
+    match whose {
+        Whose::One(name) => of_outputs.iter_mut().for_each(|(_, found)| call(found, name)),
+        Whose::Guessed(name) => by_output(page, &mut of_outputs, name),
+        Whose::Lines(ranges) => of_outputs.iter_mut().for_each(|(_, found)| {
+            let before = found.len();
+            found.retain_mut(|(result, _)| {
+                let range = ranges.iter().find(|(_, from, to)| (*from..=*to).contains(&result.line));
+                range.is_some_and(|(name, ..)| {
+                    result.system.clone_from(name);
+                    true
+                })
+            });
+            strays += before - found.len();
+        }),
+    }
+    (of_outputs.into_iter().flat_map(|(_, found)| found).collect(), strays)
+}
+
+fn call(found: &mut [Found], name: &str) {
+    found.iter_mut().for_each(|(result, _)| result.system = name.to_owned());
+}
+
+/// Outputs of one load in a page that nobody has named may be of several systems: these are told apart by their lines.
+fn by_output(page: &Page, outputs: &mut [(usize, Vec<Found>)], name: &str) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let keys = |found: &[Found]| found.iter().map(|(result, _)| key(result)).collect::<Vec<_>>();
+    for (_, found) in outputs.iter() {
+        keys(found).into_iter().for_each(|key| *seen.entry(key).or_default() += 1);
+    }
+    for (line, found) in outputs.iter_mut() {
+        let shared = keys(found).iter().any(|key| seen.get(key).is_some_and(|count| *count > 1));
+        let name = if shared { format!("{name}:{}", page.number(*line)) } else { name.to_owned() };
+        call(found, &name);
+    }
+}
+
+/// Under which a result is a repeat of another.
+fn key(result: &ImportedResult) -> String {
+    let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
+    format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
+}
+
+fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
+    let (version, ended) = told(&output.said);
+    let readings = output.said.readings();
+    let mut found: Vec<Found> = readings
+        .into_iter()
+        .filter_map(|reading| {
+            let histogram = histogram(&reading.histogram_ns);
+            let samples = samples(&reading, histogram.is_some());
+            let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
+            let result = ImportedResult {
+                system: String::new(),
+                load: load(reading.workload),
+                way: way(reading.way),
+                part: None,
+                file,
+                line: page.number(reading.line),
+                tool: output.format.to_owned(),
+                version: version.clone(),
+                ended: ended.clone(),
+                samples,
+                others,
+            };
+            (!result.samples.is_empty() || !result.others.is_empty()).then_some((result, histogram))
+        })
+        .collect();
+    number_parts(&mut found);
+    found
+}
+
+/// Jobs that ran side by side under one load are parts of it.
+fn number_parts(found: &mut [Found]) {
+    let mut counts: HashMap<String, (u32, u32)> = HashMap::new();
+    for (result, _) in found.iter() {
+        counts.entry(key(result)).or_default().1 += 1;
+    }
+    for (result, _) in found.iter_mut() {
+        if let Some((part, of)) = counts.get_mut(&key(result)).filter(|(_, of)| *of > 1) {
+            *part += 1;
+            result.part = Some(Part { part: *part, of: *of });
+        }
+    }
+}
+
+/// The tool's version and when the run behind an output ended, as far as it tells.
+fn told(said: &Said) -> (Option<String>, Option<String>) {
+    match said {
+        Said::Fio(fio) => {
+            let version = fio.version.map(|version| format!("{}.{}", version.major, version.minor));
+            (version, fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)))
+        }
+        #[allow(unreachable_patterns, reason = "the family of tools grows")]
+        _ => (None, None),
+    }
+}
+
+/// `Mon Nov 23 17:02:55 2026`, as fio prints it.
+fn time(text: &str) -> Option<String> {
+    let time = jiff::civil::DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
+    Some(time.to_string())
+}
+
+fn load(told: Workload) -> Load {
+    Load {
+        rw: told.rw,
+        bs: told.bs,
+        iodepth: told.iodepth,
+        numjobs: told.numjobs,
+        ioengine: told.ioengine,
+        rwmixread: told.rwmixread,
+        name: told.name,
+    }
+}
+
+fn way(way: import::Way) -> Way {
+    match way {
+        import::Way::Read => Way::Read,
+        import::Way::Write => Way::Write,
+        import::Way::Trim => Way::Trim,
+        import::Way::Both => Way::Both,
+    }
+}
+
+fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
+    let known = [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
+    if known.iter().all(Option::is_none) && reading.percentiles_ns.is_empty() && !has_histogram {
+        return Vec::new();
+    }
+    let main = [
+        ("iops", "1/s", Better::Higher, reading.iops),
+        ("bandwidth", "B/s", Better::Higher, reading.bytes_per_second),
+        ("latency.mean", "ns", Better::Lower, reading.mean_ns),
+    ];
+    let mut samples: Vec<ImportedSample> = main
+        .into_iter()
+        .map(|(metric, unit, better, figure)| match figure {
+            Some(figure) => known_sample(metric, unit, better, figure),
+            None => ImportedSample { missing: Some(NOT_PRINTED.to_owned()), ..named(metric, unit, better) },
+        })
+        .collect();
+    let counts = [("ios", "1", reading.ios), ("bytes", "B", reading.bytes)];
+    samples.extend(counts.into_iter().filter_map(|(metric, unit, figure)| {
+        Some(known_sample(metric, unit, Better::Higher, figure?))
+    }));
+    if let Some(seconds) = reading.workload.runtime_s {
+        let value = Some(seconds * 1e9);
+        samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
+    }
+    samples.extend(reading.percentiles_ns.iter().map(|(percent, figure)| {
+        known_sample(&format!("latency.p{percent}"), "ns", Better::Lower, *figure)
+    }));
+    samples
+}
+
+fn other(other: &import::Other) -> ImportedSample {
+    let better = if other.more_is_better { Better::Higher } else { Better::Lower };
+    known_sample(&other.name, &other.unit, better, other.figure)
+}
+
+fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {
+    ImportedSample {
+        metric: metric.to_owned(),
+        unit: unit.to_owned(),
+        better,
+        value: None,
+        low: None,
+        high: None,
+        histogram: None,
+        missing: None,
+    }
+}
+
+fn known_sample(metric: &str, unit: &str, better: Better, figure: Figure) -> ImportedSample {
+    let plain = named(metric, unit, better);
+    if !(figure.value.is_finite() && figure.low.is_finite() && figure.high.is_finite()) {
+        return ImportedSample { missing: Some("no finite number".to_owned()), ..plain };
+    }
+    let is_exact = figure.high - figure.low <= EXACT * figure.value.abs();
+    let end = |end: f64| (!is_exact).then_some(end);
+    ImportedSample { value: Some(figure.value), low: end(figure.low), high: end(figure.high), ..plain }
+}
+
+/// Where a histogram of a result is found.
+pub fn histogram_sample(offset: u64) -> ImportedSample {
+    ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
+}
+
+/// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`: within 1.6 % in ours.
+fn histogram(bins: &[(u64, u64)]) -> Option<Histogram> {
+    if bins.iter().all(|(_, count)| *count == 0) {
+        return None;
+    }
+    let mut histogram = Histogram::new();
+    bins.iter().for_each(|(ns, count)| histogram.record_many(*ns, *count));
+    Some(histogram)
+}
