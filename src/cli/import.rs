@@ -75,7 +75,9 @@ fn tell(done: &Done) {
              repeats; hint: --system NAME={page} if they are"
         ));
     }
-    for (lines, what) in [(&done.unread, "not read"), (&done.empty, "no result in"), (&done.strays, "in nobody's lines")] {
+    for (lines, what) in
+        [(&done.unread, "not read"), (&done.empty, "no result in"), (&done.strays, "in nobody's lines")]
+    {
         lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {line}")));
         if lines.len() > MOST_TOLD {
             say_aside(&format!("{what}: {} more", lines.len() - MOST_TOLD));

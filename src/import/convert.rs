@@ -168,16 +168,20 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
         })
         .collect();
     let counts = [("ios", "1", reading.ios), ("bytes", "B", reading.bytes)];
-    samples.extend(counts.into_iter().filter_map(|(metric, unit, figure)| {
-        Some(known_sample(metric, unit, Better::Higher, figure?))
-    }));
+    samples.extend(
+        counts
+            .into_iter()
+            .filter_map(|(metric, unit, figure)| Some(known_sample(metric, unit, Better::Higher, figure?))),
+    );
     if let Some(seconds) = reading.workload.runtime_s {
         let value = Some(seconds * 1e9);
         samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
     }
-    samples.extend(reading.percentiles_ns.iter().map(|(percent, figure)| {
-        known_sample(&format!("latency.p{percent}"), "ns", Better::Lower, *figure)
-    }));
+    samples.extend(
+        reading.percentiles_ns.iter().map(|(percent, figure)| {
+            known_sample(&format!("latency.p{percent}"), "ns", Better::Lower, *figure)
+        }),
+    );
     samples
 }
 

@@ -73,7 +73,10 @@ pub struct Done {
 pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     let (sources, by) = sources(&asked.pages, &asked.named)?;
     if sources.is_empty() {
-        return Err(Failed::input("there is nothing to import; hint: name files, folders, or - for standard input").into());
+        return Err(Failed::input(
+            "there is nothing to import; hint: name files, folders, or - for standard input",
+        )
+        .into());
     }
     let id = store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
@@ -187,10 +190,15 @@ fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
     if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
         let rest = unread.split_off(MOST_UNREAD);
         let ends = rest.iter().map(|one| one.from).min().zip(rest.iter().map(|one| one.to).max());
-        unread.extend(ends.map(|(from, to)| UnreadLines { from, to, why: format!("{more} more stretches of lines") }));
+        unread.extend(ends.map(|(from, to)| UnreadLines {
+            from,
+            to,
+            why: format!("{more} more stretches of lines"),
+        }));
     }
     let results = u32::try_from(found.len()).unwrap_or(u32::MAX);
-    let file = ImportedFile { file: number, path: source.shown.clone(), bytes: size, sha256, results, unread };
+    let file =
+        ImportedFile { file: number, path: source.shown.clone(), bytes: size, sha256, results, unread };
     FileRead { file, found, strays }
 }
 
@@ -243,7 +251,9 @@ impl<'a> Into<'a> {
             }
         }
         file.path = match &source.path {
-            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned(),
+            Some(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+            }
             None => STANDARD_INPUT.to_owned(),
         };
         self.writer.append(&Record::ImportedFile(file))?;
@@ -284,7 +294,11 @@ impl<'a> Into<'a> {
             }
         }
         for text in &self.done.empty {
-            let warning = Warning { kind: "no_result".into(), subject: String::new(), text: format!("{text} has no result") };
+            let warning = Warning {
+                kind: "no_result".into(),
+                subject: String::new(),
+                text: format!("{text} has no result"),
+            };
             self.writer.append(&Record::Warning(warning))?;
         }
         let at = jiff::Timestamp::now().to_string();

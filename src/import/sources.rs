@@ -65,11 +65,15 @@ pub enum By {
 /// Words for the parser of the command line.
 pub fn parse_named(word: &str) -> Result<Named, String> {
     const FORM: &str = "write NAME=PATH, or NAME=PATH:FROM-TO for lines of a file";
-    let Some((system, path)) = word.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty()) else {
+    let Some((system, path)) =
+        word.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
+    else {
         return Err(format!("\"{}\" names no system; hint: {FORM}", word.escape_debug()));
     };
     let whole = || Named { system: system.to_owned(), path: path.into(), lines: None };
-    let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else { return Ok(whole()) };
+    let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else {
+        return Ok(whole());
+    };
     let Some((from, to)) = range.split_once('-') else { return Ok(whole()) };
     match (from.parse(), to.parse()) {
         (Ok(from), Ok(to)) if 1 <= from && from <= to => {
@@ -134,8 +138,10 @@ fn source_of(one: &Named, path: PathBuf) -> Source {
 /// A file that is named again is so for other lines of it.
 fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
     let (Whose::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
-        let why =
-            format!("{} is named twice by --system; hint: name lines: --system NAME=PATH:FROM-TO", source.shown);
+        let why = format!(
+            "{} is named twice by --system; hint: name lines: --system NAME=PATH:FROM-TO",
+            source.shown
+        );
         return Err(Failed::input(why).into());
     };
     if let Some((other, ..)) = ranges.iter().find(|(_, a, b)| from <= *b && *a <= to) {
@@ -217,7 +223,11 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let unreadable = |error: std::io::Error| {
-        Failed::input(format!("cannot read the folder {}: {}", folder.display(), crate::import::reason(&error)))
+        Failed::input(format!(
+            "cannot read the folder {}: {}",
+            folder.display(),
+            crate::import::reason(&error)
+        ))
     };
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut entries = entries.collect::<std::io::Result<Vec<_>>>().map_err(unreadable)?;
@@ -276,10 +286,19 @@ mod tests {
 
     #[test]
     fn systems_are_folders_where_these_tell_them_apart_and_else_files() {
-        let dir = tree(&["r/host/a.json", "r/vm/a.json", "r/vm/deep/b.json", "r/.git/x", "flat/host.txt", "flat/vm.txt"]);
+        let dir = tree(&[
+            "r/host/a.json",
+            "r/vm/a.json",
+            "r/vm/deep/b.json",
+            "r/.git/x",
+            "flat/host.txt",
+            "flat/vm.txt",
+        ]);
         let dir = dir.path();
-        let of_folders =
-            (["r/host/a.json: host", "r/vm/a.json: vm", "r/vm/deep/b.json: vm"].map(String::from).to_vec(), By::Folders);
+        let of_folders = (
+            ["r/host/a.json: host", "r/vm/a.json: vm", "r/vm/deep/b.json: vm"].map(String::from).to_vec(),
+            By::Folders,
+        );
         assert_eq!(told(dir, &["r"], &[]), of_folders);
         assert_eq!(told(dir, &["r/host", "r/vm"], &[]).0[..2], of_folders.0[..2]);
         assert_eq!(told(dir, &["r/host/a.json", "r/vm/a.json"], &[]).0, of_folders.0[..2]);

@@ -40,7 +40,10 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
         one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
         if let Some(found) = &one.imported {
-            found.workloads.iter().for_each(|one| one.rows.iter().for_each(|row| lines.imported(&one.subject, row)));
+            found
+                .workloads
+                .iter()
+                .for_each(|one| one.rows.iter().for_each(|row| lines.imported(&one.subject, row)));
             found.others.iter().for_each(|other| lines.other(other));
         }
         for joint in &one.joint_bills {
@@ -223,19 +226,37 @@ impl Lines<'_> {
 
     fn against(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
         let metric = format!("ratio of {}", one.quantity);
-        self.figure([subject, system, &one.against, &metric], &noted(&one.ratio, withheld(&one.verdict)), None);
+        self.figure(
+            [subject, system, &one.against, &metric],
+            &noted(&one.ratio, withheld(&one.verdict)),
+            None,
+        );
     }
 
     /// A result that is no I/O; its unit is as it was printed.
     fn other(&mut self, other: &OtherResult) {
         for row in &other.rows {
-            let (low, high) = row.interval.map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
+            let (low, high) =
+                row.interval.map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
             let [run, name, system] = [self.run, &other.name, &row.system].map(str::to_owned);
             let [value, n] = [row.value.to_string(), row.runs.to_string()];
             let unit = other.unit.clone();
             let none = String::new;
             self.record(&[
-                run, none(), system, none(), name, "known".into(), value, unit, low, high, n, "runs".into(), none(), none(),
+                run,
+                none(),
+                system,
+                none(),
+                name,
+                "known".into(),
+                value,
+                unit,
+                low,
+                high,
+                n,
+                "runs".into(),
+                none(),
+                none(),
             ]);
             row.comparison.iter().for_each(|one| self.against("", &row.system, one));
         }

@@ -5,7 +5,8 @@ use super::table::Table;
 use crate::bill::Findings;
 use crate::bill::findings::Figure;
 use crate::bill::imported::{
-    Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedPercentile, ImportedRow, ImportedWorkload, OtherResult, OtherRow,
+    Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedPercentile, ImportedRow,
+    ImportedWorkload, OtherResult, OtherRow,
 };
 use crate::units::{counted, show_bytes};
 use std::collections::BTreeSet;
@@ -34,8 +35,11 @@ fn of_load(one: &ImportedWorkload) -> Section {
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline)));
-    let columns: [(&str, u8, fn(&ImportedRow) -> &ImportedFigure); 3] =
-        [("IOPS", 0, |row| &row.iops), ("throughput", 3, |row| &row.bytes_per_s), ("mean", 4, |row| &row.mean)];
+    let columns: [(&str, u8, fn(&ImportedRow) -> &ImportedFigure); 3] = [
+        ("IOPS", 0, |row| &row.iops),
+        ("throughput", 3, |row| &row.bytes_per_s),
+        ("mean", 4, |row| &row.mean),
+    ];
     for (at, (head, rank, pick)) in columns.into_iter().enumerate() {
         if one.rows.iter().any(|row| matches!(pick(row).figure, Figure::Known { .. })) {
             table.push(head, rank, cells(&|row| Shown::of(&pick(row).figure).cell()));
@@ -132,8 +136,11 @@ pub(super) fn files(findings: &Findings) -> Vec<String> {
     let line = |file: &ImportedFile| {
         let sources = found.workloads.iter().flat_map(|one| &one.rows).flat_map(|row| &row.sources);
         let others = found.others.iter().flat_map(|one| &one.rows).flat_map(|row| &row.sources);
-        let tools: BTreeSet<&str> =
-            sources.chain(others).filter(|source| source.file == file.file).map(|source| source.tool.as_str()).collect();
+        let tools: BTreeSet<&str> = sources
+            .chain(others)
+            .filter(|source| source.file == file.file)
+            .map(|source| source.tool.as_str())
+            .collect();
         let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
         format!(
             "{}: {} of {}; {}, SHA-256 {}",

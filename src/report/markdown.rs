@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, imported, matrix, published, ratios, sheet,
-    states, sweep, verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, imported, matrix, published, ratios,
+    sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};

@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, imported, matrix, published, ratios,
-    sheet, states, sweep, verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, imported, matrix, published,
+    ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -102,7 +102,8 @@ fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
 fn of_others(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = String::new();
     for section in imported::sections(findings) {
-        out += &format!("\n{}\n{}", wrapped(&section.title, width, "  "), section.table.text(width, left_out));
+        out +=
+            &format!("\n{}\n{}", wrapped(&section.title, width, "  "), section.table.text(width, left_out));
         out += &list("", section.lines.into_iter(), width);
     }
     if let Some(legend) = imported::legend(findings) {

@@ -114,7 +114,12 @@ impl fmt::Display for Refusal {
             Refusal::NoSpread { baseline: 1, other: 1 } => write!(out, "one run each: no spread is known"),
             Refusal::NoSpread { baseline, other } => {
                 let runs = |count: &usize| counted(*count as u64, "run", "runs");
-                write!(out, "{} against {}: the spread is not known, an interval needs 4 of each", runs(other), runs(baseline))
+                write!(
+                    out,
+                    "{} against {}: the spread is not known, an interval needs 4 of each",
+                    runs(other),
+                    runs(baseline)
+                )
             }
             Refusal::IdleBaseline => write!(out, "the baseline completed nothing"),
             Refusal::IdleStack => write!(out, "the stack completed nothing"),

@@ -301,7 +301,10 @@ pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
 
 /// The newest that measured anything; a run that was refused at its start hides no result.
 fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
-    let at = runs.iter().rposition(|run| measured_load(run) || is_imported(run) || tried(run)).or(runs.len().checked_sub(1))?;
+    let at = runs
+        .iter()
+        .rposition(|run| measured_load(run) || is_imported(run) || tried(run))
+        .or(runs.len().checked_sub(1))?;
     Some(runs.swap_remove(at).folder)
 }
 

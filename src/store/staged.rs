@@ -77,8 +77,10 @@ impl Drop for Staged {
 fn remove_left_over(runs_dir: &Path) {
     for entry in std::fs::read_dir(runs_dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let id =
-            name.to_str().and_then(|name| name.strip_prefix(BEFORE)).and_then(|name| name.strip_suffix(BEHIND));
+        let id = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(BEFORE))
+            .and_then(|name| name.strip_suffix(BEHIND));
         if id.is_some_and(is_id) && is_nobodys(&entry.path()) {
             // What cannot be removed is in nobody's way.
             let _ = std::fs::remove_dir_all(entry.path());

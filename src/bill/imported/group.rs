@@ -1,16 +1,17 @@
 //! Results that were imported, put together: by load and way, and in these by system. Several results of one system are runs
 //! of their own, each as good as a visit; what a single one leaves open nobody knows.
 
+use crate::stats::Refusal;
 use crate::stats::ratio::Total;
 use crate::stats::unpaired::{self, Change, Level};
 use crate::stats::visits::LEAST;
-use crate::stats::Refusal;
 use crate::store::record::Better;
 use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How many of their own lengths runs are apart whose times are not told: drift grows with the logarithm of it.
-const UNKNOWN_APART: f64 = 1e6;
+pub(in crate::bill) const UNKNOWN_APART: f64 = 1e6;
 
 /// All results of one load, one way.
 pub(in crate::bill) struct Loaded<'a> {
@@ -25,6 +26,32 @@ pub(in crate::bill) struct Loaded<'a> {
 pub(in crate::bill) struct Group<'a> {
     pub(in crate::bill) system: &'a str,
     pub(in crate::bill) results: Vec<&'a ImportedResult>,
+    /// Results that are another one once more, figure by figure: a copy is no run of its own.
+    pub(in crate::bill) copies: usize,
+    seen: HashSet<u64>,
+}
+
+/// So many figures are not the same twice by chance.
+const TELLING: usize = 8;
+
+impl<'a> Group<'a> {
+    fn new(system: &'a str) -> Group<'a> {
+        Group { system, results: Vec::new(), copies: 0, seen: HashSet::new() }
+    }
+
+    fn add(&mut self, result: &'a ImportedResult) {
+        let figures: Vec<(&str, u64)> = result
+            .samples
+            .iter()
+            .filter_map(|one| Some((one.metric.as_str(), one.value?.to_bits())))
+            .collect();
+        let mut hasher = DefaultHasher::new();
+        figures.hash(&mut hasher);
+        match figures.len() >= TELLING && !self.seen.insert(hasher.finish()) {
+            true => self.copies += 1,
+            false => self.results.push(result),
+        }
+    }
 }
 
 /// By load and way, in the order in which they come; results without any I/O are left out.
@@ -40,10 +67,10 @@ pub(in crate::bill) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
         });
         let groups = &mut all[*at].systems;
         let group = *systems.entry(&result.system).or_insert_with(|| {
-            groups.push(Group { system: &result.system, results: Vec::new() });
+            groups.push(Group::new(&result.system));
             groups.len() - 1
         });
-        groups[group].results.push(result);
+        groups[group].add(result);
     }
     all
 }
@@ -92,6 +119,11 @@ impl<'a> Runs<'a> {
         (!ends.is_empty()).then(|| [mean(0), mean(1)])
     }
 
+    /// As it is printed, whichever way is better.
+    pub(in crate::bill) fn plain_level(&self) -> Result<Level, Refusal> {
+        Level::of_visits(&self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>())
+    }
+
     /// Of a rate as it is, of a time as what is done in one: so that more is better.
     pub(in crate::bill) fn level(&self) -> Result<Level, Refusal> {
         let total = |sample: &&ImportedSample| {
@@ -120,7 +152,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Factors from the mean to the ends of what rounding leaves open.
-    fn slack(&self) -> Option<(f64, f64)> {
+    pub(in crate::bill) fn slack(&self) -> Option<(f64, f64)> {
         let (mean, [low, high]) = (self.mean()?, self.rounded()?);
         (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
     }
@@ -130,7 +162,8 @@ impl<'a> Runs<'a> {
         let ends: Vec<f64> = self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let last = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let runtime = self.results.first()?.sample("runtime").and_then(|sample| sample.value).unwrap_or(0.0) / 1e9;
+        let runtime =
+            self.results.first()?.sample("runtime").and_then(|sample| sample.value).unwrap_or(0.0) / 1e9;
         Some((ends.iter().sum::<f64>() / ends.len() as f64, last - first + runtime))
     }
 }
@@ -143,7 +176,7 @@ fn ended_s(result: &ImportedResult) -> Option<f64> {
 }
 
 /// How many of their own lengths the runs of two systems are apart.
-fn separation(a: &Runs, b: &Runs) -> f64 {
+pub(in crate::bill) fn separation(a: &Runs, b: &Runs) -> f64 {
     let apart = || {
         let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
         Some((at_a - at_b).abs() / length_a.min(length_b).max(1.0))
@@ -168,7 +201,8 @@ fn change(base: &Runs, other: &Runs) -> Result<Change, Refusal> {
     }
     let found = unpaired::change(&base.level()?, &other.level()?, separation(base, other));
     let open = || Refusal::NotMeasured { reason: "rounding leaves all open".into() };
-    let ((below_a, above_a), (below_b, above_b)) = (base.slack().ok_or_else(open)?, other.slack().ok_or_else(open)?);
+    let ((below_a, above_a), (below_b, above_b)) =
+        (base.slack().ok_or_else(open)?, other.slack().ok_or_else(open)?);
     let (below, above) = match base.is_time() {
         true => (below_a / above_b, above_a / below_b),
         false => (below_b / above_a, above_b / below_a),

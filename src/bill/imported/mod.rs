@@ -2,7 +2,7 @@
 //! show their spread; percentiles are shown as they were printed and never averaged.
 
 pub(in crate::bill) mod group;
-mod others;
+pub(in crate::bill) mod others;
 #[cfg(test)]
 mod tests;
 pub(in crate::bill) mod words;
@@ -162,7 +162,9 @@ fn figure(runs: &Runs, group: &Group, metric: &str, unit: &'static str) -> Impor
     let figure = match runs.mean() {
         None => {
             let sample = group.results.first().and_then(|result| result.sample(metric));
-            Figure::missing(sample.and_then(|sample| sample.missing.as_deref()).unwrap_or("the output does not tell it"))
+            Figure::missing(
+                sample.and_then(|sample| sample.missing.as_deref()).unwrap_or("the output does not tell it"),
+            )
         }
         Some(value) => known(value, unit, runs),
     };
@@ -195,7 +197,12 @@ fn of_rates(loaded: &Loaded, base: &Group, other: &Group, zone: f64) -> Option<I
     })
 }
 
-fn comparison([base, other]: &[Runs; 2], against: &str, quantity: String, zone: f64) -> Option<ImportedComparison> {
+fn comparison(
+    [base, other]: &[Runs; 2],
+    against: &str,
+    quantity: String,
+    zone: f64,
+) -> Option<ImportedComparison> {
     let (value, change) = ratio(base, other)?;
     let n = base.len().min(other.len()) as u64;
     let (ratio, verdict) = match change {
@@ -206,7 +213,13 @@ fn comparison([base, other]: &[Runs; 2], against: &str, quantity: String, zone: 
         }
         Err(reason) => (Figure::bare(value, "1", (n, "runs"), &reason), Verdict::refused(reason)),
     };
-    Some(ImportedComparison { against: against.to_owned(), quantity, ratio, rounding: rounding(base, other), verdict })
+    Some(ImportedComparison {
+        against: against.to_owned(),
+        quantity,
+        ratio,
+        rounding: rounding(base, other),
+        verdict,
+    })
 }
 
 /// Names that a sentence lists.
@@ -240,8 +253,14 @@ fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     all
 }
 
-fn remedy(verdict: &Verdict) -> String {
-    verdict.reason().and_then(Refusal::remedy).map(settle_words).unwrap_or_default()
+/// What would settle it: of others' results nothing is measured longer here.
+pub(super) fn remedy(verdict: &Verdict) -> String {
+    let words = verdict.reason().and_then(|reason| match reason {
+        Refusal::NoSpread { .. } => reason.remedy(),
+        Refusal::TooWide { .. } | Refusal::Drift => Some("repeat each more often, in turns"),
+        _ => None,
+    });
+    words.map(settle_words).unwrap_or_default()
 }
 
 fn percentiles(run: &RunData, group: &Group) -> Vec<ImportedPercentile> {
@@ -292,7 +311,11 @@ fn merged(run: &RunData, group: &Group) -> Option<Histogram> {
 }
 
 fn sources(results: &[&ImportedResult]) -> Vec<ImportedSource> {
-    let of = |result: &&ImportedResult| ImportedSource { file: result.file, line: result.line, tool: tool(result) };
+    let of = |result: &&ImportedResult| ImportedSource {
+        file: result.file,
+        line: result.line,
+        tool: tool(result),
+    };
     results.iter().map(of).collect()
 }
 
@@ -308,14 +331,18 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
     match (all.len(), all.iter().filter(|resolved| **resolved).count()) {
         (0, _) => "imported figures, of which none are compared".to_owned(),
         (all, resolved) => {
-            format!("imported figures; of {} {resolved} tell a difference or that there is none", counted(all as u64, "comparison", "comparisons"))
+            format!(
+                "imported figures; of {} {resolved} tell a difference or that there is none",
+                counted(all as u64, "comparison", "comparisons")
+            )
         }
     }
 }
 
 /// What the figures do not exclude.
 pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
-    let compared = found.workloads.iter().flat_map(|one| &one.rows).filter(|row| row.comparison.is_some()).count();
+    let compared =
+        found.workloads.iter().flat_map(|one| &one.rows).filter(|row| row.comparison.is_some()).count();
     let mut lines = vec![
         "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
         "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),
@@ -340,10 +367,22 @@ pub(super) fn warnings(run: &RunData) -> Vec<WarningReport> {
             warn("not_read", &format!("{}:{}", file.path, one.places()), one.why.clone());
         }
     }
+    for loaded in loads(&run.imported) {
+        let subject = words::subject(loaded.load, loaded.way, loaded.part);
+        for group in loaded.systems.iter().filter(|group| group.copies > 0) {
+            let copies = counted(group.copies as u64, "result is a copy", "results are copies");
+            let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
+            warn("copies", &format!("{}, {subject}", group.system), text);
+        }
+    }
     let tools: BTreeSet<String> = run.imported.iter().map(tool).collect();
     if tools.len() > 1 {
         let tools = show_names(tools.iter().map(String::as_str));
-        warn("tools", "", format!("results of {tools} stand side by side: what they count and round differs"));
+        warn(
+            "tools",
+            "",
+            format!("results of {tools} stand side by side: what they count and round differs"),
+        );
     }
     if run.imported.iter().any(|result| result.part.is_some()) {
         let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";

@@ -47,16 +47,17 @@ pub struct OtherRow {
 }
 
 /// One name and unit; systems in the order in which they come.
-struct Kind<'a> {
-    sample: &'a ImportedSample,
-    systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
+pub(in crate::bill) struct Kind<'a> {
+    pub(in crate::bill) sample: &'a ImportedSample,
+    pub(in crate::bill) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
 }
 
 pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<OtherResult> {
     kinds(results).iter().map(|kind| result(kind, base, zone)).collect()
 }
 
-fn kinds(results: &[ImportedResult]) -> Vec<Kind<'_>> {
+/// By name, unit and load, in the order in which they come.
+pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<Kind<'_>> {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut known: HashMap<(&str, &str, String), usize> = HashMap::new();
     for result in results {

@@ -59,10 +59,16 @@ mod tests {
         assert_eq!(subject(&full, Way::Write, None), "4k randrw at iodepth 8 x 2 (libaio): writes");
         let of = Part { part: 2, of: 4 };
         let reads = Load { rw: Some("randread".into()), numjobs: None, ..full.clone() };
-        assert_eq!(subject(&reads, Way::Read, Some(of)), "4k randread at iodepth 8 (libaio), job 2 of 4 side by side");
+        assert_eq!(
+            subject(&reads, Way::Read, Some(of)),
+            "4k randread at iodepth 8 (libaio), job 2 of 4 side by side"
+        );
         assert_eq!(quantity(&full, Way::Read, "IOPS"), "4k randrw IOPS of reads at iodepth 8 x 2");
         let named = Load { name: Some("mixed".into()), ..Load::default() };
         assert_eq!(subject(&named, Way::Read, None), "mixed: reads");
-        assert_eq!(subject(&Load::default(), Way::Both, None), "a load that the output does not tell: reads and writes together");
+        assert_eq!(
+            subject(&Load::default(), Way::Both, None),
+            "a load that the output does not tell: reads and writes together"
+        );
     }
 }
