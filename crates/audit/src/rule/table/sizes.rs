@@ -9,13 +9,13 @@ use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink, slip};
 use crate::table::Table;
 
-/// F4 and N8 of tables.
-pub const RATE_TIMES_SIZE: Rule = Rule {
-    id: "F4",
-    name: "in a table IOPS times block size is the bandwidth",
+/// N8, and F4 and N3 of tables.
+pub const UNIT: Rule = Rule {
+    id: "N8",
+    name: "in a table IOPS times block size is the bandwidth, in the unit that the label says",
     severity: Severity::WrongFigure,
     holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %; a table all of whose rows need 1024 for a label of 1000 is \
-            told once as N8, a rate that lost its carry as N3",
+            told once, a row that does not agree as F4, a rate that lost its carry as N3",
     silent: "unless a rate and a bandwidth stand in neighbouring columns and head or label names one block size, and at least two \
              thirds of the rows agree",
     check: rate_times_size,
