@@ -43,13 +43,14 @@ impl Audited {
 pub fn audit(page: Page) -> Audited {
     let imported = import::scan(&page);
     let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-    let tables = table::tables(&page, &taken);
+    let table::Scanned { tables, unread: not_read } = table::scan(&page, &taken);
     let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables };
     let sink = rule::check(&evidence);
     let mut claims = claims(&imported.outputs, &tables);
     settle(&mut claims, &sink.checks);
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
+    unread.extend(not_read);
     Audited { outputs: imported.outputs, tables, claims, findings: sink.findings, unread, page }
 }
 
