@@ -7,6 +7,8 @@ pub mod fio;
 pub mod prose;
 pub mod slip;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
@@ -111,7 +113,9 @@ impl Sink {
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
     pub fn finds(&mut self, finding: Finding) {
-        if finding.severity <= Severity::WrongFigure || !finding.recomputed.is_empty() {
+        // A run that no conclusion should rest on is printed as it was.
+        let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
+        if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
             self.checks.push((finding.spot, Status::DoesNotHold, finding.rule));
         }
         self.findings.push(finding);

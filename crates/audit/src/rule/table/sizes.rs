@@ -4,6 +4,7 @@
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
+use crate::link::parts;
 use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink, slip};
@@ -47,6 +48,9 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
             let figure = |at: usize| row.cells.get(at)?.as_ref()?.figure.as_ref();
             let (Some(first), Some(second)) = (figure(left), figure(left + 1)) else { continue };
             let heads = [left, left + 1].map(|at| table.columns[at].head.as_str());
+            if of_what(heads[0]) != of_what(heads[1]) {
+                continue;
+            }
             let (rate, bandwidth) = match (kind(first, heads[0]), kind(second, heads[1])) {
                 (Some(Kind::Rate), Some(Kind::Bandwidth)) => (first, second),
                 (Some(Kind::Bandwidth), Some(Kind::Rate)) => (second, first),
@@ -58,6 +62,41 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
         }
     }
     pairs
+}
+
+/// Words of heads that say which figure it is, not of what.
+const METRICS: [&str; 26] = [
+    "iops",
+    "throughput",
+    "bandwidth",
+    "bw",
+    "speed",
+    "rate",
+    "mb",
+    "mib",
+    "kb",
+    "kib",
+    "gb",
+    "gib",
+    "mbps",
+    "kbps",
+    "gbps",
+    "sec",
+    "iops/s",
+    "мб",
+    "гб",
+    "кб",
+    "мбайт",
+    "скорость",
+    "带宽",
+    "吞吐",
+    "吐量",
+    "速度",
+];
+
+/// What a head is of, without the words of the metric: two columns of one load have it in common.
+fn of_what(head: &str) -> Vec<String> {
+    parts(head).into_iter().filter(|part| !METRICS.contains(&part.as_str())).collect()
 }
 
 #[derive(PartialEq)]
