@@ -19,13 +19,13 @@ pub struct JsonFormat {
 }
 
 /// All of them.
-pub const ALL: &[&JsonFormat] = &[];
+pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 
 /// Their common entry in the family.
 pub const FORMAT: Format = Format {
     name: "JSON",
     help: "JSON of a tool, with any text before and behind it",
-    example: "",
+    example: super::iperf3::json::FORMAT.example,
     begins: |line| line.trim_start().starts_with(['{', '[']),
     read,
 };

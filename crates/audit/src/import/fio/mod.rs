@@ -1,6 +1,10 @@
 //! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
 //! of the run, nanoseconds of latencies, percent.
 
+pub mod job_file;
+pub mod json;
+pub mod log;
+pub mod terse;
 pub mod text;
 
 use super::Told;
