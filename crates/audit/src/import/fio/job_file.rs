@@ -129,6 +129,9 @@ pub fn size(text: &str) -> Option<u64> {
 /// Lines of sections in which an option that only fio has must come.
 const SOON: usize = 32;
 
+/// Sections without one that may stand before it.
+const EMPTY: usize = 4;
+
 fn read(page: &Page, line: usize) -> Option<Found> {
     let mut file = JobFile { sections: Vec::new() };
     let (mut known, mut strange, mut core) = (0usize, 0usize, 0usize);
@@ -140,7 +143,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             file.sections.push(Section { name: name.to_owned(), line: at, entries: Vec::new() });
             end = at + 1;
         } else if let Some(entry) = entry(text, at, prefix) {
-            let is_known = KNOWN.contains(&entry.key.as_str());
+            let is_known = KNOWN.binary_search(&entry.key.as_str()).is_ok();
             (known, strange) = (known + usize::from(is_known), strange + usize::from(!is_known));
             core += usize::from(CORE.contains(&entry.key.as_str()));
             file.sections.last_mut()?.entries.push(entry);
@@ -149,7 +152,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             break;
         }
         at += 1;
-        if core == 0 && at - line >= SOON {
+        if core == 0 && (at - line >= SOON || file.sections.len() > EMPTY) {
             return None;
         }
     }
@@ -258,7 +261,7 @@ const CORE: &[&str] = &[
     "size",
 ];
 
-/// Options of fio that job files commonly have.
+/// Options of fio that job files commonly have, in order.
 const KNOWN: &[&str] = &[
     "allow_file_create",
     "allow_mounted_write",
@@ -465,6 +468,11 @@ mod tests {
         }
         let many = "[x]\n".repeat(100_000);
         assert!(crate::import::scan(&Page::new("p", many)).outputs.is_empty());
+    }
+
+    #[test]
+    fn options_are_in_order() {
+        assert!(KNOWN.is_sorted() && CORE.iter().all(|key| KNOWN.contains(key)));
     }
 
     #[test]

@@ -54,6 +54,9 @@ fn read_stream(page: &Page, line: usize) -> Option<Found> {
             break;
         }
         known |= matches!(event, Some("start" | "interval" | "end"));
+        if !known {
+            return None;
+        }
         match event {
             Some("start") => reader.start(data),
             Some("interval") => data.into_iter().for_each(|data| reader.interval(data)),
@@ -66,7 +69,7 @@ fn read_stream(page: &Page, line: usize) -> Option<Found> {
         }
         at += 1;
     }
-    known.then(|| Found { said: reader.said(), end: at, unread })
+    Some(Found { said: reader.said(), end: at, unread })
 }
 
 struct Reader<'p> {

@@ -66,20 +66,23 @@ enum Line<'p> {
     Strange,
 }
 
+/// Lines in which the first row must come.
+const SOON: usize = 64;
+
 /// Blank lines that an output may have between its lines.
 const BLANKS: usize = 2;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut reader = Reader { page, tests: Vec::new(), unread: Vec::new() };
+    let mut reader = Reader { page, tests: Vec::new(), unread: Vec::new(), told: false };
     let (mut at, mut end, mut blanks) = (line, line, 0);
-    while at < page.len() && blanks <= BLANKS {
+    while at < page.len() && blanks <= BLANKS && (reader.told || at - line < SOON) {
         let Some(said) = classify(page, at, &reader) else { break };
         let done = matches!(said, Line::Done);
         blanks = if matches!(said, Line::Blank) { blanks + 1 } else { 0 };
         if matches!(said, Line::Opens | Line::Listens)
             && at > line
             && speaker(page, at).is_none()
-            && reader.told()
+            && reader.told
         {
             break;
         }
@@ -172,14 +175,11 @@ struct Reader<'p> {
     page: &'p Page,
     tests: Vec<Test>,
     unread: Vec<Unread>,
+    /// Whether any test has a row.
+    told: bool,
 }
 
 impl Reader<'_> {
-    /// Whether any test has a row.
-    fn told(&self) -> bool {
-        self.tests.iter().any(|test| !test.intervals.is_empty() || !test.ends.is_empty())
-    }
-
     /// The protocol that the last head of a speaker tells.
     fn columns(&self, speaker: Option<&str>) -> Option<Protocol> {
         self.of(speaker).and_then(|test| test.protocol)
@@ -209,6 +209,7 @@ impl Reader<'_> {
     /// Takes a line in; whether the output goes at least as far.
     fn take(&mut self, at: usize, said: Line) -> bool {
         let ended = |test: &Test| !test.ends.is_empty();
+        self.told |= matches!(said, Line::Row(_));
         match said {
             Line::Row(row) if row.end.is_some() => {
                 let same =
