@@ -88,7 +88,7 @@ const PROGRAMS: &[(&str, Fits)] = &[
     ("iperf", first_is_option),
     ("mdadm", first_is_option),
     ("lvcreate", first_is_option),
-    ("vgcreate", |words| first_is_option(words) || any_path(words)),
+    ("vgcreate", |words| first_is_option(words) || second_is_path(words)),
     ("pvcreate", |words| first_is_option(words) || first_is_path(words)),
     ("zpool", |words| {
         verb(words, &["create", "add", "attach", "set", "import", "get", "list", "status", "iostat", "trim"])
@@ -132,18 +132,13 @@ const PROGRAMS: &[(&str, Fits)] = &[
         verb(words, &["create", "bench", "map", "import", "resize", "feature", "info", "bench-write"])
     }),
     ("blockdev", first_is_option),
-    ("esxcli", |words| {
-        verb(
-            words,
-            &["system", "network", "storage", "rdma", "nvme", "iscsi", "hardware", "software", "vm", "vsan"],
-        ) && words.len() >= 3
-    }),
+    ("esxcli", esxcli),
     ("rpc.py", |words| first_is_option(words) || words.first().is_some_and(|word| word.text.contains('_'))),
     // UnixBench has a name of its own only with its folder.
     ("Run", |words| words.is_empty() || first_is_option(words)),
 ];
 
-const MKFS: Fits = |words| any_option(words) || any_path(words);
+const MKFS: Fits = |words| first_is_option(words) || first_is_path(words);
 const QEMU: Fits = first_is_option;
 
 fn is(word: &Word, texts: &[&str]) -> bool {
@@ -154,8 +149,11 @@ fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A verb alone, or with a word behind it that no sentence has.
 fn verb(words: &[Word], verbs: &[&str]) -> bool {
+    let technical = |word: &Word| option_name(&word.text).is_some() || word.text.contains(['/', '=']);
     words.first().is_some_and(|word| is(word, verbs))
+        && (words.len() == 1 || words[1..].iter().any(technical))
 }
 
 fn first_is_option(words: &[Word]) -> bool {
@@ -170,9 +168,19 @@ fn first_is_path(words: &[Word]) -> bool {
     words.first().is_some_and(|word| word.text.starts_with('/'))
 }
 
-fn any_path(words: &[Word]) -> bool {
-    words.iter().any(|word| word.text.starts_with("/dev/"))
+fn second_is_path(words: &[Word]) -> bool {
+    words.get(1).is_some_and(|word| word.text.starts_with('/'))
 }
+
+/// `esxcli rdma iser add`: names in names, and what is done.
+fn esxcli(words: &[Word]) -> bool {
+    const DONE: [&str; 9] = ["add", "list", "get", "set", "remove", "enable", "disable", "create", "connect"];
+    let done = words.iter().any(|word| is(word, &DONE));
+    words.first().is_some_and(|word| is(word, ESXCLI)) && words.len() >= 3 && (done || any_option(words))
+}
+
+const ESXCLI: &[&str] =
+    &["system", "network", "storage", "rdma", "nvme", "iscsi", "hardware", "software", "vm", "vsan"];
 
 /// An option without its dashes, which printing may have made longer (`–direct=1`).
 fn option_name(text: &str) -> Option<&str> {
@@ -323,16 +331,19 @@ fn within(page: &Page, line: usize) -> Option<(Vec<Command>, usize)> {
 
 /// Commands of known tools that begin at a byte of a line, and the line behind them.
 fn at(page: &Page, line: usize, start: usize, prompted: bool) -> Option<(Vec<Command>, usize)> {
-    let (segments, end) = Tokens::read(page, line, start);
+    let (tokens, end) = Tokens::read(page, line, start);
     let mut commands: Vec<Command> = Vec::new();
-    for (number, segment) in segments.iter().enumerate() {
+    for (number, segment) in tokens.segments.iter().enumerate() {
         let known = commands_of(segment, line, prompted);
         if number == 0 && known.is_empty() && !prompted {
             return None;
         }
         commands.extend(known);
     }
-    (!commands.is_empty()).then_some((commands, end))
+    // A sentence quotes a tool's name as well as a command of it: what has options is the latter.
+    let quoted =
+        tokens.within_sentence && !prompted && commands.iter().all(|command| command.options.len() < 2);
+    (!commands.is_empty() && !quoted).then_some((commands, end))
 }
 
 /// The command of one segment, and those that follow it where lines were joined (`zpool create ... zfs create ...`).
@@ -458,6 +469,8 @@ struct Tokens {
     segments: Vec<Vec<Word>>,
     /// Whether the next word is where output goes.
     redirected: bool,
+    /// Whether a closing backtick ended it with a sentence going on behind.
+    within_sentence: bool,
 }
 
 /// Longer commands are cut: nobody types them.
@@ -466,8 +479,9 @@ const MOST_WORDS: usize = 4000;
 const MOST_COMMANDS: usize = 16;
 
 impl Tokens {
-    fn read(page: &Page, line: usize, start: usize) -> (Vec<Vec<Word>>, usize) {
-        let mut tokens = Tokens { segments: vec![Vec::new()], redirected: false };
+    /// The tokens from a byte of a line on, and the line behind them.
+    fn read(page: &Page, line: usize, start: usize) -> (Tokens, usize) {
+        let mut tokens = Tokens { segments: vec![Vec::new()], redirected: false, within_sentence: false };
         let (mut at, mut from, mut count) = (line, start, 0);
         loop {
             let text = page.line(at);
@@ -475,7 +489,7 @@ impl Tokens {
             count += words;
             at += 1;
             if !goes_on || at >= page.len() || at - line >= MOST_LINES || count >= MOST_WORDS {
-                return (tokens.segments, at);
+                return (tokens, at);
             }
             from = page.bare(at).1;
         }
@@ -488,7 +502,13 @@ impl Tokens {
         let end = text.trim_end().len();
         while at < end && count < most {
             match bytes[at] {
-                b' ' | b'\t' | b'`' => at += 1,
+                b' ' | b'\t' => at += 1,
+                b'`' if count == 0 => at += 1,
+                b'`' => {
+                    self.within_sentence =
+                        text[at..end].bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80);
+                    break;
+                }
                 b'\\' if at + 1 == end => return (true, count),
                 b'#' => break,
                 b';' | b'|' | b'&' => {

@@ -114,6 +114,12 @@ fn sentences_that_begin_with_a_tools_name_are_no_commands() {
         "fio: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 23 16:58:20 2026",
         "# fio results - part 2",
         "time - the other resource",
+        "zpool status`, SPDK's `bdev_get`. The report counts /dev/sda",
+        "`nvme list` shows them all",
+        "zpool list shows what is free",
+        "mkfs.xfs was run on /dev/sda",
+        "esxcli storage is slow",
+        "nvme format took an hour - at least",
     ] {
         assert!(commands(line).is_empty(), "{line}: {:?}", commands(line)[0].1);
     }

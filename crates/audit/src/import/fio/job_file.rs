@@ -156,7 +156,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             return None;
         }
     }
-    (core >= 2 && strange * 3 <= known).then(|| Found {
+    (core >= 2 && strange <= known).then(|| Found {
         said: Said::JobFile(Box::new(file)),
         end,
         unread: Vec::new(),
