@@ -8,7 +8,8 @@ const REPEATS: usize = 5;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let megabytes: usize = arguments.next().and_then(|text| text.parse().ok()).expect("megabytes, then pages");
+    let megabytes: usize =
+        arguments.next().and_then(|text| text.parse().ok()).expect("megabytes, then pages");
     println!("{:>8} {:>12} {:>12}  page", "MB", "import MB/s", "audit MB/s");
     for name in arguments {
         let once = std::fs::read(&name).expect("a readable file");
@@ -17,8 +18,10 @@ fn main() {
         let size = bytes.len() as f64 / 1e6;
         let import = median(|| {
             let started = Instant::now();
-            let outputs: usize =
-                container::pages(&name, bytes.clone()).iter().map(|page| import::scan(page).outputs.len()).sum();
+            let outputs: usize = container::pages(&name, bytes.clone())
+                .iter()
+                .map(|page| import::scan(page).outputs.len())
+                .sum();
             assert!(outputs > 0, "nothing was found in {name}");
             started.elapsed().as_secs_f64()
         });
