@@ -4,6 +4,7 @@
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
 
 pub mod command;
+mod context;
 pub mod fio;
 pub mod iperf3;
 pub mod json_formats;
@@ -133,6 +134,7 @@ pub fn scan(page: &Page) -> Imported {
             None => at += 1,
         }
     }
+    context::attribute(&mut imported.outputs);
     imported
 }
 
