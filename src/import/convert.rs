@@ -9,6 +9,7 @@ use iotax_audit::number::Figure;
 use iotax_audit::page::Page;
 use iotax_load::Histogram;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// Why a figure that every tool could print is not there.
 const NOT_PRINTED: &str = "the output does not tell it";
@@ -27,7 +28,10 @@ pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> (Ve
         .collect();
     let mut strays = 0;
     match whose {
-        Whose::One(name) => of_outputs.iter_mut().for_each(|(_, found)| call(found, name)),
+        Whose::One(name) => of_outputs.iter_mut().for_each(|(_, found)| {
+            call(found, name);
+            name_unknown(found, page);
+        }),
         Whose::Guessed(name) => by_output(page, &mut of_outputs, name),
         Whose::Lines(ranges) => of_outputs.iter_mut().for_each(|(_, found)| {
             let before = found.len();
@@ -46,6 +50,14 @@ pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> (Ve
 
 fn call(found: &mut [Found], name: &str) {
     found.iter_mut().for_each(|(result, _)| result.system = name.to_owned());
+}
+
+/// Of a load of which nothing is told (a log) the file's name tells which it is.
+fn name_unknown(found: &mut [Found], page: &Page) {
+    let name = Path::new(&page.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    for (result, _) in found.iter_mut().filter(|(result, _)| result.load == Load::default()) {
+        result.load.name.clone_from(&name);
+    }
 }
 
 /// Outputs of one load in a page that nobody has named may be of several systems: these are told apart by their lines.
@@ -69,7 +81,7 @@ fn key(result: &ImportedResult) -> String {
 }
 
 fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
-    let (version, ended) = told(&output.said);
+    let Told { tool, version, ended } = Told::of(output);
     let readings = output.said.readings();
     let mut found: Vec<Found> = readings
         .into_iter()
@@ -84,7 +96,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
                 part: None,
                 file,
                 line: page.number(reading.line),
-                tool: output.format.to_owned(),
+                tool: tool.clone(),
                 version: version.clone(),
                 ended: ended.clone(),
                 samples,
@@ -99,28 +111,66 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
 
 /// Jobs that ran side by side under one load are parts of it.
 fn number_parts(found: &mut [Found]) {
-    let mut counts: HashMap<String, (u32, u32)> = HashMap::new();
+    let mut names: HashMap<(String, &str), u32> = HashMap::new();
     for (result, _) in found.iter() {
-        counts.entry(key(result)).or_default().1 += 1;
+        for other in &result.others {
+            *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
+        }
     }
-    for (result, _) in found.iter_mut() {
-        if let Some((part, of)) = counts.get_mut(&key(result)).filter(|(_, of)| *of > 1) {
+    // Of results that are no I/O those are parts that have a name in common: both ways of a network resend.
+    let shares = |result: &ImportedResult| {
+        let count =
+            |other: &ImportedSample| names.get(&(result.load.identity(), other.metric.as_str())).copied();
+        result.others.iter().any(|other| count(other) > Some(1))
+    };
+    let keys: Vec<String> = found
+        .iter()
+        .map(
+            |(result, _)| {
+                if shares(result) { format!("{} others", result.load.identity()) } else { key(result) }
+            },
+        )
+        .collect();
+    let mut counts: HashMap<&str, (u32, u32)> = HashMap::new();
+    for key in &keys {
+        counts.entry(key).or_default().1 += 1;
+    }
+    for ((result, _), key) in found.iter_mut().zip(&keys) {
+        if let Some((part, of)) = counts.get_mut(key.as_str()).filter(|(_, of)| *of > 1) {
             *part += 1;
             result.part = Some(Part { part: *part, of: *of });
         }
     }
 }
 
-/// The tool's version and when the run behind an output ended, as far as it tells.
-fn told(said: &Said) -> (Option<String>, Option<String>) {
-    match said {
-        Said::Fio(fio) => {
-            let version = fio.version.map(|version| format!("{}.{}", version.major, version.minor));
-            (version, fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)))
+/// What printed an output, its version, and when the run behind it ended, as far as it tells.
+struct Told {
+    tool: String,
+    version: Option<String>,
+    ended: Option<String>,
+}
+
+impl Told {
+    fn of(output: &Output) -> Told {
+        let plain = |tool: &str| Told { tool: tool.to_owned(), version: None, ended: None };
+        match &output.said {
+            Said::Fio(fio) => Told {
+                tool: with_form("fio", output.format),
+                version: fio.version.map(|version| format!("{}.{}", version.major, version.minor)),
+                ended: fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)),
+            },
+            Said::Iperf3(iperf3) => Told {
+                version: iperf3.tests.iter().find_map(|test| test.version.clone()),
+                ..plain(&with_form("iperf3", output.format))
+            },
+            _ => plain(output.format),
         }
-        #[allow(unreachable_patterns, reason = "the family of tools grows")]
-        _ => (None, None),
     }
+}
+
+/// `fio JSON`, where the format is that of many tools.
+fn with_form(tool: &str, format: &str) -> String {
+    if format.starts_with(tool) { format.to_owned() } else { format!("{tool} {format}") }
 }
 
 /// `Mon Nov 23 17:02:55 2026`, as fio prints it.
@@ -152,7 +202,9 @@ fn way(way: import::Way) -> Way {
 
 fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
     let known = [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
-    if known.iter().all(Option::is_none) && reading.percentiles_ns.is_empty() && !has_histogram {
+    // Bytes alone are what a network moved.
+    let counts = if reading.others.is_empty() { known.len() } else { 3 };
+    if known[..counts].iter().all(Option::is_none) && reading.percentiles_ns.is_empty() && !has_histogram {
         return Vec::new();
     }
     let main = [

@@ -4,6 +4,7 @@
 use crate::exit::Failed;
 use anyhow::Result;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Standard input as a page.
@@ -157,6 +158,7 @@ fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
     let plain: Vec<&PathBuf> = given.iter().filter(|one| !one.is_folder).flat_map(|one| &one.files).collect();
     let parents: BTreeSet<Option<&Path>> = plain.iter().map(|path| path.parent()).collect();
     let folders = given.iter().filter(|one| one.is_folder).count();
+    let stems = stems(given);
     let (mut by_folder, mut by_file) = (false, false);
     let mut seen: HashSet<&Path> = HashSet::new();
     for one in given {
@@ -177,8 +179,7 @@ fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
             }
             by_folder |= folder.is_some();
             by_file |= folder.is_none();
-            let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let whose = folder.map_or_else(|| Whose::Guessed(stem()), Whose::One);
+            let whose = folder.map_or_else(|| Whose::Guessed(name_of_file(path, &stems)), Whose::One);
             let shown = path.display().to_string();
             all.push(Source { path: Some(path.clone()), shown, whose, found: one.is_folder });
         }
@@ -189,6 +190,24 @@ fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
         (false, true) => By::Files,
         (true, true) => By::Both,
     }
+}
+
+/// How many files have a name, with and without its ending.
+fn stems(given: &[Given]) -> HashMap<&OsStr, usize> {
+    let mut counts: HashMap<&OsStr, usize> = HashMap::new();
+    for path in given.iter().flat_map(|one| &one.files) {
+        let mut names: Vec<&OsStr> = [path.file_stem(), path.file_name()].into_iter().flatten().collect();
+        names.dedup();
+        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
+    }
+    counts
+}
+
+/// `host` of `results/host.json`; with its ending, or all of its path, where others are called so.
+fn name_of_file(path: &Path, stems: &HashMap<&OsStr, usize>) -> String {
+    let only = |name: &&OsStr| stems.get(name).is_none_or(|count| *count == 1);
+    let name = path.file_stem().filter(only).or_else(|| path.file_name().filter(only));
+    name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The folder just below the root that a file lies in.
@@ -293,6 +312,9 @@ mod tests {
             "r/.git/x",
             "flat/host.txt",
             "flat/vm.txt",
+            "same/a.txt",
+            "same/a.json",
+            "same/b.txt",
         ]);
         let dir = dir.path();
         let of_folders = (
@@ -302,6 +324,8 @@ mod tests {
         assert_eq!(told(dir, &["r"], &[]), of_folders);
         assert_eq!(told(dir, &["r/host", "r/vm"], &[]).0[..2], of_folders.0[..2]);
         assert_eq!(told(dir, &["r/host/a.json", "r/vm/a.json"], &[]).0, of_folders.0[..2]);
+        let of_same = ["same/a.json: a.json?", "same/a.txt: a.txt?", "same/b.txt: b?"];
+        assert_eq!(told(dir, &["same"], &[]).0, of_same);
         let of_files = (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files);
         assert_eq!(told(dir, &["flat"], &[]), of_files);
         assert_eq!(told(dir, &["flat/host.txt", "flat/vm.txt"], &[]), of_files);

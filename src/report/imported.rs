@@ -34,7 +34,7 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 fn of_load(one: &ImportedWorkload) -> Section {
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
-    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline)));
+    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     let columns: [(&str, u8, fn(&ImportedRow) -> &ImportedFigure); 3] = [
         ("IOPS", 0, |row| &row.iops),
         ("throughput", 3, |row| &row.bytes_per_s),
@@ -60,7 +60,7 @@ fn of_load(one: &ImportedWorkload) -> Section {
 fn of_other(one: &OtherResult) -> Section {
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&OtherRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
-    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline)));
+    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     table.push(if one.unit.is_empty() { "value" } else { &one.unit }, 0, cells(&value));
     if one.rows.iter().any(|row| row.comparison.is_some()) {
         table.push("of base", 1, cells(&|row| ratio(row.comparison.as_ref())));
@@ -76,8 +76,7 @@ fn of_other(one: &OtherResult) -> Section {
 /// As it was printed, or the mean with its interval.
 fn value(row: &OtherRow) -> String {
     match row.interval {
-        None if row.runs == 1 => format!("{} ?", row.value),
-        None => format!("{} ?", super::number::three_digits(row.value)),
+        None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
             let figure = crate::bill::findings::Interval::between(low, high);
             let figure = Figure::Known {
@@ -91,6 +90,21 @@ fn value(row: &OtherRow) -> String {
             Shown::of(&figure).cell()
         }
     }
+}
+
+/// As exact as such results are printed: `24.1321G`, `38145.7`.
+fn six_digits(value: f64) -> String {
+    let (by, prefix) = match value.abs() {
+        n if n >= 1e9 => (1e9, "G"),
+        n if n >= 1e6 => (1e6, "M"),
+        _ => (1.0, ""),
+    };
+    let scaled = value / by;
+    let whole = scaled.abs().log10().floor().max(0.0) as usize + 1;
+    let digits = format!("{scaled:.*}", 6usize.saturating_sub(whole));
+    let bare =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{bare}{prefix}")
 }
 
 fn marked(system: &str, baseline: bool) -> String {
@@ -111,6 +125,7 @@ fn percentile(one: Option<&ImportedPercentile>) -> String {
     let shown = |ns: f64| Shown::of(&Figure::bare(ns, "ns", (1, "runs"), "")).cell();
     let bare = |ns: f64| shown(ns).replace(" ?", "");
     match one.least_ns == one.most_ns {
+        true if one.most_ns == 0.0 => "0".to_owned(),
         true => bare(one.least_ns),
         false => format!("{} to {}", bare(one.least_ns), bare(one.most_ns)),
     }

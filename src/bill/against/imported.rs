@@ -30,7 +30,7 @@ pub(super) fn any(runs: [&RunData; 2]) -> bool {
 enum What<'a> {
     Load(&'a Load, Way, Option<Part>),
     Workload(&'a Workload),
-    Other(&'a str, &'a str),
+    Other(String, &'a str),
 }
 
 /// Figures of a system: printed or measured.
@@ -104,9 +104,9 @@ fn items<'a>(run: &'a RunData, readings: &'a [Reading<'a>]) -> Vec<Item<'a>> {
     }
     let of_loads = loads(&run.imported).into_iter().map(printed);
     let of_others = kinds(&run.imported).into_iter().map(|kind| Item {
-        what: What::Other(&kind.sample.metric, &kind.sample.unit),
-        subject: kind.sample.metric.clone(),
-        quantity: kind.sample.metric.clone(),
+        what: What::Other(kind.name(), &kind.sample.unit),
+        subject: kind.name(),
+        quantity: kind.name(),
         systems: kind
             .systems
             .into_iter()

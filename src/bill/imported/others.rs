@@ -1,9 +1,9 @@
 //! Results that are no I/O: scores, copies, networks. A table a name and unit.
 
 use super::group::Runs;
-use super::{ImportedComparison, ImportedSource, comparison, sentences, sources};
+use super::{ImportedComparison, ImportedSource, comparison, sentences, sources, words};
 use crate::store::record::Better;
-use crate::store::record::imported::{ImportedResult, ImportedSample};
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -49,7 +49,16 @@ pub struct OtherRow {
 /// One name and unit; systems in the order in which they come.
 pub(in crate::bill) struct Kind<'a> {
     pub(in crate::bill) sample: &'a ImportedSample,
+    pub(in crate::bill) load: &'a Load,
+    pub(in crate::bill) part: Option<Part>,
     pub(in crate::bill) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
+}
+
+impl Kind<'_> {
+    /// `throughput, 4 jobs`.
+    pub(in crate::bill) fn name(&self) -> String {
+        words::other(&self.sample.metric, self.load, self.part)
+    }
 }
 
 pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<OtherResult> {
@@ -59,12 +68,12 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
 /// By name, unit and load, in the order in which they come.
 pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<Kind<'_>> {
     let mut kinds: Vec<Kind> = Vec::new();
-    let mut known: HashMap<(&str, &str, String), usize> = HashMap::new();
+    let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
     for result in results {
         for sample in &result.others {
-            let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity());
+            let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
             let at = *known.entry(key).or_insert_with(|| {
-                kinds.push(Kind { sample, systems: Vec::new() });
+                kinds.push(Kind { sample, load: &result.load, part: result.part, systems: Vec::new() });
                 kinds.len() - 1
             });
             let systems = &mut kinds[at].systems;
@@ -87,7 +96,7 @@ fn result(kind: &Kind, base: &str, zone: f64) -> OtherResult {
     let row = |(system, runs, results): &(&str, Runs, Vec<&ImportedResult>)| {
         let against = baseline.filter(|(base, ..)| base != system);
         let compare = |(base, of_base, _): &(&str, Runs, Vec<&ImportedResult>)| {
-            comparison(&[of_base.clone(), runs.clone()], base, kind.sample.metric.clone(), zone)
+            comparison(&[of_base.clone(), runs.clone()], base, kind.name(), zone)
         };
         Some(OtherRow {
             system: (*system).to_owned(),
@@ -105,7 +114,7 @@ fn result(kind: &Kind, base: &str, zone: f64) -> OtherResult {
         rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?))).collect();
     let sentences = sentences(&compared);
     OtherResult {
-        name: kind.sample.metric.clone(),
+        name: kind.name(),
         unit: kind.sample.unit.clone(),
         better: kind.sample.better,
         sentences,

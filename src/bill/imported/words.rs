@@ -17,6 +17,13 @@ pub(in crate::bill) fn quantity(load: &Load, way: Way, unit: &str) -> String {
     format!("{} {unit}{way}{}", what(load), depth(load))
 }
 
+/// `throughput by 4 jobs`; of a result that is no I/O.
+pub(in crate::bill) fn other(metric: &str, load: &Load, part: Option<Part>) -> String {
+    let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
+    let part = part.map(|Part { part, of }| format!(", {part} of {of} in one output")).unwrap_or_default();
+    format!("{metric}{}{size}{part}", depth(load))
+}
+
 fn is_one_way(load: &Load) -> bool {
     matches!(load.rw.as_deref(), Some("read" | "randread" | "write" | "randwrite" | "trim" | "randtrim"))
 }
