@@ -63,7 +63,8 @@ fn of_other(one: &OtherResult) -> Section {
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     table.push(if one.unit.is_empty() { "value" } else { &one.unit }, 0, cells(&value));
     if one.rows.iter().any(|row| row.comparison.is_some()) {
-        table.push("of base", 1, cells(&|row| ratio(row.comparison.as_ref())));
+        let head = if one.better == Better::Higher { "of base" } else { "base of it" };
+        table.push(head, 1, cells(&|row| ratio(row.comparison.as_ref())));
     }
     table.push("runs", 2, cells(&|row| row.runs.to_string()));
     let better = match one.better {

@@ -96,7 +96,11 @@ fn result(kind: &Kind, base: &str, zone: f64) -> OtherResult {
     let row = |(system, runs, results): &(&str, Runs, Vec<&ImportedResult>)| {
         let against = baseline.filter(|(base, ..)| base != system);
         let compare = |(base, of_base, _): &(&str, Runs, Vec<&ImportedResult>)| {
-            comparison(&[of_base.clone(), runs.clone()], base, kind.name(), zone)
+            let quantity = match kind.sample.better {
+                Better::Higher => kind.name(),
+                Better::Lower => format!("1 / ({})", kind.name()),
+            };
+            comparison(&[of_base.clone(), runs.clone()], base, quantity, zone)
         };
         Some(OtherRow {
             system: (*system).to_owned(),
