@@ -15,6 +15,8 @@ use std::path::Path;
 const NOT_PRINTED: &str = "the output does not tell it";
 /// Intervals that are narrower, relative to the value, are not worth their bytes.
 const EXACT: f64 = 1e-9;
+/// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.
+const WHOLE: f64 = 0.01;
 
 /// A result, and its histogram if it has one.
 pub type Found = (ImportedResult, Option<Histogram>);
@@ -86,7 +88,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
     let mut found: Vec<Found> = readings
         .into_iter()
         .filter_map(|reading| {
-            let histogram = histogram(&reading.histogram_ns);
+            let histogram = histogram(&reading);
             let samples = samples(&reading, histogram.is_some());
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {
@@ -271,8 +273,11 @@ pub fn histogram_sample(offset: u64) -> ImportedSample {
 }
 
 /// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`: within 1.6 % in ours.
-fn histogram(bins: &[(u64, u64)]) -> Option<Histogram> {
-    if bins.iter().all(|(_, count)| *count == 0) {
+/// Of an output that is cut off in its bins there is none: those that are left would tell other percentiles.
+fn histogram(reading: &Reading) -> Option<Histogram> {
+    let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
+    let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;
+    if count < 1.0 || (count - ios).abs() > WHOLE * ios {
         return None;
     }
     let mut histogram = Histogram::new();

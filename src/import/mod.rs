@@ -330,3 +330,127 @@ pub fn some_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
         Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::imported::{ImportedResult, Part, Way};
+    use iotax_load::Histogram;
+
+    const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
+    const JSON: &str = include_str!("../../crates/audit/fixtures/fio/randread.json+");
+
+    fn read(text: &str, whose: Whose) -> FileRead {
+        let source = Source { path: None, shown: "results/page.txt".into(), whose, found: false };
+        read_bytes(&source, 7, text.as_bytes().to_vec())
+    }
+
+    fn one(text: &str) -> Vec<Found> {
+        read(text, Whose::One("host".into())).found
+    }
+
+    fn value(result: &ImportedResult, metric: &str) -> f64 {
+        result.sample(metric).unwrap().value.unwrap()
+    }
+
+    fn systems(read: &FileRead) -> Vec<&str> {
+        read.found.iter().map(|(result, _)| result.system.as_str()).collect()
+    }
+
+    #[test]
+    fn a_figure_keeps_its_place_and_what_its_digits_stand_for() {
+        let found = one(TEXT);
+        let [(read, None), (write, None)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((read.way, write.way, read.file, read.line), (Way::Read, Way::Write, 7, 8));
+        assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
+        assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
+        assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
+        let iops = read.sample("iops").unwrap();
+        let [low, high] = iops.rounded().unwrap();
+        assert!((low - 44_550.0).abs() < 1.0 && (44_650.0..44_660.0).contains(&high), "{iops:?}");
+        assert_eq!((value(read, "latency.p99.9"), value(write, "latency.p50")), (379_000.0, 186_000.0));
+        assert_eq!((value(read, "ios"), value(read, "runtime")), (89_170.0, 2.001e9));
+    }
+
+    #[test]
+    fn bins_become_a_histogram_within_their_stated_error() {
+        let found = one(JSON);
+        let [(result, Some(histogram))] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(histogram.count() as f64, value(result, "ios"));
+        for percent in [50.0, 99.0, 99.9] {
+            let Some(sample) = result.sample(&format!("latency.p{percent}")) else { continue };
+            let (ours, theirs) =
+                (histogram.percentile(percent / 100.0).unwrap() as f64, sample.value.unwrap());
+            assert!((ours / theirs - 1.0).abs() < 0.016, "p{percent}: {ours} against {theirs}");
+        }
+        assert_eq!(result.tool, "fio JSON");
+        assert_eq!(
+            Histogram::decode(&histogram.encode()).as_ref(),
+            Ok(histogram),
+            "what is stored is what was read"
+        );
+    }
+
+    #[test]
+    fn several_outputs_of_a_page_are_of_one_system_only_where_somebody_says_so() {
+        let twice = format!("{TEXT}\n\n{TEXT}");
+        let lines = TEXT.lines().count() as u32;
+        let guessed = read(&twice, Whose::Guessed("page".into()));
+        let behind = format!("page:{}", lines + 3);
+        assert_eq!(systems(&guessed), ["page:1", "page:1", &behind, &behind]);
+        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
+        let ranges = vec![("host".to_owned(), 1, lines)];
+        let some = read(&twice, Whose::Lines(ranges));
+        assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
+        assert_eq!(systems(&read(TEXT, Whose::Guessed("page".into()))), ["page"; 2], "one is the page's");
+    }
+
+    #[test]
+    fn jobs_of_one_load_side_by_side_are_parts() {
+        let job = "mixed: (groupid=0, jobs=2): err= 0: pid=28249: Mon Nov 23 17:02:55 2026";
+        let at = TEXT.find(job).unwrap();
+        let end = TEXT.find("\nRun status").unwrap();
+        let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
+        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|(result, _)| result.part).collect();
+        let part = |part| Some(Part { part, of: 2 });
+        assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_listed_and_what_was_not_printed_is_missing() {
+        let read = read(
+            "noise\n  read: IOPS=44.6k, BW=174MiB/s (183MB/s)(348MiB/2001msec)\nnoise\n",
+            Whose::One("a".into()),
+        );
+        let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+        let mean = result.sample("latency.mean").unwrap();
+        assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
+        assert_eq!((&result.load.rw, result.line), (&None, 2));
+        let bins = JSON.find("\"bins\" : {\n").unwrap();
+        let cut = super::tests::read(&JSON[..bins + 400], Whose::One("a".into()));
+        assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
+        assert!(
+            cut.found.iter().all(|(_, histogram)| histogram.is_none()),
+            "half of the bins are no histogram"
+        );
+        assert_eq!(cut.file.sha256.len(), 64);
+    }
+
+    #[test]
+    fn files_are_read_in_their_order_by_any_number_of_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sources = Vec::new();
+        for at in 0..40 {
+            let path = folder.path().join(format!("{at:02}.txt"));
+            std::fs::write(&path, if at % 3 == 0 { "nothing" } else { TEXT }).unwrap();
+            let (shown, whose) = (path.display().to_string(), Whose::One(at.to_string()));
+            sources.push(Source { path: Some(path), shown, whose, found: true });
+        }
+        let files: Vec<ImportedFile> =
+            read_all(&sources, 100).into_iter().map(|read| read.unwrap().file).collect();
+        for (file, at) in files.iter().zip(0u32..) {
+            assert_eq!((file.file, file.results), (100 + at, if at % 3 == 0 { 0 } else { 2 }));
+        }
+        assert_eq!(files.len(), 40);
+    }
+}

@@ -205,7 +205,10 @@ impl Lines<'_> {
     /// A row of what was imported; what rounding leaves open stands in the note.
     fn imported(&mut self, subject: &str, row: &ImportedRow) {
         let mut add = |metric: &str, one: &ImportedFigure| {
-            let note = one.rounded.map(|[low, high]| format!("printed as {low} to {high}"));
+            let note = one
+                .rounded
+                .filter(|[low, high]| low < high)
+                .map(|[low, high]| format!("printed as {low} to {high}"));
             let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
             self.figure([subject, &row.system, "", metric], &figure, None);
         };
