@@ -3,8 +3,17 @@
 //!
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
 
+mod cut;
+pub mod dd;
+pub mod diskspd;
+pub mod elbencho;
 pub mod fio;
+pub mod hcibench;
 pub mod json_formats;
+pub mod mbw;
+pub mod sysbench;
+pub mod unixbench;
+pub mod vdbench;
 mod workload;
 
 use crate::claim::Metric;
@@ -12,7 +21,7 @@ use crate::number::{Figure, Unit};
 use crate::page::{Page, Unread};
 use std::ops::Range;
 
-pub use workload::{Reading, Way, Workload};
+pub use workload::{Other, Reading, Way, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
@@ -54,6 +63,22 @@ pub struct Output {
 pub enum Said {
     /// fio.
     Fio(Box<fio::Fio>),
+    /// vdbench.
+    Vdbench(Box<vdbench::Vdbench>),
+    /// HCIBench.
+    HciBench(Box<hcibench::HciBench>),
+    /// UnixBench.
+    UnixBench(Box<unixbench::Bench>),
+    /// mbw.
+    Mbw(Vec<mbw::Method>),
+    /// sysbench.
+    Sysbench(Box<sysbench::Sysbench>),
+    /// dd.
+    Dd(Box<dd::Copy>),
+    /// DiskSpd.
+    DiskSpd(Box<diskspd::DiskSpd>),
+    /// elbencho.
+    Elbencho(Box<elbencho::Elbencho>),
 }
 
 /// A figure of an output: what it measures, what it counts, the figure.
@@ -64,6 +89,14 @@ impl Said {
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
         match self {
             Said::Fio(fio) => fio.figures(tell),
+            Said::Mbw(methods) => mbw::figures(methods, tell),
+            Said::Vdbench(said) => said.figures(tell),
+            Said::HciBench(said) => said.figures(tell),
+            Said::UnixBench(said) => said.figures(tell),
+            Said::Sysbench(said) => said.figures(tell),
+            Said::Dd(said) => said.figures(tell),
+            Said::DiskSpd(said) => said.figures(tell),
+            Said::Elbencho(said) => said.figures(tell),
         }
     }
 
@@ -71,12 +104,32 @@ impl Said {
     pub fn readings(&self) -> Vec<Reading> {
         match self {
             Said::Fio(fio) => fio.readings(),
+            Said::Mbw(methods) => mbw::readings(methods),
+            Said::Vdbench(said) => said.readings(),
+            Said::HciBench(said) => said.readings(),
+            Said::UnixBench(said) => said.readings(),
+            Said::Sysbench(said) => said.readings(),
+            Said::Dd(said) => said.readings(),
+            Said::DiskSpd(said) => said.readings(),
+            Said::Elbencho(said) => said.readings(),
         }
     }
 }
 
 /// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
-pub const ALL: &[&Format] = &[&fio::text::FORMAT, &json_formats::FORMAT];
+pub const ALL: &[&Format] = &[
+    &fio::text::FORMAT,
+    &json_formats::FORMAT,
+    &vdbench::FORMAT,
+    &hcibench::FORMAT,
+    &unixbench::FORMAT,
+    &mbw::FORMAT,
+    &sysbench::FORMAT,
+    &dd::FORMAT,
+    &diskspd::text::FORMAT,
+    &diskspd::xml::FORMAT,
+    &elbencho::FORMAT,
+];
 
 /// What a page holds of outputs, and what in it could not be read.
 #[derive(Debug, Default)]

@@ -3,6 +3,16 @@
 //!
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
+mod dd;
+mod diskspd;
+mod elbencho;
+mod hcibench;
+mod ledger;
+mod mbw;
+mod sysbench;
+mod unixbench;
+mod vdbench;
+
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::Output;
@@ -43,7 +53,6 @@ impl<'a> Evidence<'a> {
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().map(|output| &output.said).filter_map(|said| match said {
             crate::import::Said::Fio(fio) => Some(&**fio),
-            #[allow(unreachable_patterns, reason = "fio is one of many tools")]
             _ => None,
         })
     }
@@ -99,7 +108,16 @@ impl Sink {
 }
 
 /// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
-pub const ALL: &[&Rule] = &[];
+pub const ALL: &[&Rule] = &[
+    &vdbench::RULE,
+    &unixbench::RULE,
+    &mbw::RULE,
+    &sysbench::RULE,
+    &hcibench::RULE,
+    &dd::RULE,
+    &diskspd::RULE,
+    &elbencho::RULE,
+];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
