@@ -23,6 +23,7 @@ const FIXTURES: &[(&str, &str, &str)] = &[
     ("mbw/three", "mbw", include_str!("../fixtures/mbw/three.txt")),
     ("mbw/no-average", "mbw", include_str!("../fixtures/mbw/no-average.txt")),
     ("unixbench/partial", "UnixBench", include_str!("../fixtures/unixbench/partial.txt")),
+    ("unixbench/four", "UnixBench", include_str!("../fixtures/unixbench/four.txt")),
     ("sysbench/cpu-1.0", "sysbench", include_str!("../fixtures/sysbench/cpu-1.0.txt")),
     ("sysbench/memory-1.0", "sysbench", include_str!("../fixtures/sysbench/memory-1.0.txt")),
     ("sysbench/fileio-1.0", "sysbench", include_str!("../fixtures/sysbench/fileio-1.0.txt")),
@@ -218,6 +219,13 @@ fn findings_tell_the_figure_the_arithmetic_and_the_slip() {
     );
     let finding = told(fixture("dd/gnu-de").replace("2,1 GB/s", "3,1 GB/s"));
     assert_eq!(&*finding.recomputed, "2,1 GB/s");
+}
+
+#[test]
+fn a_block_of_less_than_a_kib_is_not_known() {
+    // sysbench prints it as 0KiB: nothing can be said of the MiB that were moved.
+    let text = fixture("sysbench/memory-1.0").replace("block size: 2KiB", "block size: 0KiB");
+    assert_eq!(wrong(&read(&text)), 0);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. One form: what the versions call differently is one
 //! field. Where the figures of two versions are computed differently, the version tells it.
 
-use super::cut::{Line, MIB, counted, other, size};
-use super::{Format, Found, Other, Reading, Said, Told, Way, Workload};
-use crate::claim::Metric;
-use crate::number::{Figure, Unit};
+mod results;
+
+use super::cut::{Line, MIB, counted, size};
+use super::{Format, Found, Said};
+use crate::number::Figure;
 use crate::page::Page;
 
 /// One output.
@@ -185,7 +186,8 @@ impl Sysbench {
         let block = line.behind("Block size ").or_else(|| line.behind("block size: "));
         let block = block.or_else(|| line.behind("Memory block size: "));
         if let Some(block) = block.and_then(|word| size(word.trim())) {
-            self.block = Some(block);
+            // Less than a KiB is printed as none.
+            self.block = Some(block).filter(|block| *block > 0);
             return true;
         }
         let operation = line.behind("operation: ").or_else(|| line.behind("Memory operations type: "));
@@ -396,14 +398,9 @@ impl Sysbench {
         true
     }
 
-    /// Seconds over which rates are taken: 1.1 tells it apart.
-    fn is_from(&self, major: u32, minor: u32) -> bool {
-        self.version.is_some_and(|version| version >= (major, minor))
-    }
-
     /// Whether it is 1.0 or later, by its version or by what it prints.
     pub fn is_new(&self) -> bool {
-        self.is_from(1, 0)
+        self.version.is_some_and(|version| version >= (1, 0))
             || (self.version.is_none() && self.events_of_thread.is_some() && self.moved[0].is_none())
     }
 }
@@ -418,125 +415,4 @@ fn old_prefix(rest: &str) -> Option<(f64, &str)> {
         _ => (1.0, rest),
     };
     rest.strip_prefix(['b', 'B']).map(|rest| (scale, rest))
-}
-
-impl Sysbench {
-    /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        let mut say = |metric, unit, figure: &Option<Figure>| {
-            if let Some(figure) = figure {
-                tell((metric, unit, *figure));
-            }
-        };
-        say(Metric::Other, Unit::Things, &self.threads);
-        for figure in &self.events_per_second {
-            say(Metric::Score, Unit::PerSecond, &Some(*figure));
-        }
-        for (rate, total, per_second) in [
-            (&self.operations, Unit::Things, Unit::PerSecond),
-            (&self.transferred, Unit::Bytes, Unit::BytesPerSecond),
-        ] {
-            if let Some(rate) = rate {
-                say(Metric::Total, total, &Some(rate.total));
-                say(Metric::Bandwidth, per_second, &Some(rate.per_second));
-            }
-        }
-        self.moved.iter().for_each(|figure| say(Metric::Total, Unit::Bytes, figure));
-        self.requests.iter().for_each(|figure| say(Metric::Issued, Unit::Things, figure));
-        say(Metric::Iops, Unit::PerSecond, &self.requests_per_second);
-        self.per_second.iter().for_each(|figure| say(Metric::Iops, Unit::PerSecond, figure));
-        for figures in [&self.bytes_per_second, &self.decimal_per_second] {
-            figures.iter().for_each(|figure| say(Metric::Bandwidth, Unit::BytesPerSecond, figure));
-        }
-        self.queries.iter().for_each(|figure| say(Metric::Issued, Unit::Things, figure));
-        for counted in &self.counted {
-            say(Metric::Issued, Unit::Things, &Some(counted.rate.total));
-            say(Metric::Score, Unit::PerSecond, &Some(counted.rate.per_second));
-        }
-        say(Metric::Runtime, Unit::Nanoseconds, &self.seconds.map(|figure| figure.scaled(1e9)));
-        say(Metric::Issued, Unit::Things, &self.events);
-        say(Metric::Latency, Unit::Nanoseconds, &self.event_time);
-        self.latency.iter().for_each(|figure| say(Metric::Latency, Unit::Nanoseconds, figure));
-        say(Metric::Percentile, Unit::Nanoseconds, &self.percentile.map(|(_, figure)| figure));
-        for figure in self.events_of_thread.iter().flatten() {
-            say(Metric::Other, Unit::Things, &Some(*figure));
-        }
-        for figure in self.seconds_of_thread.iter().flatten() {
-            say(Metric::Runtime, Unit::Nanoseconds, &Some(figure.scaled(1e9)));
-        }
-    }
-
-    /// Its results in the form that all tools share: fileio's by way, memory's bandwidth, anything else as scores.
-    pub fn readings(&self) -> Vec<Reading> {
-        let workload = Workload {
-            rw: self.operation.as_deref().and_then(rw),
-            bs: self.block,
-            numjobs: self.threads.map(|threads| threads.value as u64),
-            runtime_s: self.seconds.map(|seconds| seconds.value),
-            ..Workload::default()
-        };
-        let reading = |way| Reading {
-            mean_ns: self.latency[1],
-            percentiles_ns: self.percentile.iter().copied().collect(),
-            ..Reading::new(self.line, workload.clone(), way)
-        };
-        let mut readings = Vec::new();
-        for (at, way) in [Way::Read, Way::Write].into_iter().enumerate() {
-            let (iops, bytes) = (self.per_second[at], self.bytes_per_second[at]);
-            // Latencies of fileio are of reads, writes and fsyncs together.
-            if iops.is_some_and(|iops| iops.value > 0.0) {
-                let mean_ns = None;
-                readings.push(Reading {
-                    iops,
-                    bytes_per_second: bytes,
-                    mean_ns,
-                    percentiles_ns: Vec::new(),
-                    ..reading(way)
-                });
-            }
-        }
-        if let Some(transferred) = self.transferred {
-            let way = match self.operation.as_deref() {
-                Some("write") => Way::Write,
-                Some("read") => Way::Read,
-                _ => Way::Both,
-            };
-            let (bytes, bytes_per_second) = (Some(transferred.total), Some(transferred.per_second));
-            readings.push(Reading {
-                bytes,
-                bytes_per_second,
-                iops: self.requests_per_second,
-                ..reading(way)
-            });
-        }
-        let others = self.others();
-        if !others.is_empty() || readings.is_empty() {
-            readings.push(Reading { others, ..reading(Way::Both) });
-        }
-        readings
-    }
-
-    fn others(&self) -> Vec<Other> {
-        let mut others: Vec<Other> = Vec::new();
-        if let Some(rate) = self.events_per_second.first() {
-            others.push(other("events per second", "events/s", true, *rate));
-        }
-        for counted in self.counted.iter().filter(|one| matches!(one.name, "transactions" | "queries")) {
-            others.push(other(counted.name, "/s", true, counted.rate.per_second));
-        }
-        others
-    }
-}
-
-/// fio's word for what sysbench calls a test.
-fn rw(operation: &str) -> Option<String> {
-    let word = match operation {
-        "sequential write (creation) test" | "sequential rewrite test" | "write" => "write",
-        "sequential read test" | "read" => "read",
-        "random read test" => "randread",
-        "random write test" => "randwrite",
-        "random r/w test" => "randrw",
-        _ => return None,
-    };
-    Some(word.to_owned())
 }

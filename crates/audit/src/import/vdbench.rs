@@ -53,7 +53,7 @@ pub struct Row {
     pub rate: Option<Figure>,
     /// Bytes a second.
     pub bandwidth: Option<Figure>,
-    /// Bytes of an I/O, cut off.
+    /// Bytes of an I/O, cut off or rounded.
     pub bytes: Option<Figure>,
     /// Percent of reads.
     pub reads: Option<Figure>,
@@ -290,8 +290,8 @@ impl Row {
             Column::Rate => &mut self.rate,
             Column::Bandwidth => &mut self.bandwidth,
             Column::Bytes => {
-                // A mean, cut off.
-                self.bytes = Some(Figure { low: figure.value, high: figure.value + 1.0, ..figure });
+                // A mean: 5.04.06 cuts it off, others may round it.
+                self.bytes = Some(Figure { high: figure.value + 1.0, ..figure });
                 return Some(());
             }
             Column::Reads => &mut self.reads,
