@@ -3,12 +3,21 @@
 //!
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
+mod dd;
+mod diskspd;
+mod elbencho;
 pub mod fio;
+mod hcibench;
+mod ledger;
+mod mbw;
 pub mod prose;
 pub mod slip;
+mod sysbench;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unixbench;
+mod vdbench;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
@@ -113,7 +122,6 @@ impl<'a> Evidence<'a> {
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().map(|output| &output.said).filter_map(|said| match said {
             crate::import::Said::Fio(fio) => Some(&**fio),
-            #[allow(unreachable_patterns, reason = "fio is one of many tools")]
             _ => None,
         })
     }
@@ -222,6 +230,14 @@ pub const ALL: &[&Rule] = &[
     &fio::course::REGIMES,
     &fio::course::DURATION,
     &fio::course::PROGRESS,
+    &vdbench::RULE,
+    &unixbench::RULE,
+    &mbw::RULE,
+    &sysbench::RULE,
+    &hcibench::RULE,
+    &dd::RULE,
+    &diskspd::RULE,
+    &elbencho::RULE,
     &table::sizes::UNIT,
     &table::copies::COPY,
     &table::ratios::RATIO,
