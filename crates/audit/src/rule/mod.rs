@@ -11,6 +11,9 @@ use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::table::Table;
 use std::collections::HashMap;
+use std::rc::Rc;
+
+mod hardware;
 
 /// A rule.
 pub struct Rule {
@@ -57,6 +60,7 @@ pub struct Sink {
     /// Figures that a rule settled.
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: HashMap<Spot, Correction>,
+    hardware: Option<Rc<hardware::Hardware>>,
 }
 
 /// What a wrong figure should be.
@@ -99,7 +103,22 @@ impl Sink {
 }
 
 /// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
-pub const ALL: &[&Rule] = &[];
+pub const ALL: &[&Rule] = &[
+    &hardware::P1,
+    &hardware::P2,
+    &hardware::P3,
+    &hardware::P4,
+    &hardware::P5,
+    &hardware::P6,
+    &hardware::P7,
+    &hardware::P8,
+    &hardware::P10,
+    &hardware::P11,
+    &hardware::P12,
+    &hardware::P13,
+    &hardware::P14,
+    &hardware::P15,
+];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
