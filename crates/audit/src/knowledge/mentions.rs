@@ -147,7 +147,8 @@ impl Mentions {
         let cables = mine.iter().filter(|named| matches!(named.link, Some(Link::Cable(_)))).count();
         match cables {
             0 => link::one_pcie(&mine),
-            all if all == mine.len() => {
+            // A page of NVMe drives that names SATA names it for others.
+            all if all == mine.len() && !self.has(Word::Nvme) => {
                 let first = mine.first()?;
                 mine.iter().all(|named| named.link == first.link && named.count == 1).then_some(())?;
                 Some((first.link?, first.spot))
@@ -158,12 +159,15 @@ impl Mentions {
 
     /// The fastest link of drives that a page names, and only if it names no generation of PCIe without its lanes.
     pub fn fastest_drive_link(&self) -> Option<(Link, Spot)> {
-        fastest(self.links.iter().filter(|named| !named.is_network()))
+        let fastest = fastest(self.links.iter().filter(|named| !named.is_network()))?;
+        let of_others = matches!(fastest.0, Link::Cable(_)) && self.has(Word::Nvme);
+        (!of_others).then_some(fastest)
     }
 
-    /// The fastest network that a page names.
+    /// The fastest network that a page names; one of 1 Gb/s or less is that of management.
     pub fn fastest_network(&self) -> Option<(Link, Spot)> {
-        fastest(self.links.iter().filter(|named| named.is_network()))
+        let fastest = fastest(self.links.iter().filter(|named| named.is_network()))?;
+        (fastest.0.rate().line > 0.2e9).then_some(fastest)
     }
 
     /// Indices of the headings over a line, the nearest first: each of a lesser depth than the one below it.
@@ -227,7 +231,7 @@ pub fn drives_in(text: &str, ratings: &Ratings) -> Vec<NamedDrive> {
 }
 
 /// Bytes around a name in which its capacity and number stand.
-const NEAR: usize = 40;
+const NEAR: usize = 80;
 
 fn drives(at: usize, text: &str, figures: &[Quantity], ratings: &Ratings) -> Vec<NamedDrive> {
     let found = ratings.find(text);
@@ -271,6 +275,8 @@ fn count(text: &str, before: usize, name: &std::ops::Range<usize>, after: usize)
     let from = (before..=name.start).find(|at| text.is_char_boundary(*at))?;
     let to = (0..=after.min(text.len())).rev().find(|at| text.is_char_boundary(*at))?;
     let head = &text[from..name.start];
+    // What stands behind a comma is of something else.
+    let head = head.rsplit([',', ';', '，', '；', '、', '。', '|', '+']).next().unwrap_or(head);
     let mut at = 0;
     while let Some(start) = head[at..].find(|letter: char| letter.is_ascii_digit()).map(|start| at + start) {
         let digits = head[start..].bytes().take_while(u8::is_ascii_digit).count();

@@ -68,6 +68,7 @@ fn the_link_of_the_drive_is_told_only_where_nothing_else_can_be_meant() {
     assert_eq!(only("PCIe 3.0"), None, "of how many lanes?");
     assert_eq!(only("SATA III SSD, 10GbE").as_deref(), Some("SATA 6 Gb/s"));
     assert_eq!(only("SATA III and PCIe 3.0 x4"), None);
+    assert_eq!(only("NVMe against SATA III"), None, "which is whose?");
 }
 
 #[test]
@@ -80,7 +81,13 @@ fn drives_have_their_capacity_and_number() {
     };
     for (text, name, capacity, count) in [
         ("Диски: 6xPM9A3 1.92TB (обновлены)", "Samsung PM9A3", Some(1920.0), Some(6)),
-        ("硬盘 ：10 块 3.20 TB KIOXIA CM7 系列（KCMYXVUG3T20）", "Kioxia CM7-V", Some(3200.0), Some(10)),
+        ("64GB x 4, Samsung 980 PRO 1TB", "Samsung 980 PRO", Some(1000.0), None),
+        (
+            "硬盘 :10 块 3.20 TB KIOXIA CM7 系列企业级 NVMe SSD(KCMYXVUG3T20)",
+            "Kioxia CM7-V",
+            Some(3200.0),
+            Some(10),
+        ),
         ("4 x Samsung SSD 980 PRO 2TB", "Samsung 980 PRO", Some(2000.0), Some(4)),
         ("三星 PCIe 4.0 NVMe SSD 980 PRO", "Samsung 980 PRO", None, None),
         ("a 480GB Intel DC S3500 and 64GB of memory", "Intel DC S3500", Some(480.0), None),

@@ -22,6 +22,8 @@ pub enum Word {
     Hdd,
     /// Flash.
     Flash,
+    /// Drives behind PCI Express, whether their link is named or not.
+    Nvme,
     /// I/O around the page cache.
     Direct,
     /// Long after the first writes.
@@ -36,7 +38,7 @@ pub enum Word {
 
 impl Word {
     /// All.
-    pub const ALL: [Word; 12] = [
+    pub const ALL: [Word; 13] = [
         Word::Several,
         Word::Bonded,
         Word::Cached,
@@ -44,6 +46,7 @@ impl Word {
         Word::Fabric,
         Word::Hdd,
         Word::Flash,
+        Word::Nvme,
         Word::Direct,
         Word::Sustained,
         Word::Loss,
@@ -195,8 +198,21 @@ impl Word {
                 "жестк",
                 "жёстк",
             ],
-            Word::Flash => {
-                &["ssd", "ssds", "nvme", "flash", "optane", "全闪", "闪存", "固态", "твердотельн", "флеш"]
+            Word::Flash => &[
+                "ssd",
+                "ssds",
+                "nvme",
+                "flash",
+                "optane",
+                "全闪",
+                "闪存",
+                "固态",
+                "твердотельн",
+                "флеш",
+                "/dev/nvme",
+            ],
+            Word::Nvme => {
+                &["nvme", "pcie", "/dev/nvme", "m.2", "u.2", "nvme0n1", "nvme1n1", "pci-e", "pci express"]
             }
             Word::Direct => &["direct=1", "o_direct", "oflag=direct", "iflag=direct", "--direct", "directio"],
             Word::Sustained => &[

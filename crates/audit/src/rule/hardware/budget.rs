@@ -14,7 +14,7 @@ pub const BUDGET: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "virtual machines times virtual processors against the threads of the host (two a core); times memory, with huge pages that a \
             program of the host takes on each NUMA node, against the memory",
-    silent: "where the page does not have each number once, or more than one of any",
+    silent: "where the page does not have each number once, or has several hosts",
     check: budget,
 };
 
@@ -143,6 +143,20 @@ fn host(lines: &[Line]) -> Option<Host> {
     (cores.number >= 2.0).then_some(Host { sockets, cores: cores.number * sockets, spot: cores.spot })
 }
 
+const HOSTS: [&str; 11] = [
+    "hosts",
+    "nodes",
+    "servers",
+    "节点",
+    "台服务器",
+    "台物理机",
+    "台宿主机",
+    "серверов",
+    "сервера",
+    "узлов",
+    "хостов",
+];
+
 /// Threads a core.
 const THREADS: f64 = 2.0;
 
@@ -152,6 +166,9 @@ fn budget(evidence: &Evidence, sink: &mut Sink) {
         return;
     }
     let lines = lines(evidence);
+    if lines.iter().any(|line| line.before(&HOSTS).iter().any(|told| told.number > 1.0)) {
+        return;
+    }
     let Some(machines) = machines(&lines) else { return };
     let host = host(&lines);
     if let (Some(vcpus), Some(host)) = (told(&lines, |line| line.before(VCPUS)), &host) {
@@ -172,8 +189,10 @@ fn budget(evidence: &Evidence, sink: &mut Sink) {
 
 /// Bytes of the one quantity of a line.
 fn bytes(line: &Line) -> Option<Told> {
+    // `RAM:64GB`: what stands against a colon is no figure elsewhere, for the sake of times.
+    let text = line.text.replace(':', " ");
     let all: Vec<Quantity> =
-        quantities(line.at, line.text).into_iter().filter(|one| one.unit == Unit::Bytes).collect();
+        quantities(line.at, &text).into_iter().filter(|one| one.unit == Unit::Bytes).collect();
     match all.as_slice() {
         [only] => Some(Told { number: only.figure.value, spot: only.figure.spot }),
         _ => None,
@@ -303,9 +322,10 @@ fn claim_per_core(line: &Line) -> Option<(f64, Spot)> {
 
 /// Cores that the page gives to the array: `2 cores per CCD` of as many CCDs as sockets have.
 fn cores_given(lines: &[Line]) -> Option<Told> {
-    let given = |line: &&Line| {
-        line.has(&["ccd"]) && line.has(&["per ccd", "each ccd", "every ccd", "每个 ccd", "每个ccd", "на ccd"])
-    };
+    const USES: &[&str] =
+        &["run", "use", "using", "assign", "dedicat", "使用", "运行", "分配", "занима", "выдел", "использ"];
+    let per_die = ["per ccd", "each ccd", "every ccd", "每个 ccd", "每个ccd", "на ccd"];
+    let given = |line: &&Line| line.has(&per_die) && line.has(USES);
     let cores = only(
         lines.iter().filter(given).flat_map(|line| line.before(&["cores", "core", "核心", "ядра"])).collect(),
     )?;
@@ -346,7 +366,7 @@ fn drives_rated(hardware: &super::Hardware, lines: &[Line]) -> Option<(f64, f64,
 mod tests {
     use super::super::fixture::{findings, ids};
 
-    const HOST: &str = "CPU: dual AMD EPYC 9534, 64 cores\nMemory: 768 GB\n";
+    const HOST: &str = "CPU: dual AMD EPYC 9534, 64 cores\nMemory:768 GB\n";
 
     #[test]
     fn machines_that_do_not_fit_are_told() {
@@ -377,12 +397,13 @@ mod tests {
                 "{HOST}There are 16 VMs.\nEach VM has memory of 16 GB.\nThe target takes 200 GB of hugepages on its NUMA node.\n"
             ),
             "40 VMs\n8 vCPUs\n".to_owned(),
+            format!("{HOST}On 4 nodes we ran 40 VMs.\nEach has 8 vCPUs.\n"),
         ] {
             assert_eq!(ids(&findings(&page)), Vec::<&str>::new(), "{page}");
         }
     }
 
-    const CORES: &str = "Drives: 10 x Kioxia CM7-V 3.2TB\nCPU: dual AMD EPYC 9534, 64 cores\nEach CPU has 8 CCDs.\nThe target runs on 2 cores per CCD.\n";
+    const CORES: &str = "Drives: 10 x Kioxia CM7-V 3.2TB\nCPU: dual AMD EPYC 9534, 64 cores\nEach CPU has 8 CCDs, each CCD of 8 cores.\nThe target runs on 2 cores per CCD.\n";
 
     #[test]
     fn a_rate_a_core_is_no_more_than_the_drives_have() {

@@ -27,7 +27,7 @@ pub const DISKS: Rule = Rule {
     severity: Severity::WrongConclusion,
     holds: "random I/Os a second of blocks up to 64k against the spindles times their I/Os with a deep queue (about 200 of 7200 rpm): \
             above 1.5 times ambiguous, above three times wrong-conclusion; without a number of spindles, more than 60 of them",
-    silent: "where flash is named before the figure, or hard disks are not",
+    silent: "where flash is named before the figure or by an output, or hard disks are not listed",
     check: disks,
 };
 
@@ -144,6 +144,13 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     let mentions = &hardware.mentions;
     let first = |word: Word| mentions.words.iter().find(|said| said.word == word).map(|said| said.line);
+    // What is listed (`Disks: HDD, RAID10`, `12 x HDD`), not what is talked of.
+    let listed = |line: usize| {
+        let text = evidence.page.line(line);
+        text.len() < 200
+            && text.contains(|letter: char| letter.is_ascii_digit() || matches!(letter, ':' | '：'))
+    };
+    let named_nvme = evidence.fio().flat_map(|fio| &fio.disks).any(|disk| disk.name.starts_with("nvme"));
     let drive = |is_disk: bool| {
         let kind = |medium: Medium| (medium == Medium::Hdd) == is_disk;
         mentions
@@ -153,6 +160,9 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
             .map(|named| named.spot.index())
     };
     let Some(disk) = first(Word::Hdd).into_iter().chain(drive(true)).min() else { return };
+    if !listed(disk) || named_nvme {
+        return;
+    }
     let flash = first(Word::Flash).into_iter().chain(drive(false)).min().unwrap_or(usize::MAX);
     let mut told: Vec<Origin> = Vec::new();
     let small =

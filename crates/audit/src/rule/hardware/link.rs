@@ -17,7 +17,8 @@ pub const ABOVE: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "bytes a second one way against the most that the named link carries in its largest packets",
     silent: "where the page names no link or not in full, names several drives as one (unless the figure's own table names one), names \
-             several links as one; wrong-figure only for the one link of the page, with direct I/O and no cache, guest or network on it",
+             several links as one; wrong-figure only for the one link of the page (told by lspci, or with one drive at the most), with direct I/O and no cache, \
+             guest or network on it; networks of 1 Gb/s",
     check: above,
 };
 
@@ -77,7 +78,11 @@ fn above_drive_link(hardware: &Hardware) -> Vec<Finding> {
     let over: Vec<&Measured> = over.filter(|one| one.one_way().is_some_and(|rate| rate.low > most)).collect();
     let direct = mentions.has(Word::Direct) || mentions.commands.iter().any(|command| command.direct);
     let doubt = [Word::Cached, Word::Guest, Word::Fabric].into_iter().any(|word| mentions.has(word));
-    let certain = only.is_some() && direct && !doubt;
+    // Of two drives one may be behind another link, which the page does not name.
+    let negotiated = mentions.links.iter().any(|named| named.negotiated);
+    let one =
+        mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive) && mentions.makers.len() <= 1;
+    let certain = only.is_some() && direct && !doubt && (negotiated || one);
     let told = |one: &&Measured| {
         let rate = one.told_one_way();
         let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };

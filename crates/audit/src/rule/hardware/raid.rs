@@ -221,8 +221,7 @@ fn unreachable(drives: u32, geometry: Geometry, rates: &[OfDrive]) -> Vec<Findin
         );
         let finding =
             Finding::new("P11", Severity::Ambiguous, writes.quantity.figure.spot, message).by(arithmetic);
-        findings
-            .push(finding.recomputed(iops_text(bound)).against([geometry.spot, reads.quantity.figure.spot]));
+        findings.push(finding.against([geometry.spot, reads.quantity.figure.spot]));
     }
     if let Some(writes) = only(Way::Write, Unit::BytesPerSecond) {
         let share = f64::from(data) / f64::from(geometry.drives());
@@ -239,7 +238,7 @@ fn unreachable(drives: u32, geometry: Geometry, rates: &[OfDrive]) -> Vec<Findin
             format!("{} x {data}/{} = {}", rate_text(sum), geometry.drives(), rate_text(share * sum));
         let finding =
             Finding::new("P11", Severity::Ambiguous, writes.quantity.figure.spot, message).by(arithmetic);
-        findings.push(finding.recomputed(rate_text(share * sum)).against([geometry.spot]));
+        findings.push(finding.against([geometry.spot]));
     }
     findings
 }

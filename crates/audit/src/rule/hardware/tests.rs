@@ -50,6 +50,7 @@ fn nothing_crosses_a_link_that_cannot_carry_it() {
         &format!("{direct}4x Samsung 980 PRO 1TB\n{fast}"),
         &format!("PCIe 3.0\n{fast}"),
         &format!("A network of 1GbE\n{fast}"),
+        &format!("NVMe against SATA III\n{fast}"),
     ]);
 }
 
@@ -250,7 +251,8 @@ fn hard_disks_have_few_random_ios() {
     silent(&[
         "Disks: HDD, RAID10\nfio: rw=randread bs=4096 iodepth=16 numjobs=1 iops=2000 bw=7.8MiB/s\n",
         &format!("Disks: HDD with an SSD in front\n{random}"),
-        &format!("NVMe first, HDD later\n{random}"),
+        &format!("NVMe first, HDD: later\n{random}"),
+        &format!("Much faster than an HDD would be.\n{random}"),
         random,
         "12x Seagate Exos X16 16TB\nfio: rw=read bs=4096 iops=60k bw=234MiB/s\n",
         "12x Seagate Exos X16 16TB\nfio: rw=randread bs=4096 iops=2400 bw=9.4MiB/s\n",
