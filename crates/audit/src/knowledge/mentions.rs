@@ -21,6 +21,11 @@ pub use vocabulary::{Word, makers, said, says, text_says};
 
 /// More text outside outputs than that is no article: nothing is said of it.
 const MOST_BYTES: usize = 4 << 20;
+/// A page that names more links, drives or limits than that is data.
+const MOST_NAMES: usize = 1000;
+const MOST_LIMITS: usize = 50;
+/// So many headings are looked through for those over a line.
+const MOST_HEADINGS: usize = 200;
 /// A longer line is no sentence.
 const LONGEST_LINE: usize = 6000;
 
@@ -67,6 +72,8 @@ pub struct Mentions {
     pub headings: Vec<(usize, u8)>,
     /// Whether the page was too large to look through; then all else is empty.
     pub too_large: bool,
+    /// Which words it has, by their place in the vocabulary.
+    has: [bool; Word::ALL.len()],
 }
 
 impl Mentions {
@@ -90,7 +97,9 @@ impl Mentions {
                 continue;
             }
             bytes += text.len();
-            if bytes > MOST_BYTES {
+            let named = found.links.len().max(found.drives.len());
+            let stated = found.limits.len().max(found.causes.len());
+            if bytes > MOST_BYTES || named > MOST_NAMES || stated > MOST_LIMITS {
                 return Mentions { too_large: true, ..Mentions::default() };
             }
             let in_table = tables.get(table).is_some_and(|one| one.lines.contains(&at));
@@ -106,7 +115,10 @@ impl Mentions {
         }
         let lower = text.to_lowercase();
         let words = ratings::words(text);
-        self.words.extend(vocabulary::said(&lower, &words).into_iter().map(|word| Said { line: at, word }));
+        for word in vocabulary::said(&lower, &words) {
+            self.words.push(Said { line: at, word });
+            self.has[word as usize] = true;
+        }
         for maker in vocabulary::makers(&lower, &words) {
             if !self.makers.contains(&maker) {
                 self.makers.push(maker);
@@ -132,7 +144,7 @@ impl Mentions {
 
     /// Whether the page has a word anywhere.
     pub fn has(&self, word: Word) -> bool {
-        self.words.iter().any(|said| said.word == word)
+        self.has[word as usize]
     }
 
     /// The link that the drive of a page is behind, if nothing else can be meant: the one that `lspci` tells as negotiated, or the one
@@ -175,7 +187,7 @@ impl Mentions {
         let from = self.headings.partition_point(|(at, _)| *at < line);
         let mut over: Vec<usize> = Vec::new();
         let mut depth = u8::MAX;
-        for (at, own) in self.headings[..from].iter().rev() {
+        for (at, own) in self.headings[..from].iter().rev().take(MOST_HEADINGS) {
             if *own < depth {
                 over.push(*at);
                 depth = *own;

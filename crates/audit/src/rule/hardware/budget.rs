@@ -1,5 +1,6 @@
 //! P12 and P13: more is given out than there is.
 
+use super::Hardware;
 use crate::finding::{Finding, Severity};
 use crate::knowledge::iops_text;
 use crate::knowledge::ratings::Rated;
@@ -29,6 +30,9 @@ pub const PER_CORE: Rule = Rule {
     check: per_core,
 };
 
+/// Longer lines are no sentences.
+const LONGEST: usize = 2000;
+
 /// A number that a page has, once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Told {
@@ -49,14 +53,9 @@ struct Line<'a> {
     lower: String,
 }
 
-fn lines<'a>(evidence: &'a Evidence) -> Vec<Line<'a>> {
-    let inside = |at: usize| {
-        evidence.outputs.iter().any(|output| output.lines.contains(&at))
-            || evidence.tables.iter().any(|table| table.lines.contains(&at))
-    };
-    let page = evidence.page;
-    let short = (0..page.len()).filter(|at| page.line(*at).len() < 2000 && !inside(*at));
-    short.map(|at| Line { at, text: page.line(at), lower: page.line(at).to_lowercase() }).collect()
+fn lines<'a>(hardware: &Hardware, evidence: &'a Evidence) -> Vec<Line<'a>> {
+    let line = |at| Line { at, text: evidence.page.line(at), lower: evidence.page.line(at).to_lowercase() };
+    hardware.prose(evidence, LONGEST).map(line).collect()
 }
 
 impl Line<'_> {
@@ -162,10 +161,7 @@ const THREADS: f64 = 2.0;
 
 fn budget(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    if hardware.mentions.too_large {
-        return;
-    }
-    let lines = lines(evidence);
+    let lines = lines(&hardware, evidence);
     if lines.iter().any(|line| line.before(&HOSTS).iter().any(|told| told.number > 1.0)) {
         return;
     }
@@ -263,10 +259,7 @@ fn memory(lines: &[Line], machines: Told, host: Option<&Host>) -> Option<Finding
 
 fn per_core(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    if hardware.mentions.too_large {
-        return;
-    }
-    let lines = lines(evidence);
+    let lines = lines(&hardware, evidence);
     let mut claims = lines.iter().filter_map(claim_per_core);
     let Some((least, spot)) = claims.next() else { return };
     let (Some(cores), Some((drives, rated, source))) = (cores_given(&lines), drives_rated(&hardware, &lines))
@@ -345,7 +338,7 @@ fn cores_given(lines: &[Line]) -> Option<Told> {
 }
 
 /// The number of drives, and random reads a second of one: rated, else as a sentence states it.
-fn drives_rated(hardware: &super::Hardware, lines: &[Line]) -> Option<(f64, f64, Spot)> {
+fn drives_rated(hardware: &Hardware, lines: &[Line]) -> Option<(f64, f64, Spot)> {
     let mut several = hardware.mentions.drives.iter().filter(|named| named.count.unwrap_or(1) > 1);
     let first = several.next()?;
     if several.any(|other| other.drive != first.drive || other.count != first.count) {

@@ -9,6 +9,7 @@ use crate::knowledge::{iops_text, rate_text};
 use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
+use std::collections::HashMap;
 
 /// P7.
 pub const BASE: Rule = Rule {
@@ -53,12 +54,8 @@ const HOST: &[&str] = &[
 fn base(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     for (index, table) in evidence.tables.iter().enumerate() {
-        let mine: Vec<&Measured> = hardware
-            .measured
-            .iter()
-            .filter(|one| matches!(one.origin, Origin::Cell(own, ..) if own == index))
-            .collect();
-        let over = above_base(table, &mine);
+        let mine = hardware.of_table(index);
+        let over = above_base(table, mine);
         let Some((first, host)) = over.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other))) else {
             continue;
         };
@@ -93,33 +90,42 @@ fn amount(one: &Measured) -> String {
 }
 
 /// Cells of guests above the cell of the one host, which stand in one row of it or one column.
-fn above_base<'a>(table: &Table, mine: &[&'a Measured]) -> Vec<(&'a Measured, &'a Measured)> {
+fn above_base<'a>(table: &Table, mine: &'a [Measured]) -> Vec<(&'a Measured, &'a Measured)> {
     let host = |text: &str| text_has(text, HOST) && !guest(text);
     let rows = table.rows.iter().map(|row| row.label.as_str());
     let heads = table.columns.iter().map(|column| column.head.as_str());
     let base_row = only(rows.map(host));
     let base_column = only(heads.map(host));
     let mut over = Vec::new();
-    for one in mine {
-        let Origin::Cell(_, row, column) = one.origin else { continue };
+    let cells: HashMap<(usize, usize), &Measured> =
+        mine.iter().filter_map(|one| Some((cell(one)?, one))).collect();
+    let guests: Vec<bool> = match base_row {
+        Some(_) => table.rows.iter().map(|row| guest(&row.label)).collect(),
+        None => table.columns.iter().map(|column| guest(&column.head)).collect(),
+    };
+    let is_guest = |at: usize| guests.get(at).copied().unwrap_or(false);
+    for ((row, column), one) in mine.iter().filter_map(|one| Some((cell(one)?, one))) {
         let at = match (base_row, base_column) {
-            (Some(base), None) if row != base && guest(&table.rows[row].label) => (base, column),
-            (None, Some(base))
-                if column != base && table.columns.get(column).is_some_and(|column| guest(&column.head)) =>
-            {
-                (row, base)
-            }
+            (Some(base), None) if row != base && is_guest(row) => (base, column),
+            (None, Some(base)) if column != base && is_guest(column) => (row, base),
             _ => continue,
         };
-        let beneath = mine
-            .iter()
-            .find(|other| matches!(other.origin, Origin::Cell(_, row, column) if (row, column) == at));
-        let Some(host) = beneath.filter(|host| host.iops.is_some() == one.iops.is_some()) else { continue };
+        let Some(host) = cells.get(&at).filter(|host| host.iops.is_some() == one.iops.is_some()) else {
+            continue;
+        };
         if one.load.way.is_some() && ratio(&(one, host)) > ABOVE_BASE {
-            over.push((*one, *host));
+            over.push((one, *host));
         }
     }
     over
+}
+
+/// Row and column.
+fn cell(one: &Measured) -> Option<(usize, usize)> {
+    match one.origin {
+        Origin::Cell(_, row, column) => Some((row, column)),
+        Origin::Output(_) => None,
+    }
 }
 
 fn guest(text: &str) -> bool {
@@ -164,28 +170,17 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
         return;
     }
     let flash = first(Word::Flash).into_iter().chain(drive(false)).min().unwrap_or(usize::MAX);
-    let mut told: Vec<Origin> = Vec::new();
     let small =
         |one: &&Measured| one.load.random == Some(true) && one.load.bs.is_none_or(|bytes| bytes <= SMALL);
     let behind = |one: &&Measured| one.spot.index() > disk && one.spot.index() < flash;
     let all: Vec<&Measured> =
         hardware.measured.iter().filter(small).filter(behind).filter(|one| one.iops.is_some()).collect();
-    for one in &all {
-        let group = table_of(one.origin);
-        if told.contains(&group) {
-            continue;
-        }
-        let same: Vec<&Measured> =
-            all.iter().filter(|other| table_of(other.origin) == group).copied().collect();
-        let Some(worst) = worst(&same, |one| one.iops.map(|iops| iops.low)) else { continue };
+    for same in all.chunk_by(|one, other| table_of(one.origin) == table_of(other.origin)) {
+        let Some(worst) = worst(same, |one| one.iops.map(|iops| iops.low)) else { continue };
         if let Some(finding) = too_many(&hardware, worst, evidence.page.number(disk)) {
-            told.push(group);
-            let floor = worst.iops.map_or(0.0, |iops| iops.low) / FAR;
-            let others = same
-                .iter()
-                .filter(|other| other.spot != worst.spot && value(other) > floor)
-                .map(|other| other.spot);
-            sink.finds(finding.against([Spot::new(disk, 0..0)]).against(others));
+            let floor = value(worst) / FAR;
+            let others = same.iter().filter(|other| other.spot != worst.spot && value(other) > floor);
+            sink.finds(finding.against([Spot::new(disk, 0..0)]).against(others.map(|other| other.spot)));
         }
     }
 }

@@ -53,18 +53,12 @@ const LATENCY: &[&str] = &[
     "глубин",
 ];
 
-/// Lines of text outside outputs and tables.
-fn prose<'a>(evidence: &'a Evidence) -> impl Iterator<Item = usize> + 'a {
-    let inside = |at: &usize| {
-        evidence.outputs.iter().any(|output| output.lines.contains(at))
-            || evidence.tables.iter().any(|table| table.lines.contains(at))
-    };
-    (0..evidence.page.len()).filter(move |at| evidence.page.line(*at).len() < 2000 && !inside(at))
-}
+/// Longer lines are no sentences.
+const LONGEST: usize = 2000;
 
 /// A sentence that gives a loss of reads, writes or I/O in percent.
-fn loss(evidence: &Evidence) -> Option<Spot> {
-    prose(evidence).find_map(|at| {
+fn loss(hardware: &Hardware, evidence: &Evidence) -> Option<Spot> {
+    hardware.prose(evidence, LONGEST).find_map(|at| {
         let text = evidence.page.line(at);
         let about = text_says(text, Word::Loss);
         if !about
@@ -79,7 +73,7 @@ fn loss(evidence: &Evidence) -> Option<Spot> {
 }
 
 fn too_few(hardware: &Hardware, evidence: &Evidence) -> Option<Finding> {
-    let conclusion = loss(evidence)?;
+    let conclusion = loss(hardware, evidence)?;
     let runs: Vec<&Measured> = hardware
         .measured
         .iter()
@@ -173,7 +167,7 @@ fn not_full(hardware: &Hardware, evidence: &Evidence) -> Vec<Finding> {
         return Vec::new();
     }
     let deepest = commands.iter().map(Command::in_flight).max().unwrap_or(1);
-    let sentences = prose(evidence).filter(|at| {
+    let sentences = hardware.prose(evidence, LONGEST).filter(|at| {
         let text = evidence.page.line(*at);
         has(text, NOT) && has(text, FULL) && has(text, WHAT) && !text_has(text, LATENCY)
     });

@@ -76,13 +76,9 @@ fn of_table(hardware: &Hardware, table: usize) -> Vec<&Measured> {
     let mine = |one: &&Measured| {
         let small = one.load.bs.is_some_and(|bytes| bytes <= SMALL) && one.load.random == Some(true);
         let queued = one.load.depth != Some(1);
-        matches!(one.origin, Origin::Cell(own, ..) if own == table)
-            && small
-            && queued
-            && one.iops.is_some()
-            && before.into_iter().any(|word| one.says(word))
+        small && queued && one.iops.is_some() && before.into_iter().any(|word| one.says(word))
     };
-    let all: Vec<&Measured> = hardware.measured.iter().filter(mine).collect();
+    let all: Vec<&Measured> = hardware.of_table(table).iter().filter(mine).collect();
     let column = |one: &Measured| match one.origin {
         Origin::Cell(_, _, column) => column,
         Origin::Output(_) => 0,

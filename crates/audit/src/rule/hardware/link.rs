@@ -48,6 +48,10 @@ pub(super) const BOUND: f64 = 0.95;
 
 /// Whether a figure is of one drive behind the page's link.
 pub(super) fn on_drive_link(hardware: &Hardware, measured: &Measured) -> bool {
+    // I/Os a second stand beside bytes a second, or are of small blocks.
+    if measured.bandwidth.is_none() {
+        return false;
+    }
     let several =
         measured.says(Word::Several) || (measured.drive.is_none() && hardware.mentions.has(Word::Several));
     !measured.says(Word::Fabric) && !several && !many_drives(hardware, measured)
@@ -118,7 +122,8 @@ fn above_network(hardware: &Hardware) -> Option<Finding> {
     }
     let (link, named) = hardware.mentions.fastest_network()?;
     let rate = link.rate();
-    let fabric: Vec<&Measured> = hardware.measured.iter().filter(|one| one.says(Word::Fabric)).collect();
+    let fabric: Vec<&Measured> =
+        hardware.measured.iter().filter(|one| one.says(Word::Fabric) && one.bandwidth.is_some()).collect();
     let all = |one: &Measured| one.bytes().map(|bytes| bytes.low);
     let over: Vec<&Measured> =
         fabric.into_iter().filter(|one| all(one).is_some_and(|low| low > rate.line)).collect();
@@ -183,7 +188,7 @@ fn stated(evidence: &Evidence, sink: &mut Sink) {
 /// The figures that a limit is of.
 pub(super) fn under<'a>(hardware: &'a Hardware, limit: &Limit) -> Vec<&'a Measured> {
     let mine = |one: &&Measured| match limit.network {
-        true => one.says(Word::Fabric) && !hardware.mentions.has(Word::Bonded),
+        true => one.says(Word::Fabric) && one.bandwidth.is_some() && !hardware.mentions.has(Word::Bonded),
         false => on_drive_link(hardware, one) && limit_is_of_the_only_link(hardware, limit),
     };
     hardware.measured.iter().filter(mine).collect()

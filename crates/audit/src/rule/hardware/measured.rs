@@ -11,7 +11,7 @@ use crate::rule::Evidence;
 use crate::table::Table;
 
 /// Where a figure comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// An output, by its index.
     Output(usize),
@@ -112,10 +112,10 @@ impl Measured {
 }
 
 /// All of a page.
-pub fn of(evidence: &Evidence, mentions: &Mentions) -> Vec<Measured> {
+pub fn of(evidence: &Evidence, mentions: &Mentions, taken: &[bool]) -> Vec<Measured> {
     let mut all = Vec::new();
     for (index, output) in evidence.outputs.iter().enumerate() {
-        let around = before(evidence, mentions, output.lines.start);
+        let around = before(evidence, mentions, taken, output.lines.start);
         let said = vocabulary(&around);
         let tie = tie(&around[..around.len().min(NAMING)]);
         all.extend(
@@ -134,10 +134,9 @@ const BEFORE: usize = 3;
 const NAMING: usize = 1;
 
 /// The nearest lines of text before a line that are none of an output, and the headings over it.
-fn before(evidence: &Evidence, mentions: &Mentions, line: usize) -> Vec<String> {
+fn before(evidence: &Evidence, mentions: &Mentions, taken: &[bool], line: usize) -> Vec<String> {
     let page = evidence.page;
-    let taken = |at: usize| evidence.outputs.iter().any(|output| output.lines.contains(&at));
-    let near = (line.saturating_sub(12)..line).rev().take_while(|at| !taken(*at));
+    let near = (line.saturating_sub(12)..line).rev().take_while(|at| !taken[*at]);
     let mut texts: Vec<String> = near
         .map(|at| page.line(at))
         .filter(|text| !text.trim().is_empty() && text.len() < 300)
@@ -205,36 +204,60 @@ fn size_of(reading: &Reading) -> Option<u64> {
     sizes.next().filter(|_| sizes.next().is_none())
 }
 
+/// What a label or a head tells of its cells.
+struct Near {
+    text: String,
+    said: Vec<Word>,
+    drive: Option<Tie>,
+    load: Load,
+}
+
+impl Near {
+    fn of(text: &str, load: Load) -> Near {
+        let texts = [text.to_owned()];
+        Near { said: vocabulary(&texts), drive: tie(&texts), text: text.to_owned(), load }
+    }
+}
+
 fn of_table(evidence: &Evidence, mentions: &Mentions, index: usize, table: &Table) -> Vec<Measured> {
     let own = [table.title.clone().unwrap_or_default(), table.corner.clone()];
     let headings =
         mentions.headings_over(table.lines.start).into_iter().map(|at| evidence.page.line(at).to_owned());
     let around: Vec<String> = own.iter().cloned().chain(headings).collect();
-    let named = own.join(" ");
+    let around = vocabulary(&around);
+    let (named, own_drive) = (own.join(" "), tie(&own));
     let titled = Load::read(&named);
-    let heads = loads_of_heads(table);
+    let loads = loads_of_heads(table);
+    let heads: Vec<Near> =
+        table.columns.iter().zip(loads).map(|(column, load)| Near::of(&column.head, load)).collect();
+    let nothing = Near::of("", Load::default());
     let mut all = Vec::new();
     for (row, one) in table.rows.iter().enumerate() {
+        let label = Near::of(&one.label, Load::read(&one.label));
         for (column, cell) in one.cells.iter().enumerate() {
             let Some(quantity) = cell.as_ref().and_then(|cell| cell.figure) else { continue };
-            let head = table.columns.get(column).map_or("", |column| column.head.as_str());
-            let texts = [one.label.as_str(), head, named.as_str()];
+            let head = heads.get(column).unwrap_or(&nothing);
+            let texts = [label.text.as_str(), head.text.as_str(), named.as_str()];
             let Some(Amount { bandwidth, iops, scale }) = amount(&quantity, &texts) else { continue };
-            let near = [one.label.clone(), head.to_owned()];
-            if vocabulary(&near).contains(&Word::Rating) {
+            if label.said.contains(&Word::Rating) || head.said.contains(&Word::Rating) {
                 continue;
             }
+            // Two drives of one cell are none.
+            let drive = match (label.drive, head.drive) {
+                (Some(one), Some(other)) if one.drive != other.drive => continue,
+                (label, head) => label.or(head).or(own_drive),
+            };
             let value = quantity.figure.value * scale;
             all.push(Measured {
                 spot: quantity.figure.spot,
-                load: Load::read(&one.label).or(heads.get(column).copied().unwrap_or_default()).or(titled),
+                load: label.load.or(head.load).or(titled),
                 bandwidth,
                 iops,
                 printed: [bandwidth.map(|_| value), iops.map(|_| value)],
                 mean_ns: None,
                 origin: Origin::Cell(index, row, column),
-                drive: tie(&near).or_else(|| tie(&own)),
-                said: vocabulary(&[&near[..], &around[..]].concat()),
+                drive,
+                said: [&label.said[..], &head.said[..], &around[..]].concat(),
             });
         }
     }

@@ -25,7 +25,7 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
-use measured::Measured;
+use measured::{Measured, Origin};
 
 pub use budget::{BUDGET as P12, PER_CORE as P13};
 pub use cache::{BASE as P7, DISKS as P8};
@@ -41,8 +41,10 @@ pub use shared::RULE as P4;
 pub struct Hardware {
     /// What the page names.
     pub mentions: Mentions,
-    /// What was measured.
+    /// What was measured: of outputs, then of tables, in their order.
     pub measured: Vec<Measured>,
+    /// Whether a line is of an output or of a table.
+    taken: Vec<bool>,
 }
 
 /// The ratings that figures are held against.
@@ -66,11 +68,30 @@ impl Sink {
 impl Hardware {
     fn of(evidence: &Evidence) -> Hardware {
         let mentions = Mentions::of(evidence.page, evidence.outputs, evidence.tables, ratings());
+        let mut taken = vec![false; evidence.page.len()];
+        let outputs = evidence.outputs.iter().map(|output| output.lines.clone());
+        for lines in outputs.chain(evidence.tables.iter().map(|table| table.lines.clone())) {
+            taken[lines.start.min(evidence.page.len())..lines.end.min(evidence.page.len())].fill(true);
+        }
         let measured = match mentions.too_large {
             true => Vec::new(),
-            false => measured::of(evidence, &mentions),
+            false => measured::of(evidence, &mentions, &taken),
         };
-        Hardware { mentions, measured }
+        Hardware { mentions, measured, taken }
+    }
+
+    /// Indices of lines that may be sentences: outside outputs and tables, and no longer than so many bytes; none of a page that is too
+    /// large.
+    fn prose<'a>(&'a self, evidence: &'a Evidence, longest: usize) -> impl Iterator<Item = usize> + 'a {
+        let lines = if self.mentions.too_large { 0 } else { self.taken.len() };
+        (0..lines).filter(move |at| !self.taken[*at] && evidence.page.line(*at).len() < longest)
+    }
+
+    /// What was measured in a table.
+    fn of_table(&self, table: usize) -> &[Measured] {
+        let before =
+            |wanted: usize| self.measured.partition_point(|one| one.origin < Origin::Cell(wanted, 0, 0));
+        &self.measured[before(table)..before(table + 1)]
     }
 
     /// The rating of the one drive that a figure is of; `None` where several drives answered together, or nobody can say which did.

@@ -1,12 +1,16 @@
 //! P11: an array is held against a sum that its level cannot reach.
 
+use super::Hardware;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::mentions::text_has;
 use crate::knowledge::{iops_text, rate_text};
 use crate::number::{Quantity, Unit, quantities};
-use crate::page::{Page, Spot};
+use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
+
+/// Longer lines are no sentences.
+const LONGEST: usize = 6000;
 
 /// P11.
 pub const RULE: Rule = Rule {
@@ -58,11 +62,8 @@ const ONE_DRIVE: &[&str] = &[
 fn check(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     let page = evidence.page;
-    if hardware.mentions.too_large {
-        return;
-    }
-    let Some(geometry) = geometry(page, evidence) else { return };
-    for at in lines(evidence) {
+    let Some(geometry) = geometry(evidence, &hardware) else { return };
+    for at in hardware.prose(evidence, LONGEST) {
         let text = page.line(at);
         if !text_has(text, BASELINE) || !text_has(text, ONE_DRIVE) {
             continue;
@@ -82,15 +83,10 @@ impl Sink {
     }
 }
 
-/// Lines outside outputs that are no monsters.
-fn lines<'a>(evidence: &'a Evidence) -> impl Iterator<Item = usize> + 'a {
-    let inside = |at: &usize| evidence.outputs.iter().any(|output| output.lines.contains(at));
-    (0..evidence.page.len()).filter(move |at| evidence.page.line(*at).len() < 6000 && !inside(at))
-}
-
 /// The only geometry of parity that a page names.
-fn geometry(page: &Page, evidence: &Evidence) -> Option<Geometry> {
-    let mut found: Vec<Geometry> = lines(evidence).filter_map(|at| geometry_of(at, page.line(at))).collect();
+fn geometry(evidence: &Evidence, hardware: &Hardware) -> Option<Geometry> {
+    let mut found: Vec<Geometry> =
+        hardware.prose(evidence, LONGEST).filter_map(|at| geometry_of(at, evidence.page.line(at))).collect();
     found.dedup_by_key(|one| (one.data, one.parity));
     match found.as_slice() {
         [only] => Some(*only),

@@ -2,11 +2,12 @@
 
 use super::Hardware;
 use super::link::{BOUND, on_drive_link, under};
+use super::load::Load;
 use super::measured::{Measured, Origin};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::mentions::Word;
 use crate::knowledge::rate_text;
-use crate::number::{Interval, Unit, quantities};
+use crate::number::{Quantity, Unit, quantities};
 use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
 
@@ -23,6 +24,8 @@ pub const RULE: Rule = Rule {
 
 /// Systems that differ by less are alike.
 const ALIKE: f64 = 0.02;
+/// Longer lines are no sentences.
+const LONGEST: usize = 4000;
 /// More pairs than that are no comparison that anybody reads.
 const MOST: usize = 400;
 
@@ -37,13 +40,14 @@ struct Ceiling<'a> {
 fn check(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     let mut told: Vec<Spot> = Vec::new();
+    let percentages = percentages(&hardware, evidence);
     for ceiling in ceilings(&hardware, evidence) {
         for (one, other) in pairs(&ceiling, evidence) {
             if told.contains(&one.spot) {
                 continue;
             }
             told.push(one.spot);
-            sink.finds(finding(evidence, &ceiling, one, other));
+            sink.finds(finding(&percentages, &ceiling, one, other));
         }
     }
 }
@@ -122,10 +126,10 @@ fn compared(evidence: &Evidence, one: &Measured, other: &Measured) -> bool {
     }
 }
 
-fn finding(evidence: &Evidence, ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {
+fn finding(percentages: &[Quantity], ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {
     let rates = [one, other].map(Measured::told_bytes);
     let ratio = 100.0 * rates[0].min(rates[1]) / rates[0].max(rates[1]);
-    let concluded = conclusion(evidence, Interval { low: ratio, high: ratio });
+    let concluded = percentages.iter().find(|one| one.interval().has(ratio)).map(|one| one.figure.spot);
     let severity = if concluded.is_some() { Severity::WrongConclusion } else { Severity::Ambiguous };
     let message = format!(
         "{} and {} are both at {}: the ratio of {ratio:.1} % compares the ceiling with itself, not the systems",
@@ -140,21 +144,15 @@ fn finding(evidence: &Evidence, ceiling: &Ceiling, one: &Measured, other: &Measu
     Finding::new("P4", severity, one.spot, message).by(arithmetic).against(spots.into_iter().flatten())
 }
 
-/// Where a sentence has the ratio, in the digits that it prints, of reads or writes.
-fn conclusion(evidence: &Evidence, ratio: Interval) -> Option<Spot> {
-    let page = evidence.page;
-    let inside = |at: usize| {
-        evidence.tables.iter().any(|table| table.lines.contains(&at))
-            || evidence.outputs.iter().any(|output| output.lines.contains(&at))
+/// A percentage of a sentence about reads or writes.
+fn percentages(hardware: &Hardware, evidence: &Evidence) -> Vec<Quantity> {
+    let lines = hardware.prose(evidence, LONGEST).filter(|at| evidence.page.line(*at).contains(['%', '％']));
+    let of_line = |at: usize| -> Vec<Quantity> {
+        let text = evidence.page.line(at);
+        match Load::read(text).way {
+            Some(_) => quantities(at, text).into_iter().filter(|one| one.unit == Unit::Percent).collect(),
+            None => Vec::new(),
+        }
     };
-    (0..page.len())
-        .filter(|at| page.line(*at).contains(['%', '％']) && !inside(*at) && page.line(*at).len() < 4000)
-        .find_map(|at| {
-            let text = page.line(at);
-            let way = super::load::Load::read(text).way;
-            way?;
-            let percents = quantities(at, text).into_iter().filter(|one| one.unit == Unit::Percent);
-            let mut same = percents.filter(|one| one.interval().meets(ratio) && one.figure.value > 80.0);
-            same.next().map(|one| one.figure.spot)
-        })
+    lines.flat_map(of_line).filter(|one| one.figure.value > 80.0).collect()
 }
