@@ -7,6 +7,7 @@ mod dd;
 mod diskspd;
 mod elbencho;
 pub mod fio;
+mod hardware;
 mod hcibench;
 mod ledger;
 mod mbw;
@@ -30,6 +31,7 @@ use crate::prose::Clause;
 use crate::table::Table;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A rule.
 pub struct Rule {
@@ -136,6 +138,7 @@ pub struct Sink {
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: HashMap<Spot, Correction>,
     refined: HashMap<Spot, Interval>,
+    hardware: Option<Rc<hardware::Hardware>>,
 }
 
 /// What a wrong figure should be.
@@ -244,6 +247,20 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &hardware::P1,
+    &hardware::P2,
+    &hardware::P3,
+    &hardware::P4,
+    &hardware::P5,
+    &hardware::P6,
+    &hardware::P7,
+    &hardware::P8,
+    &hardware::P10,
+    &hardware::P11,
+    &hardware::P12,
+    &hardware::P13,
+    &hardware::P14,
+    &hardware::P15,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,
