@@ -193,5 +193,21 @@ fn exponent(bytes: &[u8]) -> usize {
     }
 }
 
+/// Nanoseconds for people, with three digits: `198.9 us`.
+pub fn show_ns(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        n if n >= 1e9 => (ns / 1e9, "s"),
+        n if n >= 1e6 => (ns / 1e6, "ms"),
+        n if n >= 1e3 => (ns / 1e3, "us"),
+        _ => (ns, "ns"),
+    };
+    let digits = match value.abs() {
+        n if n >= 100.0 => 0,
+        n if n >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
 #[cfg(test)]
 mod tests;

@@ -212,9 +212,9 @@ mod listing {
             left /= 10;
         }
         let bytes = bare.as_bytes();
-        if bytes.len() < digits
-            || bytes.get(digits).is_some_and(|next| next.is_ascii_digit() || *next == b'.')
-        {
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        // Decimals are figures, and `2...` is a line of fio's behind its number.
+        if bytes.len() < digits || digit(digits) || (bytes.get(digits) == Some(&b'.') && digit(digits + 1)) {
             return None;
         }
         let written: usize = bare.get(..digits)?.parse().ok()?;

@@ -3,6 +3,9 @@
 //!
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
+pub mod fio;
+pub mod slip;
+
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::Output;
@@ -39,6 +42,24 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
+    /// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they
+    /// compare.
+    pub fn compares(&self, fio: &Fio) -> bool {
+        let load = |fio: &Fio| {
+            fio.jobs
+                .first()
+                .map(|job| (job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<_>>()))
+        };
+        let alike = self.fio().filter(|other| load(other) == load(fio)).count() > 1;
+        let percent = |cell: &crate::table::Cell| {
+            let unit = |quantity: &crate::number::Quantity| quantity.unit == crate::number::Unit::Percent;
+            cell.figure.as_ref().is_some_and(unit) || cell.share.as_ref().is_some_and(unit)
+        };
+        let cells =
+            || self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
+        alike && cells().any(percent)
+    }
+
     /// fio's outputs.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().map(|output| &output.said).filter_map(|said| match said {
@@ -79,9 +100,9 @@ impl Sink {
         self.checks.push((figure.spot, Status::Plausible, rule));
     }
 
-    /// Something does not hold. A `wrong-figure` marks the figure at its spot.
+    /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
     pub fn finds(&mut self, finding: Finding) {
-        if finding.severity <= Severity::WrongFigure {
+        if finding.severity <= Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.checks.push((finding.spot, Status::DoesNotHold, finding.rule));
         }
         self.findings.push(finding);
@@ -99,7 +120,41 @@ impl Sink {
 }
 
 /// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
-pub const ALL: &[&Rule] = &[];
+pub const ALL: &[&Rule] = &[
+    &fio::rates::ISSUED_RATE,
+    &fio::rates::ISSUED_BANDWIDTH,
+    &fio::rates::ISSUED_TOTAL,
+    &fio::rates::RATE_TIMES_SIZE,
+    &fio::rates::INFERRED_CARRY,
+    &fio::rates::TOTAL_OVER_TIME,
+    &fio::rates::BOTH_BASES,
+    &fio::latency::PARTS,
+    &fio::latency::ORDER,
+    &fio::latency::MONOTONE,
+    &fio::latency::MEAN,
+    &fio::latency::BUCKETS,
+    &fio::latency::SAME_DISTRIBUTION,
+    &fio::latency::TAIL,
+    &fio::latency::FLOOR,
+    &fio::load::LITTLE,
+    &fio::load::GENERATOR,
+    &fio::load::DEPTH,
+    &fio::load::ERRORS,
+    &fio::samples::MEAN,
+    &fio::samples::PER,
+    &fio::samples::COUNT,
+    &fio::samples::BOTH_KINDS,
+    &fio::samples::SUMMED,
+    &fio::samples::STEADY,
+    &fio::disks::SERVED,
+    &fio::disks::DEVICE_TIME,
+    &fio::disks::QUEUE_TIME,
+    &fio::disks::BUSY,
+    &fio::course::END,
+    &fio::course::REGIMES,
+    &fio::course::DURATION,
+    &fio::course::PROGRESS,
+];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {

@@ -1,6 +1,7 @@
 //! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
 //! of the run, nanoseconds of latencies, percent.
 
+pub mod num2str;
 pub mod text;
 
 use super::Told;
@@ -178,6 +179,8 @@ pub struct Direction {
     pub lat: Option<Latency>,
     /// Percentiles.
     pub percentiles: Option<Percentiles>,
+    /// Nanoseconds of the unit that the list of percentiles which is being read is in; `None` of one that is left out.
+    pub(crate) percentile_unit: Option<f64>,
     /// `bw (MiB/s): min= ...`, in bytes a second.
     pub bandwidth_samples: Option<Samples>,
     /// `iops : min= ...`.
@@ -427,6 +430,7 @@ impl Direction {
             clat: None,
             lat: None,
             percentiles: None,
+            percentile_unit: None,
             bandwidth_samples: None,
             iops_samples: None,
             ios: None,

@@ -1,0 +1,182 @@
+use crate::import::fio::{Fio, Form, Version};
+use crate::import::{Said, scan};
+use crate::number::{Figure, leading};
+use crate::page::Page;
+
+/// fio 3.33, of our own: `fio --name=mixed --size=64m --rw=randrw --bs=4k --iodepth=8 --ioengine=libaio --direct=1
+/// --numjobs=2 --group_reporting --time_based --runtime=2`.
+const MIXED: &str = super::FORMAT.example;
+
+fn fios(text: &str) -> (Page, Vec<Fio>) {
+    let page = Page::new("p", text);
+    let imported = scan(&page);
+    assert_eq!(imported.unread, [], "{text}");
+    (page, imported.outputs.into_iter().filter_map(|output| fio_of(output.said)).collect())
+}
+
+fn fio_of(said: Said) -> Option<Fio> {
+    match said {
+        Said::Fio(fio) => Some(*fio),
+        #[allow(unreachable_patterns, reason = "fio is one of many tools")]
+        _ => None,
+    }
+}
+
+fn only(text: &str) -> (Page, Fio) {
+    let (page, mut fios) = fios(text);
+    assert_eq!(fios.len(), 1, "{fios:#?}");
+    (page, fios.remove(0))
+}
+
+fn value(figure: &Option<Figure>) -> f64 {
+    figure.as_ref().expect("a figure").value
+}
+
+#[test]
+fn every_line_of_an_output_is_read() {
+    let (_, fio) = only(MIXED);
+    assert_eq!((fio.form, fio.version), (Form::Text, Some(Version { major: 3, minor: 33 })));
+    assert_eq!(value(&fio.started), 2.0);
+    let asked = &fio.asked[0];
+    assert_eq!((asked.name.as_str(), asked.rw.as_deref(), asked.iodepth), ("mixed", Some("randrw"), Some(8)));
+    assert_eq!((asked.bs[1], asked.ioengine.as_deref()), (Some((4096, 4096)), Some("libaio")));
+    let job = &fio.jobs[0];
+    assert_eq!((fio.jobs.len(), job.group, job.jobs, value(&job.error)), (1, Some(0), Some(2), 0.0));
+    assert_eq!(job.directions.len(), 2);
+    let read = &job.directions[0];
+    assert_eq!((value(&read.iops), value(&read.runtime_ms)), (44_600.0, 2001.0));
+    assert_eq!(value(&read.bandwidth), 174.0 * 1_048_576.0);
+    assert_eq!(value(&read.bandwidth_decimal), 183e6);
+    assert_eq!(value(&read.io), 348.0 * 1_048_576.0);
+    let clat = read.clat.unwrap();
+    assert_eq!((clat.min.value, clat.max.value, clat.mean.value), (771.0, 4_118_200.0, 160_087.76));
+    assert_eq!(read.slat.unwrap().max.value, 450_000.0);
+    let percentiles = read.percentiles.as_ref().unwrap();
+    assert_eq!((percentiles.of, percentiles.points.len()), ("clat", 17));
+    assert_eq!((percentiles.points[6].0, percentiles.points[6].1.value), (50.0, 159_000.0));
+    let samples = read.bandwidth_samples.unwrap();
+    assert_eq!((samples.min.value, samples.mean.value), (178_698.0 * 1024.0, 179_654.0 * 1024.0));
+    assert_eq!((value(&samples.per), value(&samples.count)), (100.0, 6.0));
+    assert_eq!(read.iops_samples.unwrap().max.value, 45_148.0);
+    assert_eq!(job.buckets.len(), 12);
+    assert_eq!((job.buckets[5].0, job.buckets[5].1.value), (250e3, 96.87));
+    assert_eq!(job.cpu.unwrap().system.value, 25.27);
+    assert_eq!((job.depths[3].0, job.depths[3].1.value), (8, 100.0));
+    let issued = job.issued.unwrap();
+    assert_eq!(
+        (value(&issued.total[0]), value(&issued.total[1]), value(&issued.short[2])),
+        (89_170.0, 89_187.0, 0.0)
+    );
+    assert_eq!(value(&job.target_depth), 8.0);
+    let status = &fio.statuses[1];
+    assert_eq!((status.group, value(&status.io[1]), value(&status.runtime_ms[1])), (Some(0), 365e6, 2001.0));
+    assert_eq!(value(&status.slowest[1]), 183e6);
+    let disk = &fio.disks[0];
+    assert_eq!((disk.name.as_str(), value(&disk.ios[1]), value(&disk.util)), ("vda", 79_290.0, 80.04));
+    assert_eq!(fio.block_size(job, crate::import::Way::Write), Some(4096));
+}
+
+#[test]
+fn a_figure_stands_where_it_says() {
+    let numbered: String =
+        MIXED.lines().enumerate().map(|(at, line)| format!("{:2}{line}\n", at + 1)).collect();
+    for text in [MIXED.to_owned(), numbered] {
+        let (page, fio) = only(&text);
+        let mut count = 0;
+        fio.figures(&mut |(_, _, figure)| {
+            let quote = page.quote(figure.spot);
+            assert!(leading(quote).is_some(), "{quote:?} at {:?}", figure.spot);
+            assert!(figure.low <= figure.value && figure.value <= figure.high, "{quote:?} {figure:?}");
+            count += 1;
+        });
+        assert_eq!(count, 152);
+    }
+}
+
+#[test]
+fn the_old_way_of_before_2_17_is_read() {
+    let (_, fio) = only(
+        "rr: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=16\nfio-2.1.11\nStarting 8 processes\n\n\
+         rr: (groupid=0, jobs=8): err= 0: pid=7: Fri Apr  7 18:42:49 2017\n  read : io=2048.0MB, bw=305529KB/s, iops=76382, runt=  6864msec\n\
+         \x20   slat (usec): min=1, max=239, avg= 3.72, stdev=61.46\n    bw (KB  /s): min=30992, max=43188, per=12.55%, avg=38332.57, stdev=3596.67\n\
+         \x20   lat (usec) : 20=0.01%, 50=99.99%\n  IO depths    : 1=0.1%, 16=99.9%\n\
+         \x20    issued    : total=r=524288/w=0/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n\n\
+         Run status group 0 (all jobs):\n   READ: io=2048.0MB, aggrb=305529KB/s, minb=305529KB/s, maxb=305529KB/s, mint=6864msec, maxt=6864msec\n",
+    );
+    let read = &fio.jobs[0].directions[0];
+    assert_eq!((value(&read.iops), value(&read.bandwidth)), (76_382.0, 305_529.0 * 1024.0));
+    assert_eq!((value(&read.io), value(&read.runtime_ms)), ((2048u64 << 20) as f64, 6864.0));
+    assert_eq!(value(&fio.jobs[0].issued.unwrap().total[0]), 524_288.0);
+    assert_eq!(value(&fio.statuses[0].runtime_ms[1]), 6864.0);
+    assert_eq!(fio.asked[0].bs[0], Some((4096, 4096)));
+}
+
+#[test]
+fn result_lines_that_were_pasted_alone_are_excerpts() {
+    let text = "host\nread: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n\
+                guest\n  read: IOPS=20.4k, BW=79.7MiB/s (83.6MB/s)(23.4GiB/300001msec)\n";
+    let (_, found) = fios(text);
+    assert_eq!(
+        found.iter().map(|fio| (fio.form, fio.jobs[0].directions.len())).collect::<Vec<_>>(),
+        [(Form::Excerpt, 2), (Form::Excerpt, 1)]
+    );
+}
+
+#[test]
+fn outputs_behind_each_other_are_told_apart() {
+    let (_, found) = fios(&format!("{MIXED}\n{MIXED}prose about it\n{MIXED}"));
+    assert_eq!(found.len(), 3);
+    let bodies = MIXED.split_once("fio-3.33\n").unwrap().1;
+    let (_, found) = fios(&format!("{bodies}{bodies}"));
+    assert_eq!(found.iter().map(|fio| fio.jobs.len()).collect::<Vec<_>>(), [1, 1], "without heads");
+}
+
+#[test]
+fn noise_in_the_middle_of_an_output_is_told_and_skipped() {
+    let noisy = MIXED.replace("  cpu  ", "www.example.org\n  cpu  ");
+    let page = Page::new("p", noisy);
+    let imported = scan(&page);
+    assert_eq!((imported.outputs.len(), imported.unread.len()), (1, 1));
+    let fio = fio_of(imported.outputs[0].said.clone()).unwrap();
+    assert!(fio.jobs[0].cpu.is_some() && fio.jobs[0].issued.is_some());
+    assert_eq!(imported.unread[0].line, 36);
+}
+
+#[test]
+fn sentences_about_fio_are_no_output() {
+    for text in [
+        "fio-3.16 was used for all of it",
+        "read: the manual first",
+        "Starting 4 processes",
+        "write: IO is slow, BW= low",
+        "Jobs: we offer some",
+        "a: (g=0): not fio's",
+        "READ: bw is what counts",
+    ] {
+        let page = Page::new("p", text);
+        assert!(scan(&page).outputs.is_empty(), "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_mutation_makes_it_panic_or_invent(cut in 0usize..3800, at in 0usize..3800, byte in 0u8..128, swap in 0usize..38) {
+        let mut bytes = MIXED.as_bytes()[..MIXED.len() - cut.min(MIXED.len() / 2)].to_vec();
+        let index = at % bytes.len();
+        bytes[index] = byte;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut lines: Vec<&str> = text.lines().collect();
+        let count = lines.len();
+        lines.swap(swap % count, (swap * 7 + 1) % count);
+        let page = Page::new("p", lines.join("\n"));
+        for output in scan(&page).outputs {
+            output.said.figures(&mut |(_, _, figure)| {
+                let quote = page.quote(figure.spot);
+                let (value, bytes, _) = leading(quote).expect("a figure stands at its spot");
+                let plain = bytes == quote.trim_end_matches('%').len();
+                assert!(!plain || value == figure.value || value.abs() * 1024.0 <= figure.value.abs() || figure.value == value * 1000.0
+                    , "{quote} {figure:?}");
+            });
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Latencies of one way: their parts, their order, their percentiles and their buckets describe one distribution.
+
+use super::{Run, runs};
+use crate::finding::{Finding, Severity};
+use crate::import::Way;
+use crate::import::fio::{Latency, Percentiles};
+use crate::number::{Figure, Interval};
+use crate::rule::{Evidence, Rule, Sink};
+
+/// F8: submission and completion make up the latency.
+pub const PARTS: Rule = Rule {
+    id: "F8",
+    name: "submission and completion latency make up the total",
+    severity: Severity::Ambiguous,
+    holds: "mean slat + mean clat = mean lat, to the larger of 0.5 us and 0.5 %",
+    silent: "where one of the three is not printed",
+    check: parts,
+};
+
+/// F9: least, mean and most are in order.
+pub const ORDER: Rule = Rule {
+    id: "F9",
+    name: "least, mean and most are in order",
+    severity: Severity::WrongFigure,
+    holds: "min <= avg <= max and stdev <= max - min, of latencies and of samples",
+    silent: "never",
+    check: order,
+};
+
+/// F10: percentiles rise and lie between least and most.
+pub const MONOTONE: Rule = Rule {
+    id: "F10",
+    name: "percentiles rise, between least and most",
+    severity: Severity::WrongFigure,
+    holds: "each percentile is no less than the one before and lies in [min, max] but for 3 % of fio's buckets",
+    silent: "where percentiles are of another latency than the one that is printed",
+    check: monotone,
+};
+
+/// F11: the mean is one that the percentiles allow.
+pub const MEAN: Rule = Rule {
+    id: "F11",
+    name: "the mean is one that the percentiles allow",
+    severity: Severity::WrongFigure,
+    holds: "sum of shares times lower ends <= mean <= sum of shares times upper ends, but for 3 %",
+    silent: "with fewer than five percentiles, or of another latency",
+    check: mean,
+};
+
+/// F12: buckets make up all.
+pub const BUCKETS: Rule = Rule {
+    id: "F12",
+    name: "latency buckets make up 100 %",
+    severity: Severity::WrongFigure,
+    holds: "their sum is 100 % but for half a digit each, and 0.01 % that is printed for anything above nothing",
+    silent: "where buckets are missing, as with gtod_reduce, or the job failed",
+    check: buckets,
+};
+
+/// F13: buckets and percentiles are of one distribution.
+pub const SAME_DISTRIBUTION: Rule = Rule {
+    id: "F13",
+    name: "latency buckets and percentiles are of one distribution",
+    severity: Severity::WrongFigure,
+    holds: "the share below each bucket's edge lies between the percentiles beside it, but for 1 %",
+    silent: "where a job goes both ways, or percentiles are of another latency than completion",
+    check: same_distribution,
+};
+
+/// F31: a tail that the mean hides.
+pub const TAIL: Rule = Rule {
+    id: "F31",
+    name: "the slowest are far from the mean",
+    severity: Severity::Cosmetic,
+    holds: "max / mean <= 100 and p99.99 / p50 <= 20",
+    silent: "where they are not printed",
+    check: tail,
+};
+
+/// F33: faster than a device answers.
+pub const FLOOR: Rule = Rule {
+    id: "F33",
+    name: "the fastest completion is faster than a device",
+    severity: Severity::Cosmetic,
+    holds: "least completion latency >= 2 us with asynchronous I/O",
+    silent: "with synchronous engines and where no engine is told",
+    check: floor,
+};
+
+/// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
+const BUCKET: f64 = 0.03;
+
+/// The latency that percentiles are of.
+fn described<'a>(run: &Run<'a>, percentiles: &Percentiles) -> Option<&'a Latency> {
+    match percentiles.of {
+        "lat" => run.direction.lat.as_ref(),
+        "slat" => run.direction.slat.as_ref(),
+        _ => run.direction.clat.as_ref(),
+    }
+}
+
+fn ms(ns: f64) -> String {
+    crate::number::show_ns(ns)
+}
+
+fn parts(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let (Some(slat), Some(clat), Some(lat)) = (run.direction.slat, run.direction.clat, run.direction.lat)
+        else {
+            continue;
+        };
+        let sum = slat.mean.interval().plus(clat.mean.interval());
+        let slack = (0.005 * lat.mean.value).max(500.0);
+        if (Interval { low: sum.low - slack, high: sum.high + slack }).meets(lat.mean.interval()) {
+            sink.holds("F8", &lat.mean);
+            continue;
+        }
+        let by = format!("{} + {} = {}", ms(slat.mean.value), ms(clat.mean.value), ms(sum.middle()));
+        let message = format!(
+            "the mean latency is printed as {}, but submission and completion make up {by}",
+            ms(lat.mean.value)
+        );
+        sink.finds(
+            Finding::new("F8", Severity::Ambiguous, lat.mean.spot, message)
+                .recomputed(ms(sum.middle()))
+                .by(by)
+                .against([slat.mean.spot, clat.mean.spot]),
+        );
+    }
+}
+
+fn order(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let direction = run.direction;
+        for latency in [&direction.slat, &direction.clat, &direction.lat].into_iter().flatten() {
+            in_order(sink, latency.min, latency.mean, latency.max, Some(latency.deviation));
+        }
+        for samples in [&direction.bandwidth_samples, &direction.iops_samples].into_iter().flatten() {
+            in_order(sink, samples.min, samples.mean, samples.max, samples.deviation);
+        }
+    }
+}
+
+fn in_order(sink: &mut Sink, min: Figure, mean: Figure, max: Figure, deviation: Option<Figure>) {
+    let wrong = if mean.high < min.low {
+        Some((mean, min, "the mean is below the least"))
+    } else if mean.low > max.high {
+        Some((mean, max, "the mean is above the most"))
+    } else {
+        let range = max.high - min.low;
+        let wide = deviation.filter(|deviation| deviation.low > range);
+        wide.map(|deviation| (deviation, max, "the standard deviation is more than the whole range"))
+    };
+    match wrong {
+        Some((figure, other, message)) => {
+            sink.finds(Finding::new("F9", Severity::WrongFigure, figure.spot, message).against([other.spot]));
+        }
+        None => [Some(min), Some(mean), Some(max), deviation]
+            .iter()
+            .flatten()
+            .for_each(|figure| sink.plausible("F9", figure)),
+    }
+}
+
+fn monotone(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let Some(percentiles) = &run.direction.percentiles else { continue };
+        let range = described(&run, percentiles).map(|latency| Interval {
+            low: latency.min.low * (1.0 - BUCKET),
+            high: latency.max.high * (1.0 + BUCKET),
+        });
+        let mut before: Option<(f64, Figure)> = None;
+        for (percent, figure) in &percentiles.points {
+            let falls = before.filter(|(share, least)| share < percent && figure.high < least.low);
+            let outside = range.is_some_and(|range| !range.meets(figure.interval()));
+            if let Some((share, least)) = falls {
+                let message = format!("the {percent}th percentile is below the {share}th");
+                sink.finds(
+                    Finding::new("F10", Severity::WrongFigure, figure.spot, message).against([least.spot]),
+                );
+            } else if outside {
+                let message = format!("the {percent}th percentile is not between least and most");
+                sink.finds(Finding::new("F10", Severity::WrongFigure, figure.spot, message));
+            } else {
+                sink.plausible("F10", figure);
+            }
+            before = Some((*percent, *figure));
+        }
+    }
+}
+
+fn mean(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let Some(percentiles) = run.direction.percentiles.as_ref().filter(|found| found.points.len() >= 5)
+        else {
+            continue;
+        };
+        let Some(latency) = described(&run, percentiles) else { continue };
+        let bounds = bounds(latency, &percentiles.points);
+        if bounds.meets(latency.mean.interval()) {
+            sink.plausible("F11", &latency.mean);
+            continue;
+        }
+        let message = format!(
+            "a mean of {} is impossible: by the percentiles it is between {} and {}",
+            ms(latency.mean.value),
+            ms(bounds.low),
+            ms(bounds.high)
+        );
+        let spots = percentiles.points.iter().map(|(_, figure)| figure.spot).take(1);
+        sink.finds(Finding::new("F11", Severity::WrongFigure, latency.mean.spot, message).against(spots));
+    }
+}
+
+/// What the mean may be: every share at its lower end, at its upper end.
+fn bounds(latency: &Latency, points: &[(f64, Figure)]) -> Interval {
+    let (mut low, mut high) = (0.0, 0.0);
+    let mut below = (0.0, latency.min.low);
+    for (percent, figure) in points {
+        let share = (percent - below.0).max(0.0) / 100.0;
+        low += share * below.1.min(figure.low);
+        high += share * figure.high;
+        below = (*percent, figure.low);
+    }
+    let rest = (100.0 - below.0).max(0.0) / 100.0;
+    low += rest * below.1;
+    high += rest * latency.max.high;
+    Interval { low: low * (1.0 - BUCKET), high: high * (1.0 + BUCKET) }
+}
+
+fn buckets(evidence: &Evidence, sink: &mut Sink) {
+    for job in evidence.fio().flat_map(|fio| &fio.jobs) {
+        let count = job.buckets.len() as f64;
+        let failed = job.error.is_some_and(|error| error.value != 0.0);
+        if count == 0.0 || failed || job.issued.is_none() {
+            continue;
+        }
+        let sum: f64 = job.buckets.iter().map(|(_, share)| share.value).sum();
+        let range = Interval { low: 99.98 - 0.005 * count, high: 100.01 + 0.011 * count };
+        // All in one place: gone in a ramp, or not counted at all.
+        if sum == 0.0 {
+            continue;
+        }
+        if range.has(sum) {
+            job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
+            continue;
+        }
+        let Some((_, largest)) = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
+            continue;
+        };
+        let message = format!("the latency buckets make up {sum:.2} %, not 100 %");
+        let spots = job.buckets.iter().map(|(_, share)| share.spot);
+        sink.finds(Finding::new("F12", Severity::WrongFigure, largest.spot, message).against(spots));
+    }
+}
+
+fn same_distribution(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence).filter(|run| run.job.directions.len() == 1 && run.direction.way != Way::Both) {
+        let Some(percentiles) = run.direction.percentiles.as_ref().filter(|found| found.of == "clat") else {
+            continue;
+        };
+        let mut below = 0.0;
+        for (edge, share) in &run.job.buckets {
+            below += share.value;
+            let Some(range) = share_below(*edge, &percentiles.points) else { continue };
+            if range.low - 1.0 <= below && below <= range.high + 1.0 {
+                sink.holds("F13", share);
+                continue;
+            }
+            let message = format!(
+                "{below:.2} % took less than {} by the buckets, {} to {} % by the percentiles",
+                ms(*edge),
+                range.low,
+                range.high
+            );
+            sink.finds(Finding::new("F13", Severity::WrongFigure, share.spot, message));
+            break;
+        }
+    }
+}
+
+/// Between which percentiles an edge lies.
+fn share_below(edge: f64, points: &[(f64, Figure)]) -> Option<Interval> {
+    if !edge.is_finite() || points.len() < 5 {
+        return None;
+    }
+    let below = points.iter().rev().find(|(_, figure)| figure.high * (1.0 + BUCKET) < edge);
+    let above = points.iter().find(|(_, figure)| figure.low * (1.0 - BUCKET) > edge);
+    let low = below.map_or(0.0, |(percent, _)| *percent);
+    let high = above.map_or(100.0, |(percent, _)| *percent);
+    Some(Interval { low, high })
+}
+
+fn tail(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let Some(latency) = run.direction.clat.or(run.direction.lat) else { continue };
+        let points =
+            run.direction.percentiles.as_ref().map(|found| found.points.as_slice()).unwrap_or_default();
+        let at = |percent: f64| points.iter().find(|(share, _)| *share == percent).map(|(_, figure)| *figure);
+        let slow = latency.max.value / latency.mean.value.max(1.0);
+        let far = at(99.99).zip(at(50.0)).map(|(far, middle)| (far.value / middle.value.max(1.0), far));
+        if let Some((times, figure)) = far.filter(|(times, _)| *times > 20.0) {
+            let message = format!("one in 10,000 takes {times:.0} times as long as the median");
+            sink.finds(Finding::new("F31", Severity::Cosmetic, figure.spot, message));
+        } else if slow > 100.0 {
+            let message = format!("the slowest takes {slow:.0} times as long as the mean");
+            sink.finds(Finding::new("F31", Severity::Cosmetic, latency.max.spot, message));
+        }
+    }
+}
+
+fn floor(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let engine = run.fio.asked_of(run.job).and_then(|asked| asked.ioengine.as_deref());
+        let asynchronous = matches!(engine, Some("libaio" | "io_uring" | "io_uring_cmd" | "windowsaio"));
+        let Some(clat) = run.direction.clat.filter(|clat| asynchronous && clat.min.high < 2000.0) else {
+            continue;
+        };
+        let message = format!(
+            "the fastest completed in {}: it was seen while it was submitted, or a cache answered",
+            ms(clat.min.value)
+        );
+        sink.finds(Finding::new("F33", Severity::Cosmetic, clat.min.spot, message));
+    }
+}
+
+#[cfg(test)]
+mod tests;

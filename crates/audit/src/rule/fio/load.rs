@@ -1,0 +1,230 @@
+//! Whether the load was the one that is told: as many in flight, no errors, a generator with time to spare.
+
+use super::runs;
+use crate::finding::{Finding, Severity};
+use crate::import::Way;
+use crate::import::fio::{Fio, Job};
+use crate::number::{Figure, Interval};
+use crate::rule::{Evidence, Rule, Sink};
+
+/// F7: Little's law.
+pub const LITTLE: Rule = Rule {
+    id: "F7",
+    name: "IOPS times latency is what was in flight",
+    severity: Severity::WrongFigure,
+    holds: "the sum over ways of IOPS * mean latency is at most 1.02, and with a depth that was reached at least 0.9, of \
+            numjobs * iodepth",
+    silent: "of synchronous engines where the depth is not used, of jobs with unequal runtimes, and below where the depth \
+             was not reached (F24 tells that)",
+    check: little,
+};
+
+/// F23: the generator computes all the time.
+pub const GENERATOR: Rule = Rule {
+    id: "F23",
+    name: "the load generator has time to spare",
+    severity: Severity::WrongConclusion,
+    holds: "usr + sys of a thread < 85 %; from 90 % on a comparison with it compares the generator's processor",
+    silent: "of engines that compute by design (null, cpuio, mmap) and where no CPU time is printed",
+    check: generator,
+};
+
+/// F24: the depth was reached.
+pub const DEPTH: Rule = Rule {
+    id: "F24",
+    name: "the depth that was asked for was reached",
+    severity: Severity::Ambiguous,
+    holds: "the most frequent depth is that of iodepth",
+    silent: "at iodepth 1, and where depth or distribution is not printed",
+    check: depth,
+};
+
+/// F25: the run ended well.
+pub const ERRORS: Rule = Rule {
+    id: "F25",
+    name: "no errors, nothing short, nothing dropped",
+    severity: Severity::Ambiguous,
+    holds: "err, short and dropped are 0",
+    silent: "where they are not printed",
+    check: errors,
+};
+
+/// Engines of which one I/O a job is in flight, whatever iodepth says.
+pub(super) const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
+
+fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
+    fio.asked_of(job)?.ioengine.as_deref()
+}
+
+/// I/Os in flight at most.
+fn in_flight(fio: &Fio, job: &Job) -> Option<f64> {
+    let jobs = job.jobs? as f64;
+    let depth = fio.asked_of(job)?.iodepth? as f64;
+    let alone = engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine));
+    Some(if alone { jobs } else { jobs * depth })
+}
+
+fn little(evidence: &Evidence, sink: &mut Sink) {
+    for fio in evidence.fio() {
+        for job in &fio.jobs {
+            little_of(fio, job, sink);
+        }
+    }
+}
+
+fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) {
+    let mut sum = Interval::exact(0.0);
+    let mut operands: Vec<(Figure, Figure)> = Vec::new();
+    for direction in &job.directions {
+        let latency = direction.lat.or(direction.clat.filter(|_| direction.slat.is_none()));
+        let (Some(iops), Some(latency)) = (direction.iops, latency) else { return };
+        sum = sum.plus(iops.interval().times(latency.mean.interval()).scaled(1e-9));
+        operands.push((iops, latency.mean));
+    }
+    let Some(asked) = in_flight(fio, job) else { return };
+    let Some((first_iops, first_latency)) = operands.first() else { return };
+    // A run of a few I/Os is mostly its ends.
+    let few = job.directions.iter().any(|direction| {
+        direction.runtime_ms.is_some_and(|runtime| {
+            direction.iops.is_some_and(|iops| iops.value * runtime.value < 1e3 * 20.0 * asked)
+        })
+    });
+    let too_much = sum.low > 1.02 * asked;
+    let too_little = sum.high < 0.9 * asked && full_depth(fio, job) && !few;
+    if too_much && !few {
+        let message = format!(
+            "IOPS times mean latency is {:.1} in flight, but no more than {asked} can be: the figures are not of one run",
+            sum.middle()
+        );
+        sink.finds(
+            Finding::new("F7", Severity::WrongFigure, first_latency.spot, message)
+                .by(little_by(&operands, sum))
+                .against(operands.iter().map(|(iops, _)| iops.spot)),
+        );
+    } else if too_little {
+        // Half of it is no matter of batches and rounding any more.
+        let severity = if sum.high < 0.5 * asked { Severity::WrongFigure } else { Severity::Ambiguous };
+        let message = format!(
+            "IOPS times mean latency is {:.1} in flight where {asked} are said to be: figures of different runs, or a load that \
+             rests",
+            sum.middle()
+        );
+        sink.finds(
+            Finding::new("F7", severity, first_iops.spot, message)
+                .by(little_by(&operands, sum))
+                .against(operands.iter().map(|(_, latency)| latency.spot)),
+        );
+    } else if sum.high >= 0.9 * asked {
+        operands.iter().for_each(|(iops, latency)| {
+            sink.holds("F7", iops);
+            sink.holds("F7", latency);
+        });
+    }
+}
+
+fn little_by(operands: &[(Figure, Figure)], sum: Interval) -> String {
+    let terms: Vec<String> = operands
+        .iter()
+        .map(|(iops, latency)| format!("{:.0}/s * {}", iops.value, crate::number::show_ns(latency.value)))
+        .collect();
+    format!("{} = {:.2}", terms.join(" + "), sum.middle())
+}
+
+/// Whether nearly all I/Os were submitted with the depth full and nothing held the load back.
+fn full_depth(fio: &Fio, job: &Job) -> bool {
+    let Some(depth) = fio.asked_of(job).and_then(|asked| asked.iodepth) else { return false };
+    let alone = engine(fio, job).is_none_or(|engine| SYNCHRONOUS.contains(&engine));
+    let full =
+        job.depths.iter().find(|(at, _)| *at == bucket(depth)).is_some_and(|(_, share)| share.value > 99.0);
+    !alone && depth > 1 && full
+}
+
+/// The bucket of fio's distribution that a depth falls into.
+fn bucket(depth: u64) -> u64 {
+    [64, 32, 16, 8, 4, 2, 1].into_iter().find(|edge| *edge <= depth).unwrap_or(1)
+}
+
+fn generator(evidence: &Evidence, sink: &mut Sink) {
+    for fio in evidence.fio() {
+        let compared = evidence.compares(fio);
+        for job in &fio.jobs {
+            let Some(cpu) = job.cpu else { continue };
+            let by_design = engine(fio, job)
+                .is_none_or(|engine| matches!(engine, "null" | "cpuio" | "mmap" | "filecreate"));
+            let busy = cpu.user.value + cpu.system.value;
+            if by_design || busy < 85.0 {
+                continue;
+            }
+            let severity =
+                if busy >= 90.0 && compared { Severity::WrongConclusion } else { Severity::Ambiguous };
+            let message = format!(
+                "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
+            );
+            sink.finds(
+                Finding::new("F23", severity, cpu.user.spot, message)
+                    .by(format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value))
+                    .against([cpu.system.spot]),
+            );
+        }
+    }
+}
+
+fn depth(evidence: &Evidence, sink: &mut Sink) {
+    for fio in evidence.fio() {
+        for job in &fio.jobs {
+            let Some(depth) = fio.asked_of(job).and_then(|asked| asked.iodepth).filter(|depth| *depth > 1)
+            else {
+                continue;
+            };
+            let Some((most, share)) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
+                continue;
+            };
+            if *most == bucket(depth) {
+                job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
+                continue;
+            }
+            let why = match engine(fio, job) {
+                Some(engine) if SYNCHRONOUS.contains(&engine) => {
+                    format!(": the engine {engine} has one I/O in flight a job")
+                }
+                _ => String::new(),
+            };
+            let message = format!(
+                "iodepth {depth} was asked for, but {} % were submitted at depth {most}{why}",
+                share.value
+            );
+            sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
+        }
+    }
+}
+
+fn errors(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence).filter(|run| run.direction.way != Way::Both) {
+        let Some(issued) = run.job.issued else { continue };
+        let at = crate::import::fio::index_of(run.direction.way);
+        for (figure, what) in
+            [(issued.short[at], "moved less than asked"), (issued.dropped[at], "were dropped")]
+        {
+            let Some(figure) = figure else { continue };
+            if figure.value == 0.0 {
+                sink.plausible("F25", &figure);
+                continue;
+            }
+            let message = format!("{} I/Os {what}", figure.value);
+            sink.finds(Finding::new("F25", Severity::Ambiguous, figure.spot, message));
+        }
+    }
+    for job in evidence.fio().flat_map(|fio| &fio.jobs) {
+        let Some(error) = job.error else { continue };
+        if error.value == 0.0 {
+            sink.plausible("F25", &error);
+        } else {
+            let message =
+                format!("the job ended with error {}: its figures are of a part of the run", error.value);
+            sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

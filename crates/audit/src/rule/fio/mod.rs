@@ -1,0 +1,104 @@
+//! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its figures describe.
+
+pub mod course;
+pub mod disks;
+pub mod latency;
+pub mod load;
+pub mod rates;
+pub mod samples;
+
+use crate::import::Way;
+use crate::import::fio::num2str::{self, Era, Style};
+use crate::import::fio::{Direction, Fio, Job, index_of};
+use crate::number::{Figure, Interval};
+use crate::page::Page;
+
+/// One way of a job with what it belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub page: &'a Page,
+    pub fio: &'a Fio,
+    pub job: &'a Job,
+    pub direction: &'a Direction,
+}
+
+/// Every way of every job of every output.
+pub(super) fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
+    let page = evidence.page;
+    evidence.fio().flat_map(move |fio| {
+        fio.jobs.iter().flat_map(move |job| {
+            job.directions.iter().map(move |direction| Run { page, fio, job, direction })
+        })
+    })
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn era(&self) -> Era {
+        Era::of(self.fio.version)
+    }
+
+    /// I/Os of a job that ended well, where each of them moved what was asked.
+    pub(super) fn issued(&self) -> Option<&'a Figure> {
+        let issued = self.job.issued.as_ref()?;
+        let at = index_of(self.direction.way);
+        let nothing = |figure: &Option<Figure>| figure.is_none_or(|figure| figure.value == 0.0);
+        let sound = nothing(&issued.short[at]) && nothing(&issued.dropped[at]) && nothing(&self.job.error);
+        issued.total[at].as_ref().filter(|_| sound && self.direction.way != Way::Both)
+    }
+
+    /// Bytes of each I/O, where they are all of one size.
+    pub(super) fn block_size(&self) -> Option<f64> {
+        self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
+    }
+
+    /// Milliseconds.
+    pub(super) fn runtime_ms(&self) -> Option<f64> {
+        self.direction.runtime_ms.map(|figure| figure.value).filter(|runtime| *runtime > 0.0)
+    }
+
+    /// Bytes of an I/O as its own figures have it, where the output does not say what was asked for.
+    pub(super) fn moved_each(&self) -> Option<f64> {
+        let each = self.direction.bandwidth?.value / self.direction.iops?.value;
+        let power = each.log2().round();
+        ((each.log2() - power).abs() < 0.05).then(|| 2f64.powf(power))
+    }
+}
+
+/// How a figure of fio's agrees with its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Agreement {
+    /// It does.
+    Agrees,
+    /// It does if its carry was lost: so much was meant.
+    Carried(Interval),
+    /// It does not.
+    Disagrees,
+}
+
+/// How a printed figure of a version of fio agrees with what it should be.
+pub(super) fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Era) -> Agreement {
+    if figure.interval().meets(recomputed) {
+        return Agreement::Agrees;
+    }
+    match num2str::carried(page.quote(figure.spot), figure, era) {
+        Some(meant) if meant.meets(recomputed) => Agreement::Carried(Interval {
+            low: meant.low.max(recomputed.low),
+            high: meant.high.min(recomputed.high),
+        }),
+        _ => Agreement::Disagrees,
+    }
+}
+
+/// A number as a sound fio prints it in the style of a printed figure: as many digits, the same prefix and unit.
+pub(super) fn as_printed(printed: &str, value: f64) -> String {
+    let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
+    let unit = &printed[bytes..];
+    let binary = unit.contains('i');
+    let style = Style { digits: bytes.max(4), binary, unit: "" };
+    let number = value.max(0.0).round() as u64;
+    let letters: String = unit.chars().skip_while(|letter| "kKMGTPi".contains(*letter)).collect();
+    match decimals {
+        0 if bytes > 4 => format!("{number}{unit}"),
+        _ => format!("{}{letters}", num2str::print(number, style, Era::Sound)),
+    }
+}

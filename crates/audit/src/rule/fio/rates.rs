@@ -1,0 +1,423 @@
+//! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree to the digit.
+
+use super::{Agreement, Run, agrees, as_printed, runs};
+use crate::finding::{Finding, Severity, Slip};
+use crate::import::Way;
+use crate::import::fio::num2str::{self, Era};
+use crate::import::fio::{Fio, Form, Job, Status};
+use crate::number::{Figure, Interval};
+use crate::page::{Page, Spot};
+use crate::rule::{Evidence, Rule, Sink};
+
+/// N2, F1: the rate is what was issued over the time.
+pub const ISSUED_RATE: Rule = Rule {
+    id: "F1",
+    name: "IOPS are the I/Os issued over the runtime",
+    severity: Severity::WrongFigure,
+    holds: "IOPS = 1000 * issued / runtime in ms, to the printed digits; a lost carry of fio 2.20 to 3.25 is told as N2",
+    silent: "where I/Os were short or dropped, the job failed, ways are reported mixed, or nothing issued is printed",
+    check: issued_rate,
+};
+
+/// F2: the bandwidth is what was issued times its size over the time.
+pub const ISSUED_BANDWIDTH: Rule = Rule {
+    id: "F2",
+    name: "bandwidth is I/Os issued times their size over the runtime",
+    severity: Severity::WrongFigure,
+    holds: "BW = 1000 * issued * bs / runtime in ms, to the printed digits, of 1024 and of 1000; the run status has the sum",
+    silent: "where block sizes vary or are not told, I/Os were short or dropped, the job failed, or of trims",
+    check: issued_bandwidth,
+};
+
+/// F3: the total is what was issued times its size.
+pub const ISSUED_TOTAL: Rule = Rule {
+    id: "F3",
+    name: "the total is I/Os issued times their size",
+    severity: Severity::Cosmetic,
+    holds: "io = issued * bs, to the printed digits, of 1024 and of 1000",
+    silent: "as F2",
+    check: issued_total,
+};
+
+/// F4: rate times size is the bandwidth.
+pub const RATE_TIMES_SIZE: Rule = Rule {
+    id: "F4",
+    name: "IOPS times block size is the bandwidth",
+    severity: Severity::WrongFigure,
+    holds: "the intervals of IOPS * bs and BW meet",
+    silent: "where block sizes vary or are not told, and where F1 and F2 have what was issued",
+    check: rate_times_size,
+};
+
+/// N3: a lost carry, inferred without the issued count.
+pub const INFERRED_CARRY: Rule = Rule {
+    id: "N3",
+    name: "a lost carry shows in IOPS against bandwidth",
+    severity: Severity::WrongFigure,
+    holds: "IOPS printed X.0k and BW / bs in [X.95k, X+1 k): what was printed is one unit low",
+    silent: "where fio's version has no such bug, or the block size is neither told nor the only power of two that fits",
+    check: inferred_carry,
+};
+
+/// F5: the total over the time is the bandwidth.
+pub const TOTAL_OVER_TIME: Rule = Rule {
+    id: "F5",
+    name: "the total over the runtime is the bandwidth",
+    severity: Severity::WrongFigure,
+    holds: "the intervals of io / runtime and BW meet",
+    silent: "where one of the three is not printed",
+    check: total_over_time,
+};
+
+/// F6: both bases of a bandwidth are the same.
+pub const BOTH_BASES: Rule = Rule {
+    id: "F6",
+    name: "a bandwidth of 1024 and of 1000 is the same",
+    severity: Severity::Cosmetic,
+    holds: "the intervals of `BW=102MiB/s` and `(107MB/s)` meet, and of totals likewise",
+    silent: "where only one of them is printed",
+    check: both_bases,
+};
+
+/// A lost carry as a finding; what is meant is corrected for the rules behind.
+fn lost_carry(
+    page: &Page,
+    fio: &Fio,
+    figure: &Figure,
+    meant: Interval,
+    severity: Severity,
+    sink: &mut Sink,
+) -> Finding {
+    let printed = page.quote(figure.spot);
+    let sound = as_printed(printed, meant.middle());
+    let version =
+        fio.version.map_or("fio".to_owned(), |version| format!("fio {}.{}", version.major, version.minor));
+    let exact = if meant.low == meant.high {
+        format!("{:.0}", meant.low)
+    } else {
+        format!("about {:.0}", meant.middle())
+    };
+    sink.corrects(figure.spot, meant, sound.clone());
+    let message = format!(
+        "\"{printed}\" is how {version} shows {exact}: it loses the carry of the last digit, {sound} is meant"
+    );
+    Finding::new("N2", severity, figure.spot, message).recomputed(sound).slip(Slip::FioCarry)
+}
+
+struct Check<'a> {
+    rule: &'static str,
+    severity: Severity,
+    figure: &'a Figure,
+    recomputed: Interval,
+    operands: Vec<Spot>,
+    by: String,
+    what: &'static str,
+}
+
+impl Check<'_> {
+    fn hold(self, page: &Page, fio: &Fio, sink: &mut Sink) {
+        match agrees(page, self.figure, self.recomputed, Era::of(fio.version)) {
+            Agreement::Agrees => sink.holds(self.rule, self.figure),
+            Agreement::Carried(meant) => {
+                let finding = lost_carry(page, fio, self.figure, meant, self.severity, sink);
+                sink.finds(finding.by(self.by).against(self.operands));
+            }
+            Agreement::Disagrees => {
+                let printed = page.quote(self.figure.spot);
+                let recomputed = as_printed(printed, self.recomputed.middle());
+                sink.corrects(self.figure.spot, self.recomputed, recomputed.clone());
+                let message =
+                    format!("{} is printed as {printed}, but it is {recomputed} by {}", self.what, self.by);
+                let mut finding = Finding::new(self.rule, self.severity, self.figure.spot, message)
+                    .recomputed(recomputed)
+                    .by(self.by)
+                    .against(self.operands);
+                finding.slip = crate::rule::slip::of(self.figure.interval(), self.recomputed);
+                sink.finds(finding);
+            }
+        }
+    }
+}
+
+fn issued_rate(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence).filter(|run| run.fio.form == Form::Text) {
+        let (Some(iops), Some(issued), Some(runtime)) = (&run.direction.iops, run.issued(), run.runtime_ms())
+        else {
+            continue;
+        };
+        let rate = (1000.0 * issued.value / runtime).floor();
+        Check {
+            rule: "F1",
+            severity: Severity::WrongFigure,
+            figure: iops,
+            recomputed: Interval::exact(rate),
+            operands: operands(&run, issued),
+            by: format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
+            what: "a rate",
+        }
+        .hold(run.page, run.fio, sink);
+    }
+}
+
+fn operands(run: &Run, issued: &Figure) -> Vec<Spot> {
+    [Some(issued.spot), run.direction.runtime_ms.map(|runtime| runtime.spot)].into_iter().flatten().collect()
+}
+
+/// I/Os issued and their size; all that a job wrote or read, to a block of each job that may be shorter at the end of a file.
+fn issued_bytes(run: &Run) -> Option<(Interval, f64, Figure)> {
+    let issued = run.issued()?;
+    let size = run.block_size().filter(|_| run.direction.way != Way::Trim)?;
+    let bytes = issued.value * size;
+    let short = size * run.job.jobs.unwrap_or(1) as f64;
+    Some((Interval { low: (bytes - short).max(0.0), high: bytes }, size, *issued))
+}
+
+fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence).filter(|run| run.fio.form == Form::Text) {
+        let (Some((bytes, size, issued)), Some(runtime)) = (issued_bytes(&run), run.runtime_ms()) else {
+            continue;
+        };
+        let rate =
+            Interval { low: (1000.0 * bytes.low / runtime).floor(), high: 1000.0 * bytes.high / runtime };
+        for figure in [&run.direction.bandwidth, &run.direction.bandwidth_decimal].into_iter().flatten() {
+            Check {
+                rule: "F2",
+                severity: Severity::WrongFigure,
+                figure,
+                recomputed: rate,
+                operands: operands(&run, &issued),
+                by: format!(
+                    "{} issued * {size} B / {} s = {:.0} B/s",
+                    issued.value,
+                    runtime / 1e3,
+                    rate.high
+                ),
+                what: "a bandwidth",
+            }
+            .hold(run.page, run.fio, sink);
+        }
+    }
+    for (page, fio, status, jobs) in statuses(evidence) {
+        status_bandwidth(page, fio, status, &jobs, sink);
+    }
+}
+
+/// Each status line with the jobs of its group.
+fn statuses<'a>(
+    evidence: &Evidence<'a>,
+) -> impl Iterator<Item = (&'a Page, &'a Fio, &'a Status, Vec<&'a Job>)> {
+    let page = evidence.page;
+    evidence.fio().filter(|fio| fio.form == Form::Text).flat_map(move |fio| {
+        fio.statuses.iter().map(move |status| {
+            let jobs = fio
+                .jobs
+                .iter()
+                .filter(|job| job.group.is_none() || status.group.is_none() || job.group == status.group);
+            (page, fio, status, jobs.collect())
+        })
+    })
+}
+
+/// What the jobs of a group moved one way.
+fn moved(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job]) -> Option<Interval> {
+    let mut sum = Interval::exact(0.0);
+    for job in jobs {
+        let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way) else {
+            continue;
+        };
+        sum = sum.plus(issued_bytes(&Run { page, fio, job, direction })?.0);
+    }
+    (sum.high > 0.0).then_some(sum)
+}
+
+fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink: &mut Sink) {
+    let (Some(bytes), Some(longest)) = (moved(page, fio, status, jobs), status.runtime_ms[1]) else { return };
+    let rate = Interval {
+        low: (1000.0 * bytes.low / longest.value).floor(),
+        high: 1000.0 * bytes.high / longest.value,
+    };
+    let alone = jobs.len() == 1;
+    let ends = status.slowest.iter().chain(&status.fastest).filter(|_| alone);
+    for figure in status.bandwidth.iter().chain(ends).flatten() {
+        Check {
+            rule: "F2",
+            severity: Severity::WrongFigure,
+            figure,
+            recomputed: rate,
+            operands: vec![longest.spot],
+            by: format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
+            what: "a group's bandwidth",
+        }
+        .hold(page, fio, sink);
+    }
+}
+
+fn issued_total(evidence: &Evidence, sink: &mut Sink) {
+    let check = |page: &Page, fio: &Fio, figure: &Figure, bytes: Interval, sink: &mut Sink| {
+        Check {
+            rule: "F3",
+            severity: Severity::Cosmetic,
+            figure,
+            recomputed: bytes,
+            operands: Vec::new(),
+            by: format!("{:.0} B were moved", bytes.high),
+            what: "a total",
+        }
+        .hold(page, fio, sink);
+    };
+    for run in runs(evidence).filter(|run| run.fio.form == Form::Text) {
+        let Some((bytes, ..)) = issued_bytes(&run) else { continue };
+        for figure in [&run.direction.io, &run.direction.io_decimal].into_iter().flatten() {
+            check(run.page, run.fio, figure, bytes, sink);
+        }
+    }
+    for (page, fio, status, jobs) in statuses(evidence) {
+        let Some(bytes) = moved(page, fio, status, &jobs) else { continue };
+        for figure in status.io.iter().flatten() {
+            check(page, fio, figure, bytes, sink);
+        }
+    }
+}
+
+fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let counted = run.fio.form == Form::Text && issued_bytes(&run).is_some();
+        let (Some(iops), Some(size), false) = (&run.direction.iops, run.block_size(), counted) else {
+            continue;
+        };
+        let Some(bandwidth) = run.direction.bandwidth else { continue };
+        let rate = bandwidth.interval().scaled(1.0 / size);
+        // A short last block and a rate that was cut to a whole number.
+        let slack = 1.0 + rate.high * 1e-6;
+        let rate = Interval { low: rate.low - slack, high: rate.high + slack };
+        Check {
+            rule: "F4",
+            severity: Severity::WrongFigure,
+            figure: iops,
+            recomputed: rate,
+            operands: vec![bandwidth.spot],
+            by: format!("{} / {size} B", run.page.quote(bandwidth.spot)),
+            what: "a rate",
+        }
+        .hold(run.page, run.fio, sink);
+    }
+}
+
+/// Block sizes that people use.
+const SIZES: [f64; 14] = [
+    512.0,
+    1024.0,
+    2048.0,
+    4096.0,
+    8192.0,
+    16384.0,
+    32768.0,
+    65536.0,
+    131_072.0,
+    262_144.0,
+    524_288.0,
+    1_048_576.0,
+    2_097_152.0,
+    4_194_304.0,
+];
+
+fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
+    // Pasted lines do not say their version; the page's other outputs do.
+    let versions: Vec<_> = evidence.fio().filter_map(|fio| fio.version).collect();
+    for run in runs(evidence).filter(|run| run.fio.form == Form::Excerpt) {
+        let era = match (run.fio.version, versions.as_slice()) {
+            (Some(version), _) => Era::of(Some(version)),
+            (None, [first, rest @ ..])
+                if rest.iter().all(|other| Era::of(Some(*other)) == Era::of(Some(*first))) =>
+            {
+                Era::of(Some(*first))
+            }
+            _ => Era::LostCarry,
+        };
+        let (Some(iops), Some(bandwidth)) = (&run.direction.iops, &run.direction.bandwidth) else { continue };
+        let fits =
+            |rate: Interval| SIZES.iter().filter(move |size| rate.scaled(**size).meets(bandwidth.interval()));
+        if fits(iops.interval()).next().is_some() {
+            sink.plausible("N3", iops);
+            continue;
+        }
+        let Some(meant) = num2str::carried(run.page.quote(iops.spot), iops, era) else { continue };
+        let Some(size) = fits(meant).next() else { continue };
+        let rate = bandwidth.interval().scaled(1.0 / size);
+        let meant = Interval { low: meant.low.max(rate.low), high: meant.high.min(rate.high) };
+        let finding = lost_carry(run.page, run.fio, iops, meant, Severity::WrongFigure, sink);
+        let by =
+            format!("{} / {size} B = {:.0} to {:.0}", run.page.quote(bandwidth.spot), rate.low, rate.high);
+        sink.finds(Finding { rule: "N3", ..finding }.by(by).against([bandwidth.spot]));
+    }
+}
+
+fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
+    for run in runs(evidence) {
+        let direction = run.direction;
+        let (Some(io), Some(runtime), Some(bandwidth)) =
+            (&direction.io, &direction.runtime_ms, &direction.bandwidth)
+        else {
+            continue;
+        };
+        let Some(rate) = io.interval().scaled(1000.0).over(runtime.interval()) else { continue };
+        // A whole number of bytes a second; a total whose carry was lost is F3's to tell.
+        let rate = Interval { low: rate.low - 1.0, high: rate.high + 1.0 };
+        let carried = num2str::carried(run.page.quote(io.spot), io, run.era());
+        let meant = carried.is_some_and(|meant| {
+            meant.scaled(1000.0).over(runtime.interval()).is_some_and(|rate| rate.meets(bandwidth.interval()))
+        });
+        if meant {
+            continue;
+        }
+        Check {
+            rule: "F5",
+            severity: Severity::WrongFigure,
+            figure: bandwidth,
+            recomputed: rate,
+            operands: vec![io.spot, runtime.spot],
+            by: format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
+            what: "a bandwidth",
+        }
+        .hold(run.page, run.fio, sink);
+    }
+}
+
+fn both_bases(evidence: &Evidence, sink: &mut Sink) {
+    let of_runs = runs(evidence).flat_map(|Run { page, fio, direction, .. }| {
+        let rates = (direction.bandwidth, direction.bandwidth_decimal);
+        [rates, (direction.io, direction.io_decimal)].map(|pair| (page, fio, pair))
+    });
+    let of_statuses = statuses(evidence).flat_map(|(page, fio, status, _)| {
+        [status.bandwidth, status.slowest, status.fastest, status.io]
+            .map(|pair| (page, fio, (pair[0], pair[1])))
+    });
+    for (page, fio, pair) in of_runs.chain(of_statuses) {
+        let (Some(binary), Some(decimal)) = pair else { continue };
+        let era = Era::of(fio.version);
+        // Either may have lost its carry, which N2 tells.
+        let meant = |figure: &Figure| {
+            [Some(figure.interval()), num2str::carried(page.quote(figure.spot), figure, era)]
+                .into_iter()
+                .flatten()
+        };
+        if meant(&binary).any(|left| meant(&decimal).any(|right| left.meets(right))) {
+            sink.holds("F6", &decimal);
+            continue;
+        }
+        let recomputed = as_printed(page.quote(decimal.spot), binary.value);
+        let message = format!(
+            "{} and {} are the same figure, but {recomputed} is what the first gives",
+            page.quote(binary.spot),
+            page.quote(decimal.spot)
+        );
+        sink.finds(
+            Finding::new("F6", Severity::Cosmetic, decimal.spot, message)
+                .recomputed(recomputed)
+                .against([binary.spot]),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

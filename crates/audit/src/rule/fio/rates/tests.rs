@@ -1,0 +1,70 @@
+use crate::audit::{Audited, audit};
+use crate::finding::{Finding, Slip};
+use crate::page::Page;
+
+const MIXED: &str = crate::import::fio::text::FORMAT.example;
+
+fn audited(text: &str) -> Audited {
+    audit(Page::new("p", text))
+}
+
+fn findings(text: &str) -> Vec<Finding> {
+    audited(text).findings
+}
+
+#[test]
+fn a_sound_output_holds() {
+    let audited = audited(MIXED);
+    assert_eq!(audited.findings, []);
+    assert!(audited.count(crate::claim::Status::Holds) > 20, "{:?}", audited.claims);
+}
+
+#[test]
+fn a_lost_carry_is_told_by_what_was_issued() {
+    // Figures of https://zhangfangzhou.cn, fio 3.7: 7,797,520 writes of 4 KiB in 300,001 ms.
+    let text = "w: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1\nfio-3.7\n\
+        w: (groupid=0, jobs=4): err= 0: pid=1: Fri Apr 12 13:55:32 2024\n\
+        \x20 write: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n\
+        \x20    issued rwts: total=0,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    let found = findings(text);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (found[0].rule, found[0].printed.as_str(), found[0].recomputed.as_str()),
+        ("N2", "25.0k", "26.0k")
+    );
+    assert_eq!((found[0].slip, found[0].spot.line), (Some(Slip::FioCarry), 3));
+    assert!(
+        findings(&text.replace("fio-3.7", "fio-3.33")).iter().any(|one| one.rule == "F1"),
+        "a sound fio prints no such"
+    );
+    assert_eq!(findings(&text.replace("25.0k", "26.0k")), []);
+}
+
+#[test]
+fn a_lost_carry_of_pasted_lines_is_told_by_the_bandwidth() {
+    let found = findings("fio 3.7 said\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!((found[0].rule, found[0].recomputed.as_str()), ("N3", "26.0k"));
+    assert_eq!(findings("write: IOPS=26.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n"), []);
+}
+
+#[test]
+fn figures_that_were_changed_are_found() {
+    for (from, to, rule) in [
+        ("read: IOPS=44.6k", "read: IOPS=45.6k", "F1"),
+        ("write: IOPS=44.6k", "write: IOPS=4.46k", "F1"),
+        ("BW=174MiB/s (183MB/s)(348MiB/2001msec)\n", "BW=184MiB/s (183MB/s)(348MiB/2001msec)\n", "F2"),
+        ("BW=174MiB/s (183MB/s)(348MiB/2001msec)\n", "BW=174MiB/s (138MB/s)(348MiB/2001msec)\n", "F2"),
+        ("BW=174MiB/s (183MB/s)(348MiB/2001msec)\n", "BW=174MiB/s (183MB/s)(384MiB/2001msec)\n", "F5"),
+        ("   READ: bw=174MiB/s", "   READ: bw=147MiB/s", "F2"),
+        ("io=348MiB (365MB)", "io=348MiB (356MB)", "F3"),
+        ("total=89170,", "total=98170,", "F1"),
+    ] {
+        let text = MIXED.replacen(from, to, 1);
+        assert_ne!(text, MIXED, "{from}");
+        let found = findings(&text);
+        assert!(found.iter().any(|one| one.rule == rule), "{to}: {found:#?}");
+    }
+    let slipped = findings(&MIXED.replacen("write: IOPS=44.6k", "write: IOPS=4460", 1));
+    assert_eq!(slipped[0].slip, Some(Slip::FactorTen));
+}

@@ -1,0 +1,43 @@
+//! What most likely happened where a figure is not what its operands give: N6 and N7 of the catalogue. Told only where the
+//! figure is right but for the slip, which chance rarely makes of a wrong one.
+
+use crate::finding::Slip;
+use crate::number::Interval;
+
+/// Powers of ten that people lose or add.
+const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
+/// 1024 for 1000, once to three times, either way.
+const BASES: [f64; 6] = [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
+
+/// The slip that makes `printed` of `recomputed`.
+pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
+    let by = |factors: &[f64], slack: f64| {
+        factors.iter().any(|factor| printed.meets(recomputed.scaled(*factor).wider(slack)))
+    };
+    if by(&TENS, 0.005) {
+        Some(Slip::FactorTen)
+    } else if by(&BASES, 0.001) && !loose(printed) {
+        Some(Slip::ThousandFor1024)
+    } else {
+        None
+    }
+}
+
+/// Whether so few digits are printed that 1000 and 1024 look alike.
+fn loose(printed: Interval) -> bool {
+    (printed.high - printed.low).abs() > 0.012 * printed.middle().abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_likely_slip_is_told() {
+        let around = |value: f64| Interval::around(value, value * 1e-3);
+        assert_eq!(of(around(2558.0), around(255.8)), Some(Slip::FactorTen));
+        assert_eq!(of(around(6969.0), around(7136.0)), Some(Slip::ThousandFor1024));
+        assert_eq!(of(around(94.0), around(93.0)), None);
+        assert_eq!(of(Interval::around(7.0, 0.5), Interval::exact(7.6)), None, "too few digits");
+    }
+}
