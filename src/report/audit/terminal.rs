@@ -41,8 +41,11 @@ fn page(document: &Document, view: &View) -> String {
 }
 
 fn summary(document: &Document, view: &View, pen: Pen) -> String {
-    let name = shown(&document.name);
-    let mut out = pen.wrapped(&format!("{name}: {}", words::of_page(document)), "  ");
+    let (name, found) = (shown(&document.name), words::of_page(document));
+    let mut out = match name.width() + found.width() + 2 <= pen.width {
+        true => format!("{name}: {found}\n"),
+        false => format!("{name}:\n{}", pen.wrapped(&format!("  {found}"), "    ")),
+    };
     let hidden = |severity: &Severity| *severity > view.show && document.found(*severity) > 0;
     let hidden: Vec<&str> = Severity::ALL.into_iter().filter(hidden).map(Severity::word).collect();
     if let Some(last) = hidden.last() {
@@ -156,8 +159,9 @@ fn finding(document: &Document, told: &Told, pen: Pen) -> String {
     let last = quoted.iter().map(|quoted| quoted.place.line).max().unwrap_or(0);
     let gutter = last.to_string().len().max(2);
     let column = told.place.columns.map(|columns| format!(":{}", columns.chars.0)).unwrap_or_default();
-    let place = format!("{:gutter$}--> {}:{}{column}", "", shown(&document.name), told.place.line);
-    out += &pen.broken(&place, "    ").replacen("-->", &pen.painted(FRAME, "-->"), 1);
+    // In one line, however long: it may have to be copied.
+    let arrow = pen.painted(FRAME, "-->");
+    out += &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), told.place.line);
     let bar = pen.painted(FRAME, "|");
     out += &format!("{:gutter$} {bar}\n", "");
     let mut before: Option<u32> = None;

@@ -140,10 +140,10 @@ pub struct Folded<'a> {
 }
 
 impl Folded<'_> {
-    /// `17 more of this kind in lines 4, 7 to 20`.
+    /// `17 more of this kind on lines 4, 7 to 20`.
     pub fn said(&self) -> String {
         let lines = line_numbers(self.lines.iter().copied());
-        format!("{} more of this kind in {lines}; --format json has all", self.lines.len())
+        format!("{} more of this kind on {lines}; --format json has all", self.lines.len())
     }
 }
 
