@@ -4,6 +4,7 @@ use crate::claim::Metric;
 use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
+use crate::link;
 use crate::number::Unit;
 use crate::page::{Page, Spot, Unread};
 use crate::rule::{self, Evidence};
@@ -50,7 +51,8 @@ pub fn audit_by(page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let tables = table::tables(&page, &taken);
-    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables };
+    let links = link::links(&page, &tables);
+    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables, links: &links };
     let mut sink = rule::check(&evidence);
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));

@@ -31,14 +31,15 @@ impl Interval {
         Interval { low: value - slack, high: value + slack }
     }
 
-    /// Whether two have a value in common.
+    /// Whether two have a value in common; ends that differ by the rounding of a double touch.
     pub fn meets(self, other: Interval) -> bool {
-        self.low <= other.high && other.low <= self.high
+        let reaches = |low: f64, high: f64| low <= high + 1e-12 * low.abs().max(high.abs());
+        reaches(self.low, other.high) && reaches(other.low, self.high)
     }
 
     /// Whether `value` is in it.
     pub fn has(self, value: f64) -> bool {
-        self.low <= value && value <= self.high
+        self.meets(Interval::exact(value))
     }
 
     /// Wider by a share of its ends.

@@ -5,11 +5,13 @@
 
 pub mod fio;
 pub mod slip;
+pub mod table;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::Output;
 use crate::import::fio::Fio;
+use crate::link::Link;
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::table::Table;
@@ -39,6 +41,8 @@ pub struct Evidence<'a> {
     pub outputs: &'a [Output],
     /// Tables.
     pub tables: &'a [Table],
+    /// Derived figures with their operands.
+    pub links: &'a [Link],
 }
 
 impl<'a> Evidence<'a> {
@@ -154,6 +158,12 @@ pub const ALL: &[&Rule] = &[
     &fio::course::REGIMES,
     &fio::course::DURATION,
     &fio::course::PROGRESS,
+    &table::sizes::RATE_TIMES_SIZE,
+    &table::copies::COPY,
+    &table::ratios::RATIO,
+    &table::ratios::PROPAGATED,
+    &table::ratios::PAIR,
+    &table::replicas::REPLICAS,
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.

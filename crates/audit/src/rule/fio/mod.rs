@@ -6,6 +6,8 @@ pub mod latency;
 pub mod load;
 pub mod rates;
 pub mod samples;
+#[cfg(test)]
+mod testing;
 
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era, Style};

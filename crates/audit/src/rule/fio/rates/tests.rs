@@ -1,21 +1,16 @@
 use crate::audit::{Audited, audit};
-use crate::finding::{Finding, Slip};
+use crate::finding::{Severity, Slip};
 use crate::page::Page;
-
-const MIXED: &str = crate::import::fio::text::FORMAT.example;
+use crate::rule::fio::testing::{MIXED, findings};
 
 fn audited(text: &str) -> Audited {
     audit(Page::new("p", text))
 }
 
-fn findings(text: &str) -> Vec<Finding> {
-    audited(text).findings
-}
-
 #[test]
 fn a_sound_output_holds() {
     let audited = audited(MIXED);
-    assert_eq!(audited.findings, []);
+    assert_eq!(audited.findings.iter().filter(|one| one.severity <= Severity::WrongFigure).count(), 0);
     assert!(audited.count(crate::claim::Status::Holds) > 20, "{:?}", audited.claims);
 }
 
@@ -66,5 +61,5 @@ fn figures_that_were_changed_are_found() {
         assert!(found.iter().any(|one| one.rule == rule), "{to}: {found:#?}");
     }
     let slipped = findings(&MIXED.replacen("write: IOPS=44.6k", "write: IOPS=4460", 1));
-    assert_eq!(slipped[0].slip, Some(Slip::FactorTen));
+    assert!(slipped.iter().any(|one| one.rule == "F1" && one.slip == Some(Slip::FactorTen)), "{slipped:#?}");
 }

@@ -1,1 +1,37 @@
+use crate::rule::fio::testing::{MIXED, READ, found, speaks};
 
+#[test]
+fn samples_that_are_not_of_the_run_are_told() {
+    speaks(
+        READ,
+        &[
+            ("per=100.00%, avg=251772.39", "per=100.00%, avg=201772.39", "F14"),
+            ("per=100.00%", "per=65.00%", "F15"),
+            ("samples=61\n   iops", "samples=31\n   iops", "F16"),
+            ("avg=62943.10", "avg=52943.10", "F17"),
+        ],
+    );
+}
+
+#[test]
+fn short_runs_have_no_samples_to_speak_of() {
+    let off = MIXED.replace("avg=179654.00", "avg=149654.00");
+    assert_eq!(found(&off, "F14"), []);
+}
+
+#[test]
+fn sums_over_jobs_are_told_once_a_page() {
+    assert_eq!(found(MIXED, "F18").len(), 1);
+    assert_eq!(found(READ, "F18"), [], "one job");
+    assert_eq!(
+        found(&MIXED.replace("fio-3.33", "fio-3.12"), "F18"),
+        [],
+        "before 3.13 each job's samples counted"
+    );
+}
+
+#[test]
+fn a_rate_that_varies_is_told() {
+    assert_eq!(found(READ, "F27").len(), 1, "31 % beside builds");
+    assert_eq!(found(&READ.replace("stdev=77995.08", "stdev=7799.08"), "F27"), []);
+}

@@ -1,0 +1,44 @@
+//! Whether a text names a thing that another text calls more or less the same.
+
+/// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese characters in a row.
+/// `but` is what it must not be by: the part that two names have in common tells them not apart.
+pub fn mentions(text: &str, name: &str, but: &str) -> bool {
+    let own: Vec<String> = parts(name).into_iter().filter(|part| !parts(but).contains(part)).collect();
+    let said = parts(text);
+    own.iter().any(|part| said.contains(part))
+}
+
+/// Words in lower case, and pairs of neighbouring Chinese characters.
+pub(super) fn parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut word = String::new();
+    let mut before: Option<char> = None;
+    for letter in text.chars() {
+        if is_han(letter) {
+            flush(&mut word, &mut parts);
+            parts.extend(before.map(|before| format!("{before}{letter}")));
+            before = Some(letter);
+            continue;
+        }
+        before = None;
+        if letter.is_alphanumeric() {
+            word.extend(letter.to_lowercase());
+        } else {
+            flush(&mut word, &mut parts);
+        }
+    }
+    flush(&mut word, &mut parts);
+    parts
+}
+
+fn flush(word: &mut String, parts: &mut Vec<String>) {
+    let word = std::mem::take(word);
+    // A single letter or a number names nothing.
+    if word.chars().count() >= 2 && !word.chars().all(|letter| letter.is_ascii_digit()) {
+        parts.push(word);
+    }
+}
+
+fn is_han(letter: char) -> bool {
+    matches!(letter, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}')
+}

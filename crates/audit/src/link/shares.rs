@@ -1,0 +1,49 @@
+//! Shares that stand in brackets behind their figures, or in the row below: of the cell that is 100 %.
+
+use super::{Form, Link, Why, comparable, settled};
+use crate::number::Quantity;
+use crate::table::Table;
+
+struct Share<'a> {
+    row: usize,
+    column: usize,
+    figure: &'a Quantity,
+    share: &'a Quantity,
+}
+
+/// The links of a table.
+pub(super) fn links(table: &Table) -> Vec<Link> {
+    let mut shares = Vec::new();
+    for (row, cells) in table.rows.iter().enumerate() {
+        for (column, cell) in cells.cells.iter().enumerate() {
+            if let Some((figure, share)) =
+                cell.as_ref().and_then(|cell| cell.figure.as_ref().zip(cell.share.as_ref()))
+            {
+                shares.push(Share { row, column, figure, share });
+            }
+        }
+    }
+    let whole: Vec<&Share> = shares.iter().filter(|share| share.share.figure.value == 100.0).collect();
+    // What 100 % is of: each column's own cell, each row's, or the one of the table.
+    let base_of = |share: &Share| -> Option<&Share> {
+        let by = |same: &dyn Fn(&Share) -> bool| {
+            let mut bases = whole.iter().filter(|base| same(base));
+            bases.next().filter(|_| bases.next().is_none()).copied()
+        };
+        let single = || by(&|_| true);
+        by(&|base| base.column == share.column).or_else(|| by(&|base| base.row == share.row)).or_else(single)
+    };
+    let link = |share: &Share| {
+        let base = base_of(share).filter(|base| (base.row, base.column) != (share.row, share.column))?;
+        comparable(share.figure, base.figure).then(|| Link {
+            derived: *share.share,
+            form: Form::Share,
+            numerator: *share.figure,
+            denominator: *base.figure,
+            why: Why::Held(0),
+            of: format!("{}, {}", table.rows[share.row].label, table.columns[share.column].head),
+        })
+    };
+    // A share in brackets behind its own figure, beside one of 100 %, names its operands.
+    settled(vec![shares.iter().filter_map(link).collect()], |_| true)
+}

@@ -1,0 +1,126 @@
+use super::*;
+use crate::number::quantities;
+use crate::table::{Cell, Column, Row};
+
+/// A table of texts: the first row is the head, the first column the labels.
+pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
+    let cell = |line: usize, from: usize, text: &str| {
+        let found = quantities(line, &format!("{}{text}", " ".repeat(from)));
+        let bracketed = |one: &&Quantity| one.unit == Unit::Percent && text.contains('(');
+        let share = found.iter().find(bracketed).copied();
+        let figure = found.iter().find(|one| Some(**one) != share).copied();
+        figure.map(|figure| Cell { spot: figure.figure.spot, figure: Some(figure), share, more: Vec::new() })
+    };
+    let row = |(at, texts): (usize, &&[&str])| Row {
+        label: texts[0].to_owned(),
+        line: line + at + 1,
+        cells: texts[1..]
+            .iter()
+            .enumerate()
+            .map(|(column, text)| cell(line + at + 1, 40 * column, text))
+            .collect(),
+    };
+    Table {
+        lines: line..line + rows.len(),
+        title: None,
+        corner: rows[0][0].to_owned(),
+        columns: rows[0][1..].iter().map(|head| Column { head: (*head).to_owned() }).collect(),
+        rows: rows[1..].iter().enumerate().map(row).collect(),
+    }
+}
+
+fn of(tables: &[Table]) -> Vec<Link> {
+    links(&Page::new("p", ""), tables)
+}
+
+#[test]
+fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
+    let vm = table(
+        0,
+        &[
+            &["", "VM", "host", "VM/host", "rated", "host/rated"],
+            &["a", "629k", "669k", "94%", "850k", "78.7%"],
+            &["b", "700k", "765k", "91.5%", "1000k", "76.5%"],
+            &["c", "2732MB/s", "2752MB/s", "89.3%", "5100MB/s", "54%"],
+            &["d", "3559MB/s", "3604MB/s", "98.8%", "7000MB/s", "51.5%"],
+        ],
+    );
+    let links = of(&[vm]);
+    assert_eq!(links.len(), 8);
+    let wrong: Vec<&Link> = links.iter().filter(|link| !link.holds()).collect();
+    assert_eq!(wrong.len(), 1, "{wrong:#?}");
+    assert_eq!(
+        (wrong[0].derived.figure.value, wrong[0].why, wrong[0].form),
+        (89.3, Why::Held(3), Form::Share)
+    );
+}
+
+#[test]
+fn one_row_is_linked_by_the_head_that_names_both() {
+    let memory = table(
+        0,
+        &[
+            &["", "物理机", "虚拟机", "虚拟化开销（物理机-虚拟机/物理机）"],
+            &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"],
+        ],
+    );
+    let links = of(&[memory]);
+    assert_eq!(links.len(), 1);
+    assert_eq!((links[0].form, links[0].why), (Form::Loss, Why::Named));
+    assert!((links[0].central().unwrap() - 17.468).abs() < 1e-3 && !links[0].holds());
+    let unnamed =
+        table(0, &[&["", "a1", "b2", "share"], &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"]]);
+    assert_eq!(of(&[unnamed]), []);
+}
+
+#[test]
+fn shares_in_brackets_are_of_the_cell_that_is_all() {
+    let net = table(
+        0,
+        &[
+            &["", "host", "VM"],
+            &["host", "8.35 Gbps (100%)", "8.40 Gbps (101%)"],
+            &["VM", "8.41 Gbps (101%)", "8.33 Gbps (96.7%)"],
+        ],
+    );
+    let links = of(&[net]);
+    assert_eq!(links.iter().map(Link::holds).collect::<Vec<_>>(), [true, true, false]);
+}
+
+#[test]
+fn ratios_of_other_tables_are_linked_by_names_and_labels() {
+    let source = |line, corner, values: [&'static str; 3]| {
+        table(line, &[&[corner, "MB/s"], &["4k", values[0]], &["8k", values[1]], &["64k", values[2]]])
+    };
+    let tables = [
+        source(0, "mdadm - iSER", ["486.78 MB/s", "941.52 MB/s", "3445.29 MB/s"]),
+        source(10, "LVM - iSER", ["514.27 MB/s", "957.10 MB/s", "3710.36 MB/s"]),
+        source(20, "LVM - NVMe-oF", ["596.39 MB/s", "1160.72 MB/s", "5826.39 MB/s"]),
+        table(
+            30,
+            &[
+                &["iSER", "LVM", "mdadm"],
+                &["4k", "100.00%", "94.65%"],
+                &["8k", "100.00%", "98.37%"],
+                &["64k", "100.00%", "92.86%"],
+            ],
+        ),
+    ];
+    let links = of(&tables);
+    assert_eq!(links.len(), 3);
+    assert!(links.iter().all(Link::holds));
+}
+
+#[test]
+fn figures_without_structure_stay_unlinked() {
+    let loose = table(
+        0,
+        &[
+            &["", "a", "b", "note"],
+            &["x", "10", "20", "35%"],
+            &["y", "30", "70", "81%"],
+            &["z", "5", "9", "12%"],
+        ],
+    );
+    assert_eq!(of(&[loose]), []);
+}

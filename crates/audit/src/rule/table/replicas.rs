@@ -1,0 +1,196 @@
+//! Units that are nominally equal, against each other: T9 and T10.
+
+use super::like;
+use crate::finding::{Finding, Severity, Slip};
+use crate::link::mentions;
+use crate::number::{Interval, Quantity, Unit};
+use crate::page::Page;
+use crate::rule::{Evidence, Rule, Sink};
+use crate::table::Table;
+
+/// T9 and T10.
+pub const REPLICAS: Rule = Rule {
+    id: "T9",
+    name: "units that are nominally equal have equal figures",
+    severity: Severity::WrongFigure,
+    holds: "of at least four tables (or columns) that are called the same but for a number, no cell is more than 30 % from their \
+            median (10 % may mislead); half of it is told as T10: one of two runs is missing",
+    silent: "with fewer than four, and where more than a quarter of them are off: they are not equal then",
+    check: replicas,
+};
+
+/// Fewer tell no outlier.
+const LEAST: usize = 4;
+
+fn replicas(evidence: &Evidence, sink: &mut Sink) {
+    for group in groups(evidence.tables) {
+        across(evidence.page, &group, sink);
+    }
+    for table in evidence.tables {
+        within(evidence.page, table, sink);
+    }
+}
+
+/// A name without its numbers and what stands in brackets: `PM9A3 (0369)` and `PM9A3 (6310)` are one.
+fn bare_name(text: &str) -> Option<String> {
+    let mut depth = 0;
+    let mut bare = String::new();
+    let mut numbered = false;
+    for letter in text.chars() {
+        match letter {
+            '(' | '（' | '[' => depth += 1,
+            ')' | '）' | ']' => depth -= 1,
+            _ if depth > 0 => numbered |= letter.is_ascii_digit(),
+            other => bare.push(other),
+        }
+    }
+    let trimmed =
+        bare.trim_end().trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '#').trim_end();
+    let counted = trimmed.len() < bare.trim_end().len() && depth == 0;
+    // A number in brackets, or one at the end, counts units; a model's own digits do not.
+    let name = if numbered { bare.trim().to_owned() } else { trimmed.to_owned() };
+    (numbered || counted).then_some(name).filter(|name| name.chars().any(char::is_alphabetic))
+}
+
+/// Tables of the same shape whose names differ by a number only.
+fn groups(tables: &[Table]) -> Vec<Vec<&Table>> {
+    let mut groups: Vec<(String, Vec<&Table>)> = Vec::new();
+    for table in tables {
+        let Some(name) = bare_name(&table.corner).or_else(|| bare_name(table.title.as_deref()?)) else {
+            continue;
+        };
+        let alike = |(other, group): &&mut (String, Vec<&Table>)| {
+            *other == name && group.first().is_some_and(|first| same_shape(first, table))
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, group)) => group.push(table),
+            None => groups.push((name, vec![table])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).filter(|group| group.len() >= LEAST).collect()
+}
+
+fn same_shape(left: &Table, right: &Table) -> bool {
+    let heads = |table: &Table| table.columns.iter().map(|column| column.head.clone()).collect::<Vec<_>>();
+    let labels = |table: &Table| table.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
+    heads(left) == heads(right) && labels(left) == labels(right)
+}
+
+fn across(page: &Page, group: &[&Table], sink: &mut Sink) {
+    let Some(first) = group.first() else { return };
+    for (row, labelled) in first.rows.iter().enumerate() {
+        for (column, headed) in first.columns.iter().enumerate() {
+            let figure = |table: &&Table| table.rows.get(row)?.cells.get(column)?.as_ref()?.figure;
+            let figures: Vec<Quantity> = group.iter().filter_map(figure).collect();
+            judge(page, &figures, &format!("{}, {}", labelled.label, headed.head), sink);
+        }
+    }
+}
+
+/// Columns of one table that are numbered: `VM1`, `VM2`, `run 1`.
+fn within(page: &Page, table: &Table, sink: &mut Sink) {
+    let named: Vec<(usize, String)> = table
+        .columns
+        .iter()
+        .enumerate()
+        .filter_map(|(at, column)| Some((at, bare_name(&column.head)?)))
+        .collect();
+    let Some((_, name)) = named.first() else { return };
+    let same: Vec<usize> = named.iter().filter(|(_, other)| other == name).map(|(at, _)| *at).collect();
+    // Columns that count something (threads, queues) differ on purpose.
+    let units = [
+        "vm",
+        "run",
+        "disk",
+        "drive",
+        "node",
+        "host",
+        "test",
+        "sample",
+        "pass",
+        "虚拟机",
+        "次",
+        "盘",
+        "节点",
+        "вм",
+        "диск",
+        "тест",
+        "прогон",
+    ];
+    let counts_units =
+        units.iter().any(|unit| name.to_lowercase().trim() == *unit || mentions(name, unit, ""));
+    if same.len() < LEAST || !counts_units {
+        return;
+    }
+    for row in &table.rows {
+        let figures: Vec<Quantity> =
+            same.iter().filter_map(|at| row.cells.get(*at)?.as_ref()?.figure).collect();
+        judge(page, &figures, &row.label, sink);
+    }
+}
+
+fn judge(page: &Page, figures: &[Quantity], of: &str, sink: &mut Sink) {
+    let Some(first) = figures.first() else { return };
+    let alike = figures.iter().all(|figure| figure.unit == first.unit && figure.unit != Unit::Percent);
+    if figures.len() < LEAST || !alike {
+        return;
+    }
+    let median = median(figures);
+    let off = |figure: &Quantity| figure.figure.value / median - 1.0;
+    let outside = figures.iter().filter(|figure| off(figure).abs() > 0.1).count();
+    if median <= 0.0 || 4 * outside > figures.len() {
+        return;
+    }
+    let others = Interval {
+        low: figures
+            .iter()
+            .map(|figure| figure.figure.low)
+            .filter(|low| *low > 0.9 * median)
+            .fold(f64::MAX, f64::min),
+        high: figures
+            .iter()
+            .map(|figure| figure.figure.high)
+            .filter(|high| *high < 1.1 * median)
+            .fold(0.0, f64::max),
+    };
+    for figure in figures {
+        let off = off(figure);
+        if off.abs() <= 0.1 {
+            sink.plausible("T9", &figure.figure);
+            continue;
+        }
+        let printed = page.quote(figure.figure.spot);
+        let half = others.wider(0.02).meets(figure.interval().scaled(2.0));
+        let severity = if off.abs() > 0.3 { Severity::WrongFigure } else { Severity::Ambiguous };
+        let spots = figures.iter().map(|other| other.figure.spot).filter(|spot| *spot != figure.figure.spot);
+        let message = if half {
+            format!(
+                "{of}: {printed} is half of what {} nominally equal units have: one of two runs or parts is missing",
+                figures.len() - 1
+            )
+        } else {
+            format!(
+                "{of}: {printed} is {:+.0} % from the median of {} nominally equal units",
+                100.0 * off,
+                figures.len()
+            )
+        };
+        let mut finding =
+            Finding::new(if half { "T10" } else { "T9" }, severity, figure.figure.spot, message)
+                .against(spots);
+        if half {
+            finding = finding.slip(Slip::Half).recomputed(like(printed, figure, 2.0 * figure.figure.value));
+        }
+        sink.finds(finding);
+    }
+}
+
+fn median(figures: &[Quantity]) -> f64 {
+    let mut values: Vec<f64> = figures.iter().map(|figure| figure.figure.value).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Rates and bandwidths of one row: F4 with the size that the head or the label names, N8 where the unit is another than the
+//! label says, N3 where a copied rate lost its carry.
+
+use super::like;
+use crate::finding::{Finding, Severity, Slip};
+use crate::import::fio::num2str::{self, Era};
+use crate::number::{Base, Interval, Quantity, Unit};
+use crate::page::Page;
+use crate::rule::{Evidence, Rule, Sink, slip};
+use crate::table::Table;
+
+/// F4 and N8 of tables.
+pub const RATE_TIMES_SIZE: Rule = Rule {
+    id: "F4",
+    name: "in a table IOPS times block size is the bandwidth",
+    severity: Severity::WrongFigure,
+    holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %; a table all of whose rows need 1024 for a label of 1000 is \
+            told once as N8, a rate that lost its carry as N3",
+    silent: "unless a rate and a bandwidth stand in neighbouring columns and head or label names one block size, and at least two \
+             thirds of the rows agree",
+    check: rate_times_size,
+};
+
+/// Relative difference that rounding on the way to a table makes.
+const SLACK: f64 = 0.0025;
+
+/// A rate and a bandwidth of one size.
+struct Pair<'a> {
+    rate: &'a Quantity,
+    bandwidth: &'a Quantity,
+    size: f64,
+}
+
+fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
+    for table in evidence.tables {
+        let pairs = pairs(table);
+        if !pairs.is_empty() {
+            judge(evidence.page, &pairs, sink);
+        }
+    }
+}
+
+fn pairs(table: &Table) -> Vec<Pair<'_>> {
+    let mut pairs = Vec::new();
+    for row in &table.rows {
+        for left in 0..table.columns.len().saturating_sub(1) {
+            let figure = |at: usize| row.cells.get(at)?.as_ref()?.figure.as_ref();
+            let (Some(first), Some(second)) = (figure(left), figure(left + 1)) else { continue };
+            let heads = [left, left + 1].map(|at| table.columns[at].head.as_str());
+            let (rate, bandwidth) = match (kind(first, heads[0]), kind(second, heads[1])) {
+                (Some(Kind::Rate), Some(Kind::Bandwidth)) => (first, second),
+                (Some(Kind::Bandwidth), Some(Kind::Rate)) => (second, first),
+                _ => continue,
+            };
+            let size = size_of(&row.label).or_else(|| size_of(heads[0])).or_else(|| size_of(heads[1]));
+            let size = size.or_else(|| table.title.as_deref().and_then(size_of));
+            pairs.extend(size.map(|size| Pair { rate, bandwidth, size }));
+        }
+    }
+    pairs
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    Rate,
+    Bandwidth,
+}
+
+fn kind(figure: &Quantity, head: &str) -> Option<Kind> {
+    match figure.unit {
+        Unit::BytesPerSecond => Some(Kind::Bandwidth),
+        Unit::PerSecond => Some(Kind::Rate),
+        Unit::Bare if head.to_lowercase().contains("iops") => Some(Kind::Rate),
+        _ => None,
+    }
+}
+
+/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools have it.
+pub(crate) fn size_of(text: &str) -> Option<f64> {
+    let mut sizes: Vec<f64> = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
+        let start = from + found;
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        from = start + digits;
+        let free = text[..start]
+            .chars()
+            .next_back()
+            .is_none_or(|before| !before.is_ascii_alphanumeric() && before != '.' && before != '=');
+        let behind = text[from..].trim_start_matches(' ');
+        let factor = match behind.as_bytes().first() {
+            Some(b'k' | b'K') => 1024.0,
+            Some(b'M') => 1_048_576.0,
+            _ => continue,
+        };
+        let rest = behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix('B')).unwrap_or(&behind[1..]);
+        let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        let number: Option<f64> = text[start..start + digits].parse().ok();
+        if let (true, true, Some(number)) = (free, ends, number) {
+            sizes.push(number * factor);
+        }
+    }
+    sizes.dedup();
+    match sizes.as_slice() {
+        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
+        _ => None,
+    }
+}
+
+/// Whether a pair agrees if a printed prefix of bytes is of this base.
+fn agrees(pair: &Pair, factor: f64) -> bool {
+    let expected = pair.rate.interval().scaled(pair.size);
+    expected.wider(SLACK).meets(pair.bandwidth.interval().scaled(factor))
+}
+
+/// What a decimal label is if it is of 1024 in fact.
+fn binary(quantity: &Quantity) -> f64 {
+    1.024f64.powi((quantity.scale.log10() / 3.0).round() as i32)
+}
+
+fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
+    let plain = pairs.iter().filter(|pair| agrees(pair, 1.0)).count();
+    let decimal = |pair: &&Pair| pair.bandwidth.base == Base::Decimal;
+    let other = pairs.iter().filter(decimal).filter(|pair| agrees(pair, binary(pair.bandwidth))).count();
+    let enough = |count: usize| 3 * count >= 2 * pairs.len() && count >= 2;
+    let factor_of = |pair: &Pair| if other > plain && decimal(&pair) { binary(pair.bandwidth) } else { 1.0 };
+    if !enough(plain.max(other)) {
+        return;
+    }
+    if other > plain {
+        unit_is_another(page, pairs, other, sink);
+    }
+    for pair in pairs {
+        judge_pair(page, pair, factor_of(pair), sink);
+    }
+}
+
+fn unit_is_another(page: &Page, pairs: &[Pair], count: usize, sink: &mut Sink) {
+    let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == Base::Decimal) else { return };
+    let printed = page.quote(first.bandwidth.figure.spot);
+    let message = format!(
+        "the label says {}, but the numbers are of 1024: IOPS times block size gives them in {count} of {} rows",
+        if printed.chars().any(char::is_alphabetic) {
+            printed.trim_start_matches(|letter: char| !letter.is_alphabetic())
+        } else {
+            "MB/s"
+        },
+        pairs.len()
+    );
+    let by = format!("{} * {} B", page.quote(first.rate.figure.spot), first.size);
+    sink.finds(
+        Finding::new("N8", Severity::WrongFigure, first.bandwidth.figure.spot, message)
+            .by(by)
+            .slip(Slip::ThousandFor1024)
+            .against([first.rate.figure.spot]),
+    );
+}
+
+fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
+    let Pair { rate, bandwidth, size } = *pair;
+    if agrees(pair, factor) {
+        sink.holds("F4", &rate.figure);
+        if factor == 1.0 {
+            sink.holds("F4", &bandwidth.figure);
+        } else {
+            sink.plausible("F4", &bandwidth.figure);
+        }
+        return;
+    }
+    let expected = bandwidth.interval().scaled(factor / size);
+    let printed = page.quote(rate.figure.spot);
+    let carried =
+        num2str::carried(printed, &rate.figure, Era::LostCarry).filter(|meant| meant.meets(expected));
+    let by = format!("{} / {size} B = {:.0}", page.quote(bandwidth.figure.spot), expected.middle());
+    if let Some(meant) = carried {
+        let value = Interval { low: meant.low.max(expected.low), high: meant.high.min(expected.high) };
+        let text = like(printed, rate, value.middle());
+        let message = format!(
+            "\"{printed}\" is how fio 2.20 to 3.25 shows about {:.0}, which is what its bandwidth gives: {text} is meant",
+            value.middle()
+        );
+        sink.corrects(rate.figure.spot, value, text.clone());
+        sink.finds(
+            Finding::new("N3", Severity::WrongFigure, rate.figure.spot, message)
+                .recomputed(text)
+                .by(by)
+                .slip(Slip::FioCarry)
+                .against([bandwidth.figure.spot]),
+        );
+        return;
+    }
+    let recomputed = rate.interval().scaled(size / factor);
+    let printed = page.quote(bandwidth.figure.spot);
+    let text = like(printed, bandwidth, recomputed.middle());
+    let by = format!("{} * {size} B", page.quote(rate.figure.spot));
+    let message =
+        format!("{printed} and {} are not of one run: {by} is {text}", page.quote(rate.figure.spot));
+    let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)
+        .recomputed(text)
+        .by(by)
+        .against([rate.figure.spot]);
+    finding.slip = slip::of(bandwidth.interval(), recomputed);
+    sink.finds(finding);
+}
+
+#[cfg(test)]
+mod tests;
