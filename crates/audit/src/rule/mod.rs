@@ -126,6 +126,7 @@ impl Sink {
 /// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
 pub const ALL: &[&Rule] = &[
     &fio::rates::ISSUED_RATE,
+    &fio::rates::LOST_CARRY,
     &fio::rates::ISSUED_BANDWIDTH,
     &fio::rates::ISSUED_TOTAL,
     &fio::rates::RATE_TIMES_SIZE,
@@ -173,6 +174,11 @@ pub fn check(evidence: &Evidence) -> Sink {
         (rule.check)(evidence, &mut sink);
     }
     for finding in &mut sink.findings {
+        debug_assert!(
+            ALL.iter().any(|rule| rule.id == finding.rule),
+            "{} is no rule of the family",
+            finding.rule
+        );
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
         }

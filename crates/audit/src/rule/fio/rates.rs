@@ -19,6 +19,16 @@ pub const ISSUED_RATE: Rule = Rule {
     check: issued_rate,
 };
 
+/// N2: told by F1, which knows what was issued; an entry of its own has its words.
+pub const LOST_CARRY: Rule = Rule {
+    id: "N2",
+    name: "fio 2.20 to 3.25 loses a carry when it prints rates",
+    severity: Severity::WrongFigure,
+    holds: "what was issued over the runtime, printed as that version prints it, is not what a sound one prints",
+    silent: "where F1 is, and of versions that print it right",
+    check: |_, _| {},
+};
+
 /// F2: the bandwidth is what was issued times its size over the time.
 pub const ISSUED_BANDWIDTH: Rule = Rule {
     id: "F2",
