@@ -128,3 +128,19 @@ fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_are_not_asked_for_say_nothing_and_settle_nothing() {
+        let text = "fio-3.7\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n";
+        let all = audit(Page::new("p", text));
+        assert_eq!(all.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), ["N3"]);
+        assert_eq!(all.count(Status::DoesNotHold), 1);
+        let some = audit_by(Page::new("p", text), &|rule| rule != "N3");
+        assert_eq!((some.findings.len(), some.count(Status::DoesNotHold)), (0, 0));
+        assert!(some.count(Status::Holds) > 0, "the others still do");
+    }
+}

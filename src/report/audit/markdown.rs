@@ -5,8 +5,8 @@ use super::digest::{Document, Told};
 use super::text::shown;
 use super::{Audit, Renderer, Severity, View, no_page, words};
 use iotax_audit::claim::Status;
+use iotax_audit::rule::Rule;
 use maud::html;
-use std::collections::BTreeMap;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
@@ -124,14 +124,12 @@ fn not_shown(audit: &Audit, view: &View) -> String {
 
 /// What the rules that found something hold, folded.
 fn rules(audit: &Audit) -> String {
-    let rules: BTreeMap<&str, String> = words::rules_that_found(audit)
-        .into_iter()
-        .map(|rule| (rule.id, format!("- **{}** {}: {}\n", rule.id, text(rule.name), text(rule.holds))))
-        .collect();
+    let rules = words::rules_that_found(audit);
     if rules.is_empty() {
         return String::new();
     }
-    let lines: String = rules.into_values().collect();
+    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, text(rule.name), text(rule.holds));
+    let lines: String = rules.iter().map(line).collect();
     format!("<details><summary>rules that found something</summary>\n\n{lines}\n</details>\n")
 }
 

@@ -1,4 +1,5 @@
-//! Every form of audits that were made by hand: snapshots for text, structure for programs, and text that means harm.
+//! Every form of audits that were made by hand: snapshots for text, structure for programs, and text that means harm. Rules are
+//! of no family here (Q1), so that no snapshot has the words of one.
 
 use super::{ALL, Audit, Document, Severity, Skipped, View, by_name, digest};
 use iotax_audit::audit::Audited;
@@ -95,7 +96,7 @@ fn loss() -> Document {
     let by = "1 - 20.387k / 25.991k";
     let findings = vec![
         Finding::new(
-            "N2",
+            "Q2",
             Severity::WrongFigure,
             bug,
             "25.10k is a display bug of fio 3.16: the run issued 26.0k a second",
@@ -105,7 +106,7 @@ fn loss() -> Document {
         .slip(Slip::FioCarry)
         .against([at(2, "5883MiB"), at(2, "60001msec")]),
         Finding::new(
-            "T1",
+            "Q1",
             Severity::WrongFigure,
             at(7, "81.3 %"),
             "20.4k is 78.4 % of what was issued, not 81.3 %",
@@ -114,13 +115,13 @@ fn loss() -> Document {
         .by("20.387k / 25.991k")
         .slip(Slip::FromWrongFigure)
         .against([bug, other]),
-        Finding::new("T1", Severity::WrongFigure, at(7, "18.4 %"), "the loss is 21.6 %, not 18.4 %")
+        Finding::new("Q1", Severity::WrongFigure, at(7, "18.4 %"), "the loss is 21.6 %, not 18.4 %")
             .recomputed("21.6 %")
             .by(by)
             .slip(Slip::FromWrongFigure)
             .against([bug, other]),
         Finding::new(
-            "N10",
+            "Q10",
             Severity::WrongConclusion,
             at(10, "18.4 %"),
             "the headline's 18.4 % comes from a figure that fio printed wrong; it is 21.6 %",
@@ -129,8 +130,8 @@ fn loss() -> Document {
         .by(by)
         .slip(Slip::FromWrongFigure)
         .against([bug, other, at(7, "18.4 %")]),
-        Finding::new("S5", Severity::Ambiguous, at(10, "3 %"), "nothing on the page gives this figure"),
-        Finding::new("F3", Severity::Cosmetic, at(2, "5883MiB"), "the total is cut off, not rounded")
+        Finding::new("Q5", Severity::Ambiguous, at(10, "3 %"), "nothing on the page gives this figure"),
+        Finding::new("Q3", Severity::Cosmetic, at(2, "5883MiB"), "the total is cut off, not rounded")
             .recomputed("5884MiB"),
     ];
     let columns = ["host", "guest", "loss"].map(|head| Column { head: head.into() }).to_vec();
@@ -161,7 +162,7 @@ fn alike() -> Document {
         .map(|at| {
             let text = format!("{at}00 MB/s");
             Finding::new(
-                "F4",
+                "Q4",
                 Severity::WrongFigure,
                 spot(&page, 31 + at, &text),
                 format!("{at}1 IOPS of 4k are no {text}"),
@@ -182,7 +183,7 @@ fn long() -> Document {
     );
     let page = Page::new("long.md", line);
     let findings = vec![
-        Finding::new("T1", Severity::WrongFigure, spot(&page, 0, "18.4 %"), "the loss is 21.6 %")
+        Finding::new("Q1", Severity::WrongFigure, spot(&page, 0, "18.4 %"), "the loss is 21.6 %")
             .recomputed("21.6 %")
             .against([spot(&page, 0, "25.9k"), spot(&page, 0, "20.3k")]),
     ];
@@ -192,7 +193,7 @@ fn long() -> Document {
 /// A sheet of a workbook.
 fn sheet() -> Document {
     let page = Page::rendered("b.xlsx [Sheet1]", &[(12, "| write | 104 % |".into())]);
-    let findings = vec![Finding::new("T1", Severity::Ambiguous, spot(&page, 0, "104 %"), "more than all")];
+    let findings = vec![Finding::new("Q1", Severity::Ambiguous, spot(&page, 0, "104 %"), "more than all")];
     digest(audited(page, Vec::new(), findings, Vec::new()), Some("b.xlsx".into()))
 }
 
@@ -203,7 +204,7 @@ fn evil() -> Document {
     let page = Page::new(format!("{EVIL}.md"), format!("{EVIL}\n{EVIL}"));
     let figure = spot(&page, 0, "94 %");
     let findings = vec![
-        Finding::new("T1", Severity::WrongFigure, figure, format!("{EVIL} is wrong"))
+        Finding::new("Q1", Severity::WrongFigure, figure, format!("{EVIL} is wrong"))
             .recomputed(EVIL)
             .by(EVIL)
             .against([spot(&page, 1, "94 %")]),
@@ -292,8 +293,8 @@ fn what_is_not_shown_is_counted() {
     let audit = of(vec![loss()]);
     let shown = |show| text(&audit, "terminal", &View { show, ..view(80) });
     let (all, some) = (shown(Severity::Cosmetic), shown(Severity::WrongConclusion));
-    assert!(all.contains("cosmetic[F3]") && !all.contains("not shown"), "{all}");
-    assert!(some.contains("wrong-conclusion[N10]") && !some.contains("[T1]"), "{some}");
+    assert!(all.contains("cosmetic[Q3]") && !all.contains("not shown"), "{all}");
+    assert!(some.contains("wrong-conclusion[Q10]") && !some.contains("[Q1]"), "{some}");
     assert!(some.contains("not shown: wrong-figure, ambiguous, cosmetic (--show cosmetic)"), "{some}");
     assert!(some.contains("1 wrong conclusion, 3 wrong figures, 1 ambiguous, 1 cosmetic"), "{some}");
 }
@@ -367,11 +368,29 @@ fn sarif_says_where_in_units_of_utf16() {
 }
 
 #[test]
+fn rules_of_the_family_are_described() {
+    for rule in iotax_audit::rule::ALL {
+        let page = Page::new("p", "18.4 %");
+        let finding = Finding::new(rule.id, rule.severity, Spot::new(0, 0..6), "no");
+        let audit = of(vec![digest(audited(page, Vec::new(), vec![finding], Vec::new()), None)]);
+        let run = &json(&audit, "sarif")["runs"][0];
+        assert_eq!(run["results"][0]["ruleIndex"], 0);
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert_eq!((rules.len(), &rules[0]["id"]), (1, &rule.id.into()), "one entry an id");
+        assert!(rules[0]["fullDescription"]["text"].as_str().unwrap().contains(rule.holds));
+        for form in ["markdown", "html"] {
+            let told = text(&audit, form, &View { show: Severity::Cosmetic, ..view(80) });
+            assert!(told.contains(rule.id), "{form} of {}", rule.id);
+        }
+    }
+}
+
+#[test]
 fn fingerprints_stay_when_lines_move() {
     let print = |before: &str| {
         let page = Page::new("p", format!("{before}a loss of 18.4 %"));
         let at = spot(&page, page.len() - 1, "18.4 %");
-        let finding = Finding::new("T1", Severity::WrongFigure, at, "no");
+        let finding = Finding::new("Q1", Severity::WrongFigure, at, "no");
         let audit = of(vec![digest(audited(page, Vec::new(), vec![finding], Vec::new()), None)]);
         json(&audit, "sarif")["runs"][0]["results"][0]["partialFingerprints"].clone()
     };
@@ -408,7 +427,7 @@ fn every_form_says_what_where_and_by_which_arithmetic() {
     let audit = of(vec![loss()]);
     for renderer in ALL {
         let text = renderer.whole(&audit, &View { width: 160, ..view(160) });
-        for needed in ["T1", "the loss is 21.6 %, not 18.4 %", "loss.md", "1 - 20.387k / 25.991k"] {
+        for needed in ["Q1", "the loss is 21.6 %, not 18.4 %", "loss.md", "1 - 20.387k / 25.991k"] {
             assert!(text.contains(needed), "{} lacks {needed}: {text}", renderer.name);
         }
     }
