@@ -7,6 +7,7 @@ use crate::import::{self, Output};
 use crate::link;
 use crate::number::Unit;
 use crate::page::{Page, Spot, Unread};
+use crate::prose::{self, Clause};
 use crate::rule::{self, Evidence};
 use crate::table::{self, Cell, Table};
 use std::collections::HashMap;
@@ -51,19 +52,29 @@ pub fn audit_by(page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let tables = table::tables(&page, &taken);
-    let links = link::links(&page, &tables);
-    let evidence = Evidence { page: &page, outputs: &imported.outputs, tables: &tables, links: &links };
+    let mut taken: Vec<Range<usize>> =
+        taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
+    taken.sort_by_key(|range| range.start);
+    let clauses = prose::clauses(&page, &taken);
+    let links = link::links(&page, &tables, &clauses);
+    let evidence = Evidence {
+        page: &page,
+        outputs: &imported.outputs,
+        tables: &tables,
+        clauses: &clauses,
+        links: &links,
+    };
     let mut sink = rule::check(&evidence);
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));
-    let mut claims = claims(&imported.outputs, &tables);
+    let mut claims = claims(&imported.outputs, &tables, &clauses);
     settle(&mut claims, &sink.checks);
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     Audited { outputs: imported.outputs, tables, claims, findings: sink.findings, unread, page }
 }
 
-fn claims(outputs: &[Output], tables: &[Table]) -> Vec<Claim> {
+fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for output in outputs {
         output.said.figures(&mut |(metric, unit, figure)| {
@@ -72,6 +83,13 @@ fn claims(outputs: &[Output], tables: &[Table]) -> Vec<Claim> {
     }
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
         claims.extend(of_cell(cell));
+    }
+    for quantity in clauses.iter().flat_map(|clause| &clause.figures) {
+        if is_result(quantity.unit) {
+            let metric =
+                if quantity.unit == Unit::Percent { Metric::Ratio } else { metric_of(quantity.unit) };
+            claims.push(claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, Kind::Prose));
+        }
     }
     claims
 }
@@ -84,6 +102,19 @@ fn of_cell(cell: &Cell) -> impl Iterator<Item = Claim> {
             if derived { (Metric::Ratio, Kind::Derived) } else { (metric_of(quantity.unit), Kind::Cell) };
         claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, kind)
     })
+}
+
+/// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it was done.
+fn is_result(unit: Unit) -> bool {
+    matches!(
+        unit,
+        Unit::Percent
+            | Unit::Times
+            | Unit::PerSecond
+            | Unit::BytesPerSecond
+            | Unit::BitsPerSecond
+            | Unit::Mwips
+    )
 }
 
 fn metric_of(unit: Unit) -> Metric {

@@ -13,5 +13,6 @@ pub mod json;
 pub mod link;
 pub mod number;
 pub mod page;
+pub mod prose;
 pub mod rule;
 pub mod table;

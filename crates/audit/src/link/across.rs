@@ -81,6 +81,7 @@ fn linked(ratios: &Table, column: usize, above: &Table, below: &Table, metric: u
             denominator,
             why: Why::Held(0),
             of: format!("{}, {}", row.label, ratios.columns[column].head),
+            names: [above, below].map(|table| table.corner.clone()),
         })
     };
     ratios.rows.iter().filter_map(link).collect()

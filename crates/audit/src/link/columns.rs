@@ -66,22 +66,22 @@ impl<'a> Grid<'a> {
     }
 
     fn linked(&self, derived: usize, numerator: usize, denominator: usize, form: Form) -> Vec<Link> {
-        let rows = self.column(derived).zip(self.column(numerator)).zip(self.column(denominator));
-        let link = |(label, ((derived_cell, above), below)): (
-            &&str,
-            ((Option<&Quantity>, Option<&Quantity>), Option<&Quantity>),
-        )| {
-            let (derived_cell, above, below) = (derived_cell?, above?, below?);
-            comparable(above, below).then(|| Link {
-                derived: *derived_cell,
+        let names = [numerator, denominator].map(|at| self.heads[at].to_owned());
+        let link = |(label, row): (&&str, &Vec<Option<Quantity>>)| {
+            let figure = |at: usize| row.get(at).copied().flatten();
+            let (above, below) = (figure(numerator)?, figure(denominator)?);
+            let derived_figure = figure(derived)?;
+            comparable(&above, &below).then(|| Link {
+                derived: derived_figure,
                 form,
-                numerator: *above,
-                denominator: *below,
+                numerator: above,
+                denominator: below,
                 why: Why::Held(0),
                 of: format!("{label}, {}", self.heads[derived]),
+                names: names.clone(),
             })
         };
-        self.labels.iter().zip(rows).filter_map(link).collect()
+        self.labels.iter().zip(&self.cells).filter_map(link).collect()
     }
 
     /// Whether the head of the column says that it is this ratio of these two.

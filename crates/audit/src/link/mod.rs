@@ -6,10 +6,12 @@ mod across;
 mod columns;
 mod form;
 mod names;
+mod sentences;
 mod shares;
 
 use crate::number::{Interval, Quantity, Unit};
 use crate::page::Page;
+use crate::prose::Clause;
 use crate::table::Table;
 
 pub use form::Form;
@@ -30,6 +32,8 @@ pub struct Link {
     pub why: Why,
     /// What it is of, for sentences: row and column of the table.
     pub of: String,
+    /// What the page calls the two.
+    pub names: [String; 2],
 }
 
 /// What ties a link.
@@ -62,14 +66,15 @@ impl Link {
 /// Fewer cells that a form holds for are chance.
 pub const LEAST: usize = 3;
 
-/// Every derived figure of a page's tables whose operands are known.
-pub fn links(_page: &Page, tables: &[Table]) -> Vec<Link> {
+/// Every derived figure of a page's tables and sentences whose operands are known.
+pub fn links(page: &Page, tables: &[Table], clauses: &[Clause]) -> Vec<Link> {
     let mut links = Vec::new();
     for table in tables {
         links.extend(columns::links(table));
         links.extend(shares::links(table));
     }
     links.extend(across::links(tables));
+    links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();
     links.retain(|link| seen.insert(link.derived.figure.spot));
     links

@@ -42,6 +42,7 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
             denominator: *base.figure,
             why: Why::Held(0),
             of: format!("{}, {}", table.rows[share.row].label, table.columns[share.column].head),
+            names: [share, base].map(|one| table.rows[one.row].label.clone()),
         })
     };
     // A share in brackets behind its own figure, beside one of 100 %, names its operands.

@@ -30,7 +30,7 @@ pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
 }
 
 fn of(tables: &[Table]) -> Vec<Link> {
-    links(&Page::new("p", ""), tables)
+    links(&Page::new("p", ""), tables, &[])
 }
 
 #[test]
@@ -123,4 +123,31 @@ fn figures_without_structure_stay_unlinked() {
         ],
     );
     assert_eq!(of(&[loose]), []);
+}
+
+#[test]
+fn a_loss_that_a_sentence_states_is_linked_to_the_two_systems_of_a_table() {
+    let text = "Virtualization loses 21.5% of reads, writes lose about 18.4%.";
+    let page = Page::new("p", text);
+    let clauses = crate::prose::clauses(&page, &[]);
+    let two = table(
+        9,
+        &[
+            &["", "Read", "Write", "Bandwidth"],
+            &["DirectPath", "26.0k", "25.0k", "102MiB/s"],
+            &["Virtualization", "20.4k", "20.4k", "79.7MiB/s"],
+        ],
+    );
+    let found = links(&page, std::slice::from_ref(&two), &clauses);
+    assert_eq!(
+        found.iter().map(|link| (link.form, link.holds())).collect::<Vec<_>>(),
+        [(Form::Loss, true), (Form::Loss, true)]
+    );
+    assert_eq!(found[1].numerator.figure.value, 20_400.0);
+    let other = crate::prose::clauses(&Page::new("p", "The cache loses 18.4% of writes."), &[]);
+    assert_eq!(
+        links(&Page::new("p", "The cache loses 18.4% of writes."), &[two], &other),
+        [],
+        "of neither system"
+    );
 }

@@ -4,6 +4,7 @@
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
 pub mod fio;
+pub mod prose;
 pub mod slip;
 pub mod table;
 
@@ -14,6 +15,7 @@ use crate::import::fio::Fio;
 use crate::link::Link;
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
+use crate::prose::Clause;
 use crate::table::Table;
 use std::collections::HashMap;
 
@@ -41,6 +43,8 @@ pub struct Evidence<'a> {
     pub outputs: &'a [Output],
     /// Tables.
     pub tables: &'a [Table],
+    /// What sentences claim.
+    pub clauses: &'a [Clause],
     /// Derived figures with their operands.
     pub links: &'a [Link],
 }
@@ -82,6 +86,7 @@ pub struct Sink {
     /// Figures that a rule settled.
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: HashMap<Spot, Correction>,
+    refined: HashMap<Spot, Interval>,
 }
 
 /// What a wrong figure should be.
@@ -115,6 +120,22 @@ impl Sink {
     /// What a figure that does not hold should be, for the rules behind.
     pub fn corrects(&mut self, spot: Spot, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
+    }
+
+    /// What a figure that holds is more exactly than it is printed.
+    pub fn refines(&mut self, spot: Spot, value: Interval) {
+        self.refined.insert(spot, value);
+    }
+
+    /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
+    pub fn meant(&self, figure: &Figure) -> Interval {
+        let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
+        corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
+    }
+
+    /// What a figure that holds is more exactly, where something tells.
+    pub fn refinement(&self, spot: Spot) -> Option<Interval> {
+        self.refined.get(&spot).copied()
     }
 
     /// What an earlier rule made of a figure.
@@ -165,6 +186,13 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &prose::within::WITHIN,
+    &prose::within::BANDS,
+    &prose::about::ABOUT,
+    &prose::better::BETTER,
+    &prose::method::SPREAD,
+    &prose::method::SELECTION,
+    &prose::method::PRECONDITIONING,
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.

@@ -48,7 +48,7 @@ pub const BUSY: Rule = Rule {
 };
 
 /// The only disk that a run's I/Os went to, of outputs with one job.
-fn disk_of<'a>(fio: &'a Fio) -> Option<&'a Disk> {
+fn disk_of(fio: &Fio) -> Option<&Disk> {
     let mut lowest = fio.disks.iter().filter(|disk| !disk.aggregates);
     match (lowest.next(), lowest.next()) {
         (Some(only), None) if fio.jobs.len() == 1 => Some(only),

@@ -127,7 +127,12 @@ struct Check<'a> {
 impl Check<'_> {
     fn hold(self, page: &Page, fio: &Fio, sink: &mut Sink) {
         match agrees(page, self.figure, self.recomputed, Era::of(fio.version)) {
-            Agreement::Agrees => sink.holds(self.rule, self.figure),
+            Agreement::Agrees => {
+                sink.holds(self.rule, self.figure);
+                if self.rule == "F1" || self.rule == "F2" {
+                    sink.refines(self.figure.spot, self.recomputed);
+                }
+            }
             Agreement::Carried(meant) => {
                 let finding = lost_carry(page, fio, self.figure, meant, self.severity, sink);
                 sink.finds(finding.by(self.by).against(self.operands));

@@ -6,14 +6,7 @@ pub mod ratios;
 pub mod replicas;
 pub mod sizes;
 
-use crate::number::Interval;
 use crate::number::Quantity;
-use crate::rule::Sink;
-
-/// What a cell stands for: what an earlier rule made of it, else its printed digits.
-pub(super) fn meant(sink: &Sink, quantity: &Quantity) -> Interval {
-    sink.correction(quantity.figure.spot).map_or(quantity.interval(), |correction| correction.value)
-}
 
 /// A value in the unit and digits of a printed figure: `94.1 %`, `26.0k`.
 pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {

@@ -1,9 +1,9 @@
 //! Ratios, losses and overheads of tables: T1 with its slips N4 to N7, T2, and N10 where an operand is wrong itself.
 
-use super::{like, meant};
+use super::like;
 use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
-use crate::number::{Interval, Unit};
+use crate::number::{Hedge, Interval, Unit};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink, slip};
 use crate::table::Table;
@@ -80,7 +80,7 @@ fn ratio(evidence: &Evidence, sink: &mut Sink) {
         let by = arithmetic(evidence.page, link, &Sink::default());
         match judged(link) {
             None => {}
-            Some(Verdict::Holds) => sink.holds("T1", &link.derived.figure),
+            Some(Verdict::Holds) => held(evidence.page, link, sink),
             Some(Verdict::CutOff) => {
                 let value = like(printed, &link.derived, link.central().unwrap_or_default());
                 let message = format!("{printed} ({}) is cut off, not rounded: {by} is {value}", link.of);
@@ -119,6 +119,26 @@ fn ratio(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
+/// A ratio that its printed operands give; N5 where what they are more exactly does not.
+fn held(page: &Page, link: &Link, sink: &mut Sink) {
+    sink.holds("T1", &link.derived.figure);
+    let exact = [&link.numerator, &link.denominator].map(|operand| sink.refinement(operand.figure.spot));
+    let [Some(numerator), Some(denominator)] = exact else { return };
+    let Some(recomputed) = link.form.of(numerator, denominator, link.derived.unit) else { return };
+    if recomputed.meets(link.derived.interval()) || link.derived.hedge == Hedge::About {
+        return;
+    }
+    let printed = page.quote(link.derived.figure.spot);
+    let value = like(printed, &link.derived, recomputed.middle());
+    let message = format!("{printed} is rounded from figures that were rounded before: it is {value}");
+    sink.finds(
+        Finding::new("N5", Severity::Cosmetic, link.derived.figure.spot, message)
+            .recomputed(value)
+            .slip(Slip::RoundedTwice)
+            .against([link.numerator.figure.spot, link.denominator.figure.spot]),
+    );
+}
+
 fn propagated(evidence: &Evidence, sink: &mut Sink) {
     for link in evidence.links {
         propagated_of(evidence.page, link, sink);
@@ -133,7 +153,7 @@ pub fn propagated_of(page: &Page, link: &Link, sink: &mut Sink) {
     if !wrong.contains(&true) || sink.correction(link.derived.figure.spot).is_some() {
         return;
     }
-    let operands = (meant(sink, &link.numerator), meant(sink, &link.denominator));
+    let operands = (sink.meant(&link.numerator.figure), sink.meant(&link.denominator.figure));
     let Some(recomputed) = link.form.of(operands.0, operands.1, link.derived.unit) else { return };
     if recomputed.meets(link.derived.interval()) {
         return;

@@ -1,0 +1,104 @@
+//! Ratios that sentences state of two systems of a table: `write performance loses 18.4 %`, where a table has two systems and one
+//! column (or row) of writes.
+
+use super::columns::is_loss;
+use super::names::mentions;
+use super::{Form, Link, Why, comparable, is_ratio};
+use crate::number::{Hedge, Quantity};
+use crate::page::Page;
+use crate::prose::{Clause, Manner, Topic, topic};
+use crate::table::Table;
+
+/// The links of a page's clauses.
+pub(super) fn links(page: &Page, clauses: &[Clause], tables: &[Table]) -> Vec<Link> {
+    clauses.iter().filter_map(|clause| of_clause(page, clause, tables)).collect()
+}
+
+/// Two figures of one topic, each of a system.
+struct Pair<'a> {
+    names: [&'a str; 2],
+    figures: [Quantity; 2],
+}
+
+fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
+    let form = match clause.manner {
+        Manner::Loss => Form::Loss,
+        Manner::Share => Form::Share,
+        Manner::Gain => Form::Gain,
+        _ => return None,
+    };
+    let mut percents = clause.percents();
+    let (derived, more) = (*percents.next()?, percents.next());
+    let one_way = clause.topic.read != clause.topic.write;
+    if more.is_some() || !one_way || matches!(derived.hedge, Hedge::Below | Hedge::Above) {
+        return None;
+    }
+    let pairs: Vec<Pair> = tables.iter().filter_map(|table| pair(table, &clause.topic)).collect();
+    let [pair] = pairs.as_slice() else { return None };
+    // The sentence, or the line above it, speaks of one of the two.
+    let near =
+        [clause.sentence(page), page.line(clause.line), page.line(clause.line.saturating_sub(1))].join(" ");
+    let named =
+        mentions(&near, pair.names[0], pair.names[1]) || mentions(&near, pair.names[1], pair.names[0]);
+    if !named {
+        return None;
+    }
+    let link = |numerator: usize| Link {
+        derived: hedged(derived),
+        form,
+        numerator: pair.figures[numerator],
+        denominator: pair.figures[1 - numerator],
+        why: Why::Named,
+        of: clause.text(page).trim().to_owned(),
+        names: [numerator, 1 - numerator].map(|at| pair.names[at].to_owned()),
+    };
+    let both = [link(0), link(1)];
+    let holding = both.iter().find(|link| link.holds());
+    // A loss is of the smaller against the larger, a gain the other way; of a share that does not hold nothing tells which.
+    let smaller = usize::from(pair.figures[1].figure.value < pair.figures[0].figure.value);
+    let meant = match form {
+        Form::Loss => Some(link(smaller)),
+        Form::Gain => Some(link(1 - smaller)),
+        Form::Share => is_loss(clause.sentence(page)).then(|| link(smaller)),
+    };
+    holding.cloned().or(meant)
+}
+
+/// `about 21.5 %` is right to a digit more.
+fn hedged(mut derived: Quantity) -> Quantity {
+    if derived.hedge == Hedge::About {
+        let digit = derived.figure.high - derived.figure.low;
+        derived.figure.low -= digit / 2.0;
+        derived.figure.high += digit / 2.0;
+    }
+    derived
+}
+
+/// The figures of the two systems of a table for a topic; `None` where there are more systems or no figures of that topic alone.
+fn pair<'a>(table: &'a Table, wanted: &Topic) -> Option<Pair<'a>> {
+    let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+    let figure = |row: usize, column: usize| table.rows.get(row)?.cells.get(column)?.as_ref()?.figure;
+    let of_topic = |texts: &[&str]| -> Option<usize> {
+        let mut found = texts.iter().enumerate().filter(|(_, text)| {
+            let own = topic(text);
+            own.read != own.write && wanted.covers(&own)
+        });
+        found.next().filter(|_| found.next().is_none()).map(|(at, _)| at)
+    };
+    let upright = || {
+        let column = (labels.len() == 2).then(|| of_topic(&heads))??;
+        Some(([labels[0], labels[1]], [figure(0, column)?, figure(1, column)?]))
+    };
+    let lying = || {
+        let values: Vec<usize> = (0..heads.len())
+            .filter(|at| (0..labels.len()).any(|row| figure(row, *at).is_some_and(|one| !is_ratio(&one))))
+            .collect();
+        let [first, second] = values.as_slice() else { return None };
+        let row = of_topic(&labels)?;
+        Some(([heads[*first], heads[*second]], [figure(row, *first)?, figure(row, *second)?]))
+    };
+    let (names, figures) = upright().or_else(lying)?;
+    let sound = comparable(&figures[0], &figures[1]) && figures[0].figure.value > 0.0;
+    sound.then_some(Pair { names, figures })
+}

@@ -1,0 +1,37 @@
+//! Rules on what sentences conclude: S1 to S7 and M1 to M3. Each needs structure that ties the sentence to figures; without it
+//! the claim cannot be checked, which is no finding.
+
+pub mod about;
+pub mod better;
+pub mod method;
+pub mod within;
+
+use crate::link::mentions;
+use crate::page::Page;
+use crate::page::Spot;
+use crate::prose::{Clause, Topic, topic};
+
+/// The spot of a clause's first figure, or of the clause.
+pub(super) fn spot(clause: &Clause) -> Spot {
+    clause
+        .percents()
+        .next()
+        .or(clause.figures.first())
+        .map_or(Spot::new(clause.line, clause.bytes.clone()), |figure| figure.figure.spot)
+}
+
+/// What a clause is about: its own topic, else those of the clauses before it in the sentence.
+pub(super) fn scope(page: &Page, clause: &Clause) -> Vec<Topic> {
+    let own = topic(clause.text(page));
+    if !own.is_empty() {
+        return vec![own];
+    }
+    let before = page.line(clause.line).get(clause.sentence.start..clause.bytes.start).unwrap_or("");
+    let pieces = before.split([',', '，', ':', '：', '、']).map(topic);
+    pieces.filter(|topic| !topic.is_empty()).collect()
+}
+
+/// Whether a text names either of two things.
+pub(super) fn names_one(text: &str, names: &[String; 2]) -> bool {
+    mentions(text, &names[0], &names[1]) || mentions(text, &names[1], &names[0])
+}
