@@ -235,6 +235,24 @@ fn escape_sequences_of_a_page_do_not_reach_the_terminal() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains('\x1b'));
 }
 
+#[test]
+fn the_page_of_docs_is_what_the_program_says() {
+    const DOCS: &str = include_str!("../../docs/audit.md");
+    let fenced = |kind: &str| {
+        let (_, rest) = DOCS.split_once(&format!("```{kind}\n")).unwrap();
+        rest.split_once("```").unwrap().0
+    };
+    let rig = Rig::new();
+    let name = page(&rig, "fio.md", fenced("fio.md"));
+    let text = rig.expect(1, &["audit", &name]);
+    assert!(text.starts_with(fenced("terminal")), "{text}");
+    let found = json(&rig.expect(1, &["audit", &name, "--only", "N2", "--format", "json"]));
+    assert_eq!(found, json(fenced("json")));
+    for severity in ["wrong-conclusion", "wrong-figure", "ambiguous", "cosmetic"] {
+        assert!(DOCS.contains(&format!("| `{severity}` |")));
+    }
+}
+
 /// A page of the house, in a real browser too (page.rs): made here, where the other forms are.
 pub fn made(rig: &Rig) -> PathBuf {
     let bad = page(rig, "results/bad.md", LOST_CARRY);

@@ -138,7 +138,10 @@ fn given(name: &str, read: std::io::Result<Vec<u8>>) -> Given {
     };
     match no_text(&bytes) {
         Some(why) if !is_container(&bytes) => Given::NoPage(why),
-        _ => Given::Pages(container::pages(name, bytes)),
+        _ => match container::pages(name, bytes) {
+            pages if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
+            pages => Given::Pages(pages),
+        },
     }
 }
 

@@ -215,15 +215,14 @@ fn lines_of(quoted: &Quoted, gutter: usize, colour: &str, pen: Pen) -> String {
     let bar = pen.painted(FRAME, "|");
     let number = pen.painted(FRAME, &format!("{:gutter$}", quoted.place.line));
     let mut out = String::new();
-    for (window, which) in Laid::new(&excerpt.text).windows(&spans, excerpt.cut, room) {
+    for window in Laid::new(&excerpt.text).windows(&spans, excerpt.cut, room) {
         out += &format!("{number} {bar} {}\n", window.text.trim_end());
-        let own = |at: usize| which.get(at).and_then(|at| quoted.spans.get(*at)).is_some_and(|(_, own)| *own);
-        let mut marks = vec![' '; window.marks.iter().map(|mark| mark.end).max().unwrap_or(0)];
+        let own = |span: usize| quoted.spans.get(span).is_some_and(|(_, own)| *own);
+        let mut marks = vec![' '; window.marks.iter().map(|(_, columns)| columns.end).max().unwrap_or(0)];
         // The figure itself is drawn over what it was held against.
-        for whose in [false, true] {
-            for (at, mark) in window.marks.iter().enumerate().filter(|(at, _)| own(*at) == whose) {
-                let _ = at;
-                marks[mark.clone()].fill(if whose { '^' } else { '-' });
+        for (whose, sign) in [(false, '-'), (true, '^')] {
+            for (_, columns) in window.marks.iter().filter(|(span, _)| own(*span) == whose) {
+                marks[columns.clone()].fill(sign);
             }
         }
         out += &format!("{:gutter$} {bar} {}\n", "", painted_marks(&marks, colour, pen));

@@ -52,8 +52,14 @@ struct Piece {
 pub struct Window {
     /// Its text, with marks where it was cut.
     pub text: String,
-    /// Columns of what is told, from 0.
-    pub marks: Vec<Range<usize>>,
+    /// What is told of the line: which of the spans, and its columns from 0.
+    pub marks: Vec<(usize, Range<usize>)>,
+}
+
+/// Spans that share a window, and the columns from the first to the last.
+struct Group {
+    all: Range<usize>,
+    spans: Vec<(usize, Range<usize>)>,
 }
 
 impl Laid {
@@ -88,69 +94,62 @@ impl Laid {
         self.pieces.last().map_or(0, |piece| piece.column + piece.width)
     }
 
-    /// As many windows of at most `width` columns as show all spans; each says which spans, in its order, it shows.
-    /// `cut` tells whether there was more of the line to either side. A span that is wider than a window is cut.
-    pub fn windows(
-        &self,
-        spans: &[Range<usize>],
-        cut: (bool, bool),
-        width: usize,
-    ) -> Vec<(Window, Vec<usize>)> {
+    /// As many windows of at most `width` columns as show all spans. `cut` tells whether there was more of the line to either
+    /// side. A span that is wider than a window is cut.
+    pub fn windows(&self, spans: &[Range<usize>], cut: (bool, bool), width: usize) -> Vec<Window> {
         let mut columns: Vec<(usize, Range<usize>)> =
             spans.iter().map(|span| self.columns(span)).enumerate().collect();
         columns.sort_by_key(|(_, range)| (range.start, range.end));
-        let mut groups: Vec<(Range<usize>, Vec<(usize, Range<usize>)>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         for (at, range) in columns {
-            let fits = |group: &&mut (Range<usize>, Vec<_>)| {
-                self.whole(cut, width) || range.end.saturating_sub(group.0.start) + 2 * MARGIN <= width
+            let fits = |group: &&mut Group| {
+                let needs = range.end.saturating_sub(group.all.start) + 2 * MARGIN;
+                self.whole(cut, width) || needs <= width
             };
             match groups.last_mut().filter(fits) {
-                Some((all, some)) => {
-                    all.end = all.end.max(range.end);
-                    some.push((at, range));
+                Some(group) => {
+                    group.all.end = group.all.end.max(range.end);
+                    group.spans.push((at, range));
                 }
-                None => groups.push((range.clone(), vec![(at, range)])),
+                None => groups.push(Group { all: range.clone(), spans: vec![(at, range)] }),
             }
         }
-        groups.into_iter().map(|(all, some)| self.window(&all, some, cut, width)).collect()
+        groups.iter().map(|group| self.window(group, cut, width)).collect()
     }
 
     fn whole(&self, cut: (bool, bool), width: usize) -> bool {
         cut == (false, false) && self.width() <= width
     }
 
-    fn window(
-        &self,
-        all: &Range<usize>,
-        some: Vec<(usize, Range<usize>)>,
-        cut: (bool, bool),
-        width: usize,
-    ) -> (Window, Vec<usize>) {
+    fn window(&self, group: &Group, cut: (bool, bool), width: usize) -> Window {
+        let all = &group.all;
+        let whole = self.whole(cut, width);
         // One column for each mark of a cut.
-        let room = width.saturating_sub(2).max(8);
-        let from = if self.whole(cut, width) || all.end + MARGIN <= room {
+        let room = if whole { width } else { width.saturating_sub(2).max(MARGIN) };
+        let from = if whole || all.end + MARGIN <= room {
             0
         } else {
-            let before = room.saturating_sub(all.len()) / 2;
-            all.start.saturating_sub(before.max(MARGIN.min(room / 4))).min(self.width().saturating_sub(room))
+            let before = (room.saturating_sub(all.len()) / 2).max(MARGIN.min(room / 4));
+            all.start.saturating_sub(before).min(self.width().saturating_sub(room))
         };
-        let room = if self.whole(cut, width) { width } else { room };
         let first = self.pieces.partition_point(|piece| piece.column < from);
         let from = self.pieces.get(first).map_or(from, |piece| piece.column);
-        let count = self.pieces[first..].partition_point(|piece| piece.column + piece.width <= from + room);
-        let (before, behind) = (first > 0 || cut.0, first + count < self.pieces.len() || cut.1);
+        let rest = &self.pieces[first..];
+        let shown = &rest[..rest.partition_point(|piece| piece.column + piece.width <= from + room)];
+        let end = shown.last().map_or(from, |piece| piece.column + piece.width);
+        let before = first > 0 || cut.0;
+        let behind = shown.len() < rest.len() || cut.1;
         let mark = |there: bool| if there { "\u{2026}" } else { "" };
-        let inner: String =
-            self.pieces[first..first + count].iter().map(|piece| piece.text.as_str()).collect();
-        let end = self.pieces[first..first + count].last().map_or(from, |piece| piece.column + piece.width);
-        let shift = |column: usize| column.clamp(from, end) - from + usize::from(before);
-        let marks = some.iter().map(|(_, range)| {
-            let start = shift(range.start);
-            start..shift(range.end).max(start + 1)
-        });
-        let window =
-            Window { text: format!("{}{inner}{}", mark(before), mark(behind)), marks: marks.collect() };
-        (window, some.into_iter().map(|(at, _)| at).collect())
+        let inner: String = shown.iter().map(|piece| piece.text.as_str()).collect();
+        let shifted = |column: usize| column.clamp(from, end) - from + usize::from(before);
+        let columns = |range: &Range<usize>| {
+            let start = shifted(range.start);
+            start..shifted(range.end).max(start + 1)
+        };
+        Window {
+            text: format!("{}{inner}{}", mark(before), mark(behind)),
+            marks: group.spans.iter().map(|(at, range)| (*at, columns(range))).collect(),
+        }
     }
 }
 
@@ -162,9 +161,9 @@ mod tests {
 
     fn one(line: &str, told: &str, width: usize) -> (String, Range<usize>) {
         let at = line.find(told).unwrap();
-        let (window, _) =
-            Laid::new(line).windows(&[at..at + told.len()], (false, false), width).pop().unwrap();
-        (window.text, window.marks[0].clone())
+        let span = at..at + told.len();
+        let windows = Laid::new(line).windows(std::slice::from_ref(&span), (false, false), width);
+        (windows[0].text.clone(), windows[0].marks[0].1.clone())
     }
 
     #[test]
@@ -196,8 +195,8 @@ mod tests {
         let line = format!("25.9k {} 20.3k", "x".repeat(100));
         let windows = Laid::new(&line).windows(&[107..112, 0..5], (false, false), 60);
         assert_eq!(windows.len(), 2);
-        assert_eq!((windows[0].1.clone(), windows[1].1.clone()), (vec![1], vec![0]));
-        assert!(windows[0].0.text.starts_with("25.9k") && windows[1].0.text.ends_with("20.3k"));
+        assert_eq!((windows[0].marks[0].0, windows[1].marks[0].0), (1, 0));
+        assert!(windows[0].text.starts_with("25.9k") && windows[1].text.ends_with("20.3k"));
     }
 
     proptest! {
@@ -209,11 +208,12 @@ mod tests {
             let chars: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
             let begin = chars[start.min(chars.len() - 1)];
             let end = chars[(start + long).min(chars.len() - 1)];
-            let windows = Laid::new(&line).windows(&[begin..end], cut, width);
+            let span = begin..end;
+            let windows = Laid::new(&line).windows(std::slice::from_ref(&span), cut, width);
             prop_assert_eq!(windows.len(), 1);
-            let (window, _) = &windows[0];
+            let window = &windows[0];
             prop_assert!(window.text.width() <= width, "{} > {width}: {}", window.text.width(), window.text);
-            prop_assert!(window.marks[0].end <= width.max(window.text.width() + 1));
+            prop_assert!(window.marks[0].1.end <= width.max(window.text.width() + 1));
             prop_assert!(!window.text.chars().any(acts));
             let told: String = line[begin..end].chars().take(5).collect();
             if told.chars().all(|c| c.is_ascii_lowercase()) && !told.is_empty() {
