@@ -14,7 +14,7 @@ const AROUND: usize = 240;
 /// What is told of is cut behind so many bytes.
 const MOST: usize = 600;
 /// Bytes between the marks of a ruler.
-const MARK: usize = 1 << 12;
+const MARK: usize = 1 << 9;
 
 /// Text of a line.
 #[derive(Clone, Debug, PartialEq)]
