@@ -4,6 +4,7 @@
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
 mod dd;
+mod diagnoses;
 mod diskspd;
 mod elbencho;
 pub mod fio;
@@ -268,16 +269,12 @@ pub const ALL: &[&Rule] = &[
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,
-];
-
-/// What a rule tells under an id of its own, since the catalogue has one for it: id, a few words, the rule that tells it.
-pub const DIAGNOSES: &[(&str, &str, &str)] = &[
-    ("N2", "a figure of fio 2.20 to 3.25 whose carry was lost, by what was issued", "F1"),
-    ("N4", "a ratio that is cut off, not rounded", "T1"),
-    ("N5", "a ratio that is rounded from rounded figures", "T1"),
-    ("N6", "a ratio that is off by a factor of ten", "T1"),
-    ("N7", "a ratio that takes 1000 for 1024", "T1"),
-    ("T10", "half of what nominally equal units have", "T9"),
+    &diagnoses::LOST_CARRY,
+    &diagnoses::CUT_OFF,
+    &diagnoses::ROUNDED_TWICE,
+    &diagnoses::FACTOR_TEN,
+    &diagnoses::OTHER_BASE,
+    &diagnoses::HALF,
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
@@ -287,6 +284,11 @@ pub fn check(evidence: &Evidence) -> Sink {
         (rule.check)(evidence, &mut sink);
     }
     for finding in &mut sink.findings {
+        debug_assert!(
+            ALL.iter().any(|rule| rule.id == finding.rule),
+            "{} is no rule of the family",
+            finding.rule
+        );
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
         }
@@ -304,15 +306,11 @@ mod tests {
 
     #[test]
     fn every_rule_says_what_it_holds_and_when_it_is_silent() {
-        let mut ids: Vec<&str> =
-            ALL.iter().map(|rule| rule.id).chain(DIAGNOSES.iter().map(|told| told.0)).collect();
+        let mut ids: Vec<&str> = ALL.iter().map(|rule| rule.id).collect();
         for rule in ALL {
             for text in [rule.name, rule.holds, rule.silent] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text:?}", rule.id);
             }
-        }
-        for (id, _, by) in DIAGNOSES {
-            assert!(ALL.iter().any(|rule| rule.id == *by), "{id} is told by {by}, which is no rule");
         }
         let count = ids.len();
         ids.sort_unstable();
