@@ -51,13 +51,7 @@ pub fn audit(page: Page) -> Audited {
     taken.sort_by_key(|range| range.start);
     let clauses = prose::clauses(&page, &taken);
     let links = link::links(&page, &tables, &clauses);
-    let evidence = Evidence {
-        page: &page,
-        outputs: &imported.outputs,
-        tables: &tables,
-        clauses: &clauses,
-        links: &links,
-    };
+    let evidence = Evidence::new(&page, &imported.outputs, &tables, &clauses, &links);
     let sink = rule::check(&evidence);
     let mut claims = claims(&imported.outputs, &tables, &clauses);
     settle(&mut claims, &sink.checks);

@@ -3,6 +3,7 @@
 
 pub(crate) mod html;
 mod plain;
+mod workbook;
 
 use crate::page::Page;
 
@@ -17,7 +18,7 @@ pub struct Container {
 }
 
 /// All, the one that takes anything last.
-pub const ALL: &[&Container] = &[&html::CONTAINER, &plain::CONTAINER];
+pub const ALL: &[&Container] = &[&workbook::CONTAINER, &html::CONTAINER, &plain::CONTAINER];
 
 /// The pages of a file or of standard input.
 pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<Page> {

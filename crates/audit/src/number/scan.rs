@@ -348,6 +348,9 @@ fn unit_behind(text: &str, end: usize) -> Behind {
 
 fn hedge(before: &str, behind: &str) -> Hedge {
     let before = before.trim_end_matches([' ', '(', '（']);
+    if before.is_empty() && !behind.contains('左') {
+        return Hedge::Plain;
+    }
     let longest =
         HEDGES.iter().filter(|(word, _)| ends_with_word(before, word)).max_by_key(|(word, _)| word.len());
     match longest {

@@ -12,13 +12,14 @@ pub(crate) mod testing;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::import::Output;
 use crate::import::fio::Fio;
+use crate::import::{Output, Way};
 use crate::link::Link;
-use crate::number::{Figure, Interval};
+use crate::number::{Figure, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// A rule.
@@ -49,25 +50,63 @@ pub struct Evidence<'a> {
     pub clauses: &'a [Clause],
     /// Derived figures with their operands.
     pub links: &'a [Link],
+    loads: OnceCell<HashMap<Load, usize>>,
+}
+
+/// What outputs of one load have in common: jobs and ways, and what was asked for as far as it is told.
+#[derive(PartialEq, Eq, Hash)]
+struct Load {
+    jobs: Option<u64>,
+    ways: Vec<Way>,
+    rw: Option<String>,
+    bs: [Option<(u64, u64)>; 3],
+}
+
+impl Load {
+    fn of(fio: &Fio) -> Load {
+        let job = fio.jobs.first();
+        let asked = job.and_then(|job| fio.asked_of(job));
+        Load {
+            jobs: job.and_then(|job| job.jobs),
+            ways: job.map(|job| job.directions.iter().map(|one| one.way).collect()).unwrap_or_default(),
+            rw: asked.and_then(|asked| asked.rw.clone()),
+            bs: asked.map(|asked| asked.bs).unwrap_or_default(),
+        }
+    }
 }
 
 impl<'a> Evidence<'a> {
+    /// All that a page holds.
+    pub fn new(
+        page: &'a Page,
+        outputs: &'a [Output],
+        tables: &'a [Table],
+        clauses: &'a [Clause],
+        links: &'a [Link],
+    ) -> Evidence<'a> {
+        Evidence { page, outputs, tables, clauses, links, loads: OnceCell::new() }
+    }
+
     /// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they
     /// compare.
     pub fn compares(&self, fio: &Fio) -> bool {
-        let load = |fio: &Fio| {
-            fio.jobs
-                .first()
-                .map(|job| (job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<_>>()))
-        };
-        let alike = self.fio().filter(|other| load(other) == load(fio)).count() > 1;
+        let loads = self.loads.get_or_init(|| self.count_loads());
+        loads.get(&Load::of(fio)).is_some_and(|count| *count > 1)
+    }
+
+    /// How many outputs there are of each load, where the page has figures that compare.
+    fn count_loads(&self) -> HashMap<Load, usize> {
         let percent = |cell: &crate::table::Cell| {
-            let unit = |quantity: &crate::number::Quantity| quantity.unit == crate::number::Unit::Percent;
+            let unit = |quantity: &Quantity| quantity.unit == Unit::Percent;
             cell.figure.as_ref().is_some_and(unit) || cell.share.as_ref().is_some_and(unit)
         };
         let cells =
             || self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
-        alike && cells().any(percent)
+        let mut loads = HashMap::new();
+        if !self.links.is_empty() || cells().any(percent) {
+            self.fio().for_each(|fio| *loads.entry(Load::of(fio)).or_insert(0) += 1);
+        }
+        loads
     }
 
     /// fio's outputs.

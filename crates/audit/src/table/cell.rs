@@ -184,7 +184,7 @@ fn harmless(letter: char) -> bool {
 }
 
 /// Bytes of an HTML tag that a text begins with.
-fn tag(text: &str) -> usize {
+pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }
 }

@@ -51,7 +51,14 @@ fn signs(ask: &Ask) -> Found {
         text.is_empty() || text.starts_with("```") || text.starts_with("~~~")
     };
     let first = ask.at == ask.floor || edge(ask.at - 1) || page.line(ask.at - 1).starts_with('#');
+    // Code is indented, and has brackets that end elsewhere.
+    let first = first && !page.line(ask.at).starts_with([' ', '\t']);
     let Some(delimiter) = sign(page.line(ask.at)).filter(|_| first) else { return none(ask.at + 1) };
+    let count = |line: usize| memchr::memchr_iter(delimiter, page.line(line).as_bytes()).count();
+    let quoted = page.line(ask.at).contains('"') || page.line(ask.at + 1).contains('"');
+    if ask.at + 2 >= ask.end || !quoted && count(ask.at) != count(ask.at + 1) {
+        return none(ask.at + 1);
+    }
     let last = (ask.at..ask.end).take_while(|line| !edge(*line)).last().unwrap_or(ask.at);
     match block(page, ask.at, last + 1, delimiter) {
         (Some(grid), end) if end == last + 1 => Found { grids: vec![grid], end },
@@ -97,7 +104,7 @@ fn grid(page: &Page, heads: &[Spot], rows: Vec<Line>, lines: std::ops::Range<usi
 fn sound(page: &Page, heads: &[Spot], rows: &[Line]) -> bool {
     let named = |spot: &Spot| {
         let text = page.quote(*spot);
-        !text.is_empty() && text.len() <= LONGEST_HEAD && !cell::is_figure(text)
+        !text.is_empty() && text.len() <= LONGEST_HEAD && !cell::is_figure(text) && !code(text)
     };
     let names: std::collections::HashSet<&str> = heads.iter().map(|spot| page.quote(*spot)).collect();
     let corner = heads.first().is_some_and(|spot| page.quote(*spot).is_empty());
@@ -113,6 +120,12 @@ fn sound(page: &Page, heads: &[Spot], rows: &[Line]) -> bool {
             || rows.iter().all(|row| number::quantity(0, text(row)).is_some_and(|one| rate(one.unit)))
     };
     names.len() == heads.len() && figures > 0 && (heads.len() > 2 || results())
+}
+
+/// Whether a head is a piece of a program.
+fn code(text: &str) -> bool {
+    let count = |sign: char| text.matches(sign).count();
+    count('(') != count(')') || count('[') != count(']') || text.contains(['{', '}', ';', '=', '<'])
 }
 
 /// Whether a column has figures and nothing else.

@@ -162,10 +162,23 @@ fn period(lines: &[Vec<&str>]) -> Option<usize> {
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
-/// A text without the marks that make it bold.
+/// A text without the marks that make it bold, and without tags: `**IOPS**<br>(k)` is `IOPS (k)`.
 fn plain(text: &str) -> String {
-    let text = text.trim().trim_matches('*').trim_matches('`').trim();
-    if text.contains("\\|") { text.replace("\\|", "|") } else { text.to_string() }
+    let bare = text.trim().trim_matches('*').trim_matches('`').trim();
+    if !bare.contains(['<', '\\', '&', '*']) {
+        return bare.to_string();
+    }
+    let mut plain = String::with_capacity(bare.len());
+    let mut rest = bare;
+    while let Some(at) = rest.find('<') {
+        let tag = cell::tag(&rest[at..]);
+        plain.push_str(&rest[..at]);
+        plain.push_str(if tag > 0 { " " } else { "<" });
+        rest = &rest[at + tag.max(1)..];
+    }
+    plain.push_str(rest);
+    let plain = plain.replace("\\|", "|").replace("&nbsp;", " ").replace("**", "");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A head as a shape gives it.
@@ -206,7 +219,8 @@ fn join(above: &mut Row, cells: &[Option<Cell>], label: &str) {
             above.share = share.share;
         }
     }
-    if !label.is_empty() {
+    // A label that goes over both rows was put into each.
+    if !label.is_empty() && label != above.label {
         above.label.push_str(if above.label.is_empty() { "" } else { " " });
         above.label.push_str(label);
     }

@@ -96,7 +96,8 @@ fn grid(page: &Page, text: &str, offset: usize, lines: Range<usize>) -> Option<G
                 _ => {}
             },
             Token::String(string) => {
-                if let Some(open) = &mut open {
+                let blank = String::from_utf8_lossy(&string.value).trim().is_empty();
+                if let Some(open) = open.as_mut().filter(|_| !blank) {
                     open.add(page, offset + string.span.start..offset + string.span.end);
                 }
             }

@@ -140,6 +140,7 @@ impl Run {
         let mut at = 0;
         let mut top = 0;
         while at < self.lines.len() {
+            let boxed = matches!(self.lines[at], Kind::Rule(_, true));
             let heads = match self.lines[at] {
                 Kind::Rule(columns, boxed) if !(boxed && grids.last().is_some()) => {
                     self.heads(top, at, columns)
@@ -155,7 +156,14 @@ impl Run {
                 let line = |at: usize| {
                     self.cells(at).unwrap_or(&[]).iter().map(|spot| head(page.quote(*spot))).collect()
                 };
-                let heads_lines = heads.clone().map(line).collect();
+                let heads_lines: Vec<Vec<String>> = heads.clone().map(line).collect();
+                // A drawing has boxes too.
+                let empty = |column: usize| heads_lines.iter().all(|line| line[column].is_empty());
+                let figures = heads_lines.iter().flatten().all(|text| cell::is_figure(text));
+                if boxed && (figures || (1..heads_lines[0].len()).any(empty)) {
+                    at += 1;
+                    continue;
+                }
                 let lines = self.at + heads.start..self.at + at + 1;
                 grids.push(Grid { lines, heads: heads_lines, rows: Vec::new() });
                 top = at + 1;

@@ -47,6 +47,11 @@ fn find(ask: &Ask) -> Found {
         return Found { grids: Vec::new(), end: ask.at + 1 };
     }
     let heads = top - 1;
+    // Most lines with figures follow others of their kind.
+    let first = page.line(heads).split_whitespace().next().unwrap_or("");
+    if !first.contains(char::is_alphabetic) && !matches!(first, "#" | "%") {
+        return Found { grids: Vec::new(), end: ask.at + 1 };
+    }
     let lines = ask.at..ask.end;
     let (grid, looked) = aligned(page, heads, lines.clone(), top < ask.at);
     if let Some(grid) = grid {
@@ -56,6 +61,12 @@ fn find(ask: &Ask) -> Found {
     // Rows that are no table below these heads are none below one of themselves.
     let end = grid.as_ref().map_or(ask.at + looked.max(also).max(1), |grid| grid.lines.end);
     Found { grids: grid.into_iter().collect(), end }
+}
+
+/// Whether a text may be a head: words, no figure, no code.
+fn names(text: &str) -> bool {
+    let words = text.contains(char::is_alphabetic) || text == "#" || text == "%";
+    words && !cell::is_figure(text) && !text.contains(['"', '\'', '=', ';', '{', '}', '`'])
 }
 
 /// Whether a line has dashes for heads.
@@ -121,14 +132,17 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> (Opti
         return (None, 0);
     }
     let parts = far_apart(above);
+    if parts.len() < 2 && !ruled {
+        return (None, 0);
+    }
     let first = far_apart(page.line(lines.start)).len();
     // A label and one value is a list of settings, unless a rule makes it a table.
     let fits = first == parts.len() || first == parts.len() + 1;
-    if parts.len() < 2 && !ruled || first < 2 || !fits || first == 2 && !ruled {
+    if first < 2 || !fits || first == 2 && !ruled {
         return (None, 0);
     }
     let lost = first - parts.len();
-    if parts.iter().any(|part| cell::is_figure(part.text(above))) {
+    if !parts.iter().all(|part| names(part.text(above))) {
         return (None, 0);
     }
     let mut rows: Vec<Line> = Vec::new();
@@ -137,6 +151,7 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> (Opti
         let text = page.line(line);
         let cells = if text.len() > LONGEST { Vec::new() } else { far_apart(text) };
         if cells.len() != first
+            || drawn(text)
             || !cells.iter().skip(lost).zip(&parts).all(|(cell, head)| below(*head, *cell))
         {
             break;
@@ -184,7 +199,7 @@ fn loose(page: &Page, heads: usize, lines: Range<usize>) -> (Option<Grid>, usize
     }
     let parts = words(above);
     let figure = |text: &str, part: &Part| cell::is_figure(part.text(text));
-    if parts.len() < 2 || parts.iter().any(|part| figure(above, part)) {
+    if parts.len() < 2 || !parts.iter().all(|part| names(part.text(above))) {
         return (None, 0);
     }
     let mut rows: Vec<Line> = Vec::new();

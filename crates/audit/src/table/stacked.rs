@@ -26,7 +26,7 @@ fn find(ask: &Ask) -> Found {
     let none = |end: usize| Found { grids: Vec::new(), end };
     // Its first figure is where it is looked for: behind a label, before further figures.
     let figure = |line: usize| cell::is_figure(ask.page.line(line).trim());
-    if !figure(ask.at) {
+    if ask.at == ask.floor || !blank(ask.page, ask.at - 1) || !figure(ask.at) {
         return none(ask.at + 1);
     }
     let Some(label) = before(ask, ask.at) else { return none(ask.at + 1) };

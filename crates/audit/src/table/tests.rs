@@ -49,12 +49,12 @@ fn every_shape_reads_its_example() {
 
 #[test]
 fn a_table_of_markdown_has_its_heading_labels_and_units() {
-    let text = "### Network\n\nResults:\n\n| Source | Host | VM |\n|:---|---:|:--:|\n| Host | 9.25 Gbps (100%) | 9.4 Gbps (102%) |\n| `VM` | **9.3 Gbps** (101%) | - |\n";
+    let text = "### Network\n\nResults:\n\n| Source | Host | **VM**<br>(best) |\n|:---|---:|:--:|\n| Host | 9.25 Gbps (100%) | 9.4 Gbps (102%) |\n| `VM` | **9.3 Gbps** (101%) | - |\n";
     let (page, table) = one(text);
     assert_eq!(table.title.as_deref(), Some("Network: Results"));
     assert_eq!(
         (table.corner.as_str(), heads(&table), labels(&table)),
-        ("Source", vec!["Host", "VM"], vec!["Host", "VM"])
+        ("Source", vec!["Host", "VM (best)"], vec!["Host", "VM"])
     );
     assert_eq!(figures(&table), [some(&[9.25e9, 9.4e9]), vec![Some(9.3e9), None]]);
     assert_eq!(shares(&table)[0], some(&[100.0, 102.0]));
@@ -167,7 +167,7 @@ fn spaces_make_columns_where_they_stand_below_each_other_or_are_counted() {
     assert_eq!(labels(&table), ["Direct (直通)", "Virtual"]);
     assert_eq!(figures(&table)[1], some(&[20.5e3, 20.25e3, 80.1 * 1_048_576.0]));
     assert_eq!(table.rows[0].cells[2].as_ref().unwrap().more[0].figure.value, 109e6);
-    let aligned = "Test case        Read IOPS   p99 (us)   State\n---------------  ---------   --------   -----\nhost, 4 jobs        26,500      118.5   good\nguest, 4 jobs       20,250      141.2   good\n";
+    let aligned = "Test case        Read IOPS   p99 (us)   State\n---------------  ---------   --------   -----\nhost, 4 jobs        26,500      118.5   good\nguest, 4 jobs       20,250      141.2   good\n---------------  ---------   --------   -----\n";
     let (_, table) = one(aligned);
     assert_eq!((table.corner.as_str(), heads(&table)), ("Test case", vec!["Read IOPS", "p99 (us)", "State"]));
     assert_eq!(labels(&table), ["host, 4 jobs", "guest, 4 jobs"]);
@@ -259,6 +259,9 @@ fn prose_settings_code_and_outputs_are_no_tables() {
         "One day, in May, it rained.\nTwo days, in June, it snowed.\nThree days, in July, it hailed.\n",
         "[global]\nbs=4k\nnumjobs=4\nsize=32G\n",
         "Title\n---\ntext\n",
+        "+--+--+\n| 1| 2|\n+--+--+\n| 3| 4|\n+--+--+\n",
+        "self.assertEqual(min(1, 2), 1)\nself.assertEqual(min(2, 3), 2)\nself.assertEqual(min(3, 5), 3)\n",
+        "# inf /  0 =  inf\n# 5 /  5 =  1\n# 7 /  7 =  1\n",
     ] {
         let (_, tables) = of(text);
         assert!(tables.is_empty(), "{text}\n{tables:?}");

@@ -88,7 +88,12 @@ fn named(line: &str) -> Option<&str> {
     let printed = bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
     let sentence =
         line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#') || bare.contains("。");
-    (!bare.is_empty() && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
+    (bare.contains(char::is_alphabetic)
+        && !bare.starts_with('<')
+        && !sentence
+        && !printed
+        && wide(bare) <= SHORT)
+        .then_some(bare)
 }
 
 /// Columns that a text takes on a screen.
@@ -149,6 +154,7 @@ mod tests {
             of("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n").as_deref(),
             Some("Two")
         );
+        assert_eq!(of("# Two\n1.20   0.00   2.30\n").as_deref(), Some("Two"), "figures name nothing");
         assert_eq!(of(""), None);
     }
 }

@@ -103,6 +103,8 @@ pub(super) fn job(line: Line) -> Job {
         line: line.index,
         group: whole("groupid"),
         jobs: whole("jobs"),
+        // Sums over the clients whose own results stand before it.
+        aggregate: text.trim_start().starts_with("All clients:"),
         error: line.field("err").and_then(|field| field.plain()),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
         ..Job::default()
