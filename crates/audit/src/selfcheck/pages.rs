@@ -168,7 +168,7 @@ fn shape(random: &mut Random) -> Shape {
     *random.pick(&[
         Shape::Markdown,
         Shape::Markdown,
-        Shape::Markdown,
+        Shape::MarkdownFirst,
         Shape::Bare,
         Shape::Spaced,
         Shape::Csv,

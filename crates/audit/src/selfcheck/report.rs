@@ -29,6 +29,9 @@ impl Measured {
                 if slip.holds() { "ok   " } else { "FAILS" },
                 by(slip)
             ));
+            if let Some(seed) = slip.missed {
+                line(format!("       missed: seed {seed}"));
+            }
         }
         for (title, alarms) in
             [("Wrong findings of nothing", &self.wrong), ("Ambiguous findings", &self.ambiguous)]

@@ -16,8 +16,10 @@ pub struct Grid {
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Markdown.
+    /// Markdown; the rule stands behind all lines of heads.
     Markdown,
+    /// Markdown; the rule stands behind the first line of heads, as GitHub needs it.
+    MarkdownFirst,
     /// `a | b` without pipes at the ends.
     Bare,
     /// One cell a line, blank lines between.
@@ -36,8 +38,9 @@ pub enum Shape {
 
 impl Shape {
     /// All.
-    pub const ALL: [Shape; 8] = [
+    pub const ALL: [Shape; 9] = [
         Shape::Markdown,
+        Shape::MarkdownFirst,
         Shape::Bare,
         Shape::Stacked,
         Shape::Spaced,
@@ -66,7 +69,7 @@ pub fn lay_out(draft: &Draft, grid: &Grid, shape: Shape) -> Vec<String> {
     };
     let single = || [grid.corner.clone()].into_iter().chain(grid.heads.iter().map(joined)).collect();
     match (two, shape) {
-        (true, Shape::Markdown | Shape::Bare) => rows.extend([heads(0), heads(1)]),
+        (true, Shape::Markdown | Shape::MarkdownFirst | Shape::Bare) => rows.extend([heads(0), heads(1)]),
         _ => rows.push(single()),
     }
     let head_rows = rows.len();
@@ -76,9 +79,10 @@ pub fn lay_out(draft: &Draft, grid: &Grid, shape: Shape) -> Vec<String> {
         }),
     );
     match shape {
-        Shape::Markdown => {
+        Shape::Markdown | Shape::MarkdownFirst => {
             let mut lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
-            lines.insert(1, format!("|{}", "---|".repeat(rows[0].len())));
+            let heads = if shape == Shape::Markdown { head_rows } else { 1 };
+            lines.insert(heads, format!("|{}", "---|".repeat(rows[0].len())));
             lines
         }
         Shape::Bare => {

@@ -241,7 +241,7 @@ pub(super) fn sizes(draft: &mut Draft, random: &mut Random) {
     let mut grid =
         Grid { corner: "bs".into(), heads: vec![one("IOPS"), one(bandwidth.unit.trim())], ..Grid::default() };
     let mut other = Grid {
-        corner: bandwidth.unit.trim().to_owned(),
+        corner: if random.one_in(3) { bandwidth.unit.trim().to_owned() } else { "bs".into() },
         heads: vec![one(base), one(name)],
         ..Grid::default()
     };

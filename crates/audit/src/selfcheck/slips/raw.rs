@@ -424,10 +424,11 @@ fn carry_copied(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {
         |figure| matches!(figure.role, Role::Value { copied: Some((of, _)), rate: true, .. } if of == item),
     )?;
     let carried = reprinted(run, random);
-    reprint(draft, item, run, &carried)?;
+    let line = reprint(draft, item, run, &carried)?;
     draft.figures[copy].text = carried.iops.clone();
     draft.figures[copy].value = said(&carried.iops)?;
-    let mut found = vec![Target::Figure(copy)];
+    let mut found = targets(draft, item, &["READ", "WRITE"]);
+    found.extend([Target::Figure(copy), Target::Raw(item, line)]);
     for id in 0..draft.figures.len() {
         if let Role::Ratio { form, above, below } | Role::Said { form, above, below } = draft.figures[id].role
         {
@@ -561,7 +562,14 @@ fn buckets(
 }
 
 fn unsteady(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {
-    let (item, _) = long(draft, random, ["bw (", "stdev="], &[','], &|text, _| Some(text.to_owned()))?;
+    let number = |line: &str, before| pool::between(line, before, ",")?.trim().parse::<f64>().ok();
+    let steady = |lines: &[String]| {
+        let line = lines.iter().find(|line| line.contains("bw ("));
+        let varies = |line: &String| Some(number(line, "stdev=")? / number(line, "avg=")?);
+        is_long(lines) && line.and_then(varies).is_some_and(|varies| varies < 0.1)
+    };
+    let same = |text: &str, _: &mut Random| Some(text.to_owned());
+    let (item, _) = change_where(draft, random, &steady, ["bw (", "stdev="], &[','], &same)?;
     let lines = lines(draft, item)?;
     for word in ["bw (", "iops  "] {
         let (at, bytes) = field(lines, word, "stdev=", &[','])?;
