@@ -25,6 +25,7 @@ fn clauses_tell_what_they_are_about_and_how_they_put_it() {
         ("writes are half of that", Manner::Half),
         ("在降级模式下比它高出 20 倍", Manner::Times),
         ("На чтении ВМ медленнее, чем хост, на 14 %.", Manner::Loss),
+        ("На записи ВМ теряет 14 %.", Manner::Loss),
         ("Reads are slower than on the host, 14 % in all", Manner::Share),
     ] {
         assert_eq!(only(text).manner, manner, "{text}");
