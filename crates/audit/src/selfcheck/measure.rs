@@ -265,12 +265,15 @@ fn recall(
         let at_it = |one: &&Told| slipped.lines.as_ref().is_none_or(|lines| lines.contains(&one.line));
         // What the sound document has too is no find.
         let before = told(&audited(&slipped.sound.written()));
-        let new = |one: &&Told| !before.iter().any(|old| old.rule == one.rule && old.line == one.line);
+        let told_before = |one: &&Told, old: &Told| old.rule == one.rule && old.line == one.line;
+        let new = |one: &&Told| !before.iter().any(|old| told_before(one, old));
+        let other =
+            |one: &&Told| !before.iter().any(|old| told_before(one, old) && old.message == one.message);
         let hits: BTreeSet<&'static str> = found
             .iter()
             .filter(|one| slip.rules.contains(&one.rule))
             .filter(at_it)
-            .filter(new)
+            .filter(other)
             .map(|one| one.rule)
             .collect();
         recall.found += u64::from(!hits.is_empty());

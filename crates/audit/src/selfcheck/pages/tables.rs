@@ -169,7 +169,8 @@ pub(super) fn across(draft: &mut Draft, random: &mut Random) {
     let backends = ["LVM", "mdadm", "ZFS"];
     let (bandwidth, share) = (bandwidths(tongue, random), percents(tongue, random));
     let style = random.below(words::LABELS);
-    let shape = *random.pick(&[Shape::Markdown, Shape::Bare, Shape::Html, Shape::Spaced]);
+    // Of two columns between spaces nobody knows that they are a table.
+    let shape = *random.pick(&[Shape::Markdown, Shape::Bare, Shape::Html, Shape::Tabs]);
     let metric = bandwidth.unit.trim();
     let mut ids = vec![Vec::new(); backends.len()];
     heading(draft, 1);

@@ -3,7 +3,7 @@
 use super::Slip;
 use super::edit::mistyped;
 use super::tables::apart;
-use crate::selfcheck::draft::{Draft, Item, Kind, Role, Target};
+use crate::selfcheck::draft::{Draft, Form, Item, Kind, Role, Target};
 use crate::selfcheck::random::Random;
 use crate::selfcheck::words;
 
@@ -13,19 +13,20 @@ const COMPARING: &[Kind] = &[Kind::Compared, Kind::Matrix, Kind::Network, Kind::
 /// All of them.
 pub(super) const ALL: &[Slip] = &[
     Slip {
-        name: "said: a digit of a ratio",
-        help: "one of the first two digits of a ratio in a sentence, by at least two points",
+        name: "said: a digit of a loss or gain",
+        help: "one of the first two digits of a loss or gain in a sentence, by at least two points",
         kinds: CONCLUDING,
         rules: &["T1", "N6", "N7"],
         bound: 0.6,
-        inject: |draft, random| {
-            let of = |role: &Role| matches!(role, Role::Said { .. });
-            let id = pick(draft, random, &of)?;
-            let old = &draft.figures[id].text;
-            let text = mistyped(old, 2, random).filter(|text| apart(text, old, 2.0))?;
-            draft.figures[id].text = text;
-            Some(vec![Target::Figure(id)])
-        },
+        inject: |draft, random| digit(draft, random, &|form| form != Form::Share),
+    },
+    Slip {
+        name: "said: a digit of a share",
+        help: "the same of a share: \"reaches x % of\"",
+        kinds: CONCLUDING,
+        rules: &["T1", "N6", "N7"],
+        bound: 0.0, // Nothing tells which of two systems a wrong share is of: the rule is silent.
+        inject: |draft, random| digit(draft, random, &|form| form == Form::Share),
     },
     Slip {
         name: "said: a band too narrow",
@@ -101,6 +102,14 @@ pub(super) const ALL: &[Slip] = &[
         inject: |draft, _| replaced(draft, words::prepared(draft.tongue), "NVMe SSD"),
     },
 ];
+
+fn digit(draft: &mut Draft, random: &mut Random, wanted: &dyn Fn(Form) -> bool) -> Option<Vec<Target>> {
+    let id = pick(draft, random, &|role| matches!(role, Role::Said { form, .. } if wanted(*form)))?;
+    let old = &draft.figures[id].text;
+    let text = mistyped(old, 2, random).filter(|text| apart(text, old, 2.0))?;
+    draft.figures[id].text = text;
+    Some(vec![Target::Figure(id)])
+}
 
 fn pick(draft: &Draft, random: &mut Random, of: &dyn Fn(&Role) -> bool) -> Option<usize> {
     let ids: Vec<usize> = (0..draft.figures.len()).filter(|id| of(&draft.figures[*id].role)).collect();
