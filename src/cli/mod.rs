@@ -3,6 +3,7 @@
 
 mod agent;
 mod asked;
+mod audit;
 mod clean;
 mod compare;
 mod demo;
@@ -36,7 +37,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 a need of this machine is unmet; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
@@ -53,6 +54,8 @@ enum Command {
     Report(report::Args),
     /// Compare two stored runs, of last week and of today: what changed, and whether drift could explain it
     Compare(compare::Args),
+    /// Recompute the figures that others publish: fio's and other tools' outputs, tables, sentences; say what does not hold
+    Audit(audit::Args),
     /// List the stored runs
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
@@ -139,6 +142,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),
         Command::Compare(args) => compare::run(&args, &runs()?),
+        Command::Audit(args) => audit::run(&args),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
         Command::Lab(args) => lab::run(&args),

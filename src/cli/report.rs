@@ -32,6 +32,14 @@ pub struct Output {
     to: Destination,
 }
 
+/// A form by its name, and the endings of its files.
+pub type Form = (&'static str, &'static [&'static str]);
+
+/// Those of a report.
+fn forms() -> Vec<Form> {
+    report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
+}
+
 /// Where a text goes.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Destination {
@@ -103,9 +111,15 @@ impl Destination {
         }
     }
 
-    /// The form that the file's ending stands for.
+    /// The form of a report that the file's ending stands for.
     pub fn format(&self) -> Option<&'static str> {
-        report::by_ending(&self.ending()?).map(|renderer| renderer.name)
+        self.format_among(&forms())
+    }
+
+    /// The form of some family that the file's ending stands for.
+    pub fn format_among(&self, forms: &[Form]) -> Option<&'static str> {
+        let ending = self.ending()?;
+        forms.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(name, _)| *name)
     }
 
     /// In small letters; only a name with a dot has one.
@@ -114,10 +128,11 @@ impl Destination {
     }
 
     /// Nobody wants a terminal's text in a file called x.pdf.
-    fn check_ending(&self) -> Result<(), String> {
+    fn check_ending(&self, forms: &[Form]) -> Result<(), String> {
         match self.ending() {
-            Some(ending) if report::by_ending(&ending).is_none() => {
-                let known: Vec<&str> = report::ALL.iter().map(|renderer| renderer.endings[0]).collect();
+            Some(ending) if self.format_among(forms).is_none() => {
+                let known: Vec<&str> =
+                    forms.iter().filter_map(|(_, endings)| endings.first().copied()).collect();
                 Err(format!(
                     "unknown ending \"{ending}\"; known are {}; hint: another ending, or name the form: --format markdown",
                     known.join(", ")
@@ -128,7 +143,7 @@ impl Destination {
     }
 
     /// `-` is standard output.
-    fn file(&self) -> Option<&Path> {
+    pub fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
@@ -138,6 +153,14 @@ impl Destination {
     /// # Errors
     /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending is of no form.
     pub fn check(&self, format: Option<&str>) -> Result<()> {
+        self.check_among(format, &forms())
+    }
+
+    /// The same for the forms of another family.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn check_among(&self, format: Option<&str>, forms: &[Form]) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let refuse = |why: String| -> Result<()> {
             Err(Failed::input(format!("--output {}: {why}", path.display())).into())
@@ -148,7 +171,7 @@ impl Destination {
             }
             Ok(kind) if kind.is_dir() => refuse("it is a folder; hint: name a file in it".into()),
             Ok(kind) if !kind.is_file() => Ok(()),
-            _ => match format.map_or_else(|| self.check_ending(), |_| Ok(())) {
+            _ => match format.map_or_else(|| self.check_ending(forms), |_| Ok(())) {
                 Ok(()) => may_write_in(folder_of(path)).or_else(refuse),
                 Err(why) => refuse(why),
             },

@@ -2,6 +2,7 @@
 //! computed here but positions and digits; every renderer says the same.
 
 pub mod against;
+pub mod audit;
 mod crowd;
 mod csv;
 mod disks;
@@ -62,9 +63,4 @@ pub const ALL: &[&Renderer] =
 /// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static Renderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
-}
-
-/// The renderer that files of this ending are written by.
-pub fn by_ending(ending: &str) -> Option<&'static Renderer> {
-    ALL.iter().copied().find(|renderer| renderer.endings.contains(&ending))
 }

@@ -2,6 +2,7 @@
 
 mod afar;
 mod architecture;
+mod audit;
 mod bad_input;
 mod compare;
 mod crash;

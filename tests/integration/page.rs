@@ -2,6 +2,7 @@
 //! of the page and no request to anywhere.
 
 use crate::rig::{Rig, can, has};
+use std::path::Path;
 use std::process::Command;
 
 const FLAGS: &[&str] = &[
@@ -29,14 +30,28 @@ fn renders_in_chromium_without_errors() {
     rig.expect(0, &["run", &file, &null, &long, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"]);
     let page = rig.path("page.html");
     rig.expect(0, &["report", "last", "--format", "html", "--output", page.to_str().unwrap()]);
-    let html = std::fs::read_to_string(&page).unwrap();
+    renders(&rig, &page);
+}
+
+#[test]
+fn an_audit_renders_in_chromium_without_errors() {
+    if !can("chromium", has("chromium")) {
+        return;
+    }
+    let rig = Rig::new();
+    let page = crate::audit::made(&rig);
+    renders(&rig, &page);
+}
+
+fn renders(rig: &Rig, page: &Path) {
+    let html = std::fs::read_to_string(page).unwrap();
     for outside in ["http://", "https://", "<link", "src="] {
         let allowed = html.matches("http://www.w3.org/2000/svg").count();
         let found = html.matches(outside).count() - if outside == "http://" { allowed } else { 0 };
         assert_eq!(found, 0, "the page has {outside}");
     }
     for width in [1280, 640, 390] {
-        let found = sticking_out(&rig, &html, width);
+        let found = sticking_out(rig, &html, width);
         assert_eq!(found, format!("{width}:"), "elements that stick out of the page or of their card");
     }
     for width in [1200, 390] {

@@ -42,6 +42,7 @@ pub enum Slip {
     /// Ten, a hundred or a thousand times too much or too little.
     FactorTen,
     /// A prefix of 1000 where 1024 was meant, or the other way.
+    #[serde(rename = "thousand-for-1024")]
     ThousandFor1024,
     /// Cut off where it should be rounded.
     Truncated,

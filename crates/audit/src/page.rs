@@ -55,6 +55,7 @@ pub struct Page {
     pub name: String,
     text: String,
     lines: Vec<LineAt>,
+    rendered: bool,
     /// What could not be read before lines were looked at: undecodable bytes, a broken workbook.
     pub unread: Vec<Unread>,
 }
@@ -65,17 +66,23 @@ impl Page {
         let text = text.into();
         let mut lines = split(&text);
         listing::mark(&text, &mut lines);
-        Page { name: name.into(), text, lines, unread: Vec::new() }
+        Page { name: name.into(), text, lines, rendered: false, unread: Vec::new() }
     }
 
     /// A page whose lines come from elsewhere: each with the number of the line that it has there.
     pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> Page {
         let joined: Vec<&str> = rendered.iter().map(|(_, line)| line.as_str()).collect();
         let mut page = Page::new(name, joined.join("\n"));
+        page.rendered = true;
         for (line, (number, _)) in page.lines.iter_mut().zip(rendered) {
             line.number = *number;
         }
         page
+    }
+
+    /// Whether its lines are not those of the file: their numbers are, but the columns in them are not.
+    pub fn is_rendered(&self) -> bool {
+        self.rendered
     }
 
     /// How many lines.

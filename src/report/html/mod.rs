@@ -44,46 +44,53 @@ const STYLES: usize = 6;
 fn render(findings: &[Findings], _page: &Page) -> String {
     let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
     let titles = findings.iter().map(title).collect::<Vec<_>>().join(", ");
+    whole(
+        &format!("{titles} \u{b7} iotax {ids}"),
+        "",
+        &html! {
+            @for one in findings {
+                (head(one))
+                @if let Some(side_by_side) = matrix::table(one) {
+                    section {
+                        h2 { "Side by side" }
+                        (table(&side_by_side, usize::MAX))
+                    }
+                }
+                (read_back(one))
+                (asked(one))
+                @for swept in &one.sweeps { (sweep::of(swept, one)) }
+                @for joint in &one.joint_bills {
+                    section {
+                        h2 { "The bill" }
+                        p class="soft" { (joint.subject) }
+                        (bill_of(&joint.bill, 100.0 * one.run.zone))
+                    }
+                }
+                @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
+                    (section(one, workload))
+                }
+                (trials(one))
+                (beside(one))
+                (limits(one))
+            }
+            @for one in findings { (origin(one, findings.len() == 1)) }
+            (method())
+        },
+    )
+}
+
+/// A page of the house, with the style that only its kind needs behind that of all.
+pub(super) fn whole(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (titles) " \u{b7} iotax " (ids) }
-                style { (PreEscaped(STYLE)) }
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
             }
-            body {
-                main {
-                    @for one in findings {
-                        (head(one))
-                        @if let Some(side_by_side) = matrix::table(one) {
-                            section {
-                                h2 { "Side by side" }
-                                (table(&side_by_side, usize::MAX))
-                            }
-                        }
-                        (read_back(one))
-                        (asked(one))
-                        @for swept in &one.sweeps { (sweep::of(swept, one)) }
-                        @for joint in &one.joint_bills {
-                            section {
-                                h2 { "The bill" }
-                                p class="soft" { (joint.subject) }
-                                (bill_of(&joint.bill, 100.0 * one.run.zone))
-                            }
-                        }
-                        @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
-                            (section(one, workload))
-                        }
-                        (trials(one))
-                        (beside(one))
-                        (limits(one))
-                    }
-                    @for one in findings { (origin(one, findings.len() == 1)) }
-                    (method())
-                }
-            }
+            body { main { (content) } }
         }
     };
     page.into_string()

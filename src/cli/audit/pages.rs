@@ -1,0 +1,269 @@
+//! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
+//! no page is told with why.
+
+use anyhow::Result;
+use iotax_audit::container;
+use iotax_audit::page::Page;
+use std::fs::{FileType, Metadata};
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// What standard input is called.
+pub(super) const STANDARD_INPUT: &str = "standard input";
+
+/// Something that was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    StandardInput,
+    Path(PathBuf),
+}
+
+/// What there is of a file.
+pub(super) enum Given {
+    /// Pages.
+    Pages(Vec<Page>),
+    /// It is no page: why.
+    NoPage(String),
+    /// It cannot be read: why.
+    Refused(String),
+}
+
+type Tell<'a> = &'a mut dyn FnMut(&str, Given) -> Result<()>;
+
+/// Reads one file after the other.
+///
+/// # Errors
+/// Those of `tell`.
+pub(super) fn each(sources: &[Source], tell: Tell) -> Result<()> {
+    for source in sources {
+        match source {
+            Source::StandardInput => {
+                let mut bytes = Vec::new();
+                let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
+                tell(STANDARD_INPUT, given(STANDARD_INPUT, read))?;
+            }
+            Source::Path(path) => match std::fs::metadata(path) {
+                Ok(meta) if meta.is_dir() => folder(path, tell)?,
+                Ok(meta) => file(path, &meta, tell)?,
+                Err(error) => tell(&name(path), Given::Refused(error_said(&error)))?,
+            },
+        }
+    }
+    Ok(())
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// A file that was named; a device may have no end.
+fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
+    let kind = meta.file_type();
+    let given = if kind.is_block_device() || kind.is_char_device() {
+        Given::Refused("it is a device, no page; hint: - reads standard input".to_owned())
+    } else {
+        given(&name(path), std::fs::read(path))
+    };
+    tell(&name(path), given)
+}
+
+/// All that is in a folder, in the order of names; what is hidden is passed over.
+fn folder(top: &Path, tell: Tell) -> Result<()> {
+    let mut left = vec![top.to_owned()];
+    let mut any = false;
+    while let Some(path) = left.pop() {
+        let listed = match std::fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() || path == top => entries(&path),
+            Ok(meta) => {
+                any = true;
+                tell(&name(&path), in_folder(&path, meta.file_type()))?;
+                continue;
+            }
+            Err(error) => Err(error),
+        };
+        match listed {
+            // The last is taken first.
+            Ok(entries) => left.extend(entries.into_iter().rev()),
+            Err(error) => {
+                any = true;
+                tell(&name(&path), Given::Refused(error_said(&error)))?;
+            }
+        }
+    }
+    if !any {
+        tell(&name(top), Given::Refused("there is no file in this folder that is not hidden".to_owned()))?;
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// What lies in a folder was not named: a pipe might never end, a link to a folder might lead back.
+fn in_folder(path: &Path, kind: FileType) -> Given {
+    let kind = match std::fs::metadata(path) {
+        Ok(meta) if kind.is_symlink() => meta.file_type(),
+        Err(_) if kind.is_symlink() => return Given::NoPage("a link that leads nowhere".to_owned()),
+        _ => kind,
+    };
+    match kind {
+        kind if kind.is_file() => given(&name(path), std::fs::read(path)),
+        kind if kind.is_dir() => Given::NoPage("a link to a folder; hint: name the folder itself".to_owned()),
+        _ => Given::NoPage("no regular file; hint: name it to have it read".to_owned()),
+    }
+}
+
+fn error_said(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    }
+}
+
+fn given(name: &str, read: std::io::Result<Vec<u8>>) -> Given {
+    let bytes = match read {
+        Ok(bytes) => bytes,
+        Err(error) => return Given::Refused(error_said(&error)),
+    };
+    match no_text(&bytes) {
+        Some(why) if !is_container(&bytes) => Given::NoPage(why),
+        _ => match container::pages(name, bytes) {
+            pages if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
+            pages => Given::Pages(pages),
+        },
+    }
+}
+
+/// Whether a container other than that of plain text, which takes anything, knows the bytes.
+fn is_container(bytes: &[u8]) -> bool {
+    container::ALL.split_last().is_some_and(|(_, others)| others.iter().any(|one| (one.knows)(bytes)))
+}
+
+/// First bytes, what they are of, what would make text of it.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "a PDF; hint: pdftotext -layout FILE - | iotax audit"),
+    (b"\x7fELF", "a program"),
+    (b"\x1f\x8b", "compressed by gzip; hint: zcat FILE | iotax audit"),
+    (b"\xfd7zXZ", "compressed by xz; hint: xzcat FILE | iotax audit"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd; hint: zstdcat FILE | iotax audit"),
+    (b"BZh", "compressed by bzip2; hint: bzcat FILE | iotax audit"),
+    (b"PK\x03\x04", "a ZIP archive; hint: unzip it and name the folder"),
+];
+
+/// Bytes that are looked at.
+const LOOKED_AT: usize = 1 << 16;
+/// Of so many bytes one may be of no text: a console's escapes, a page that a crash filled with zeros a bit.
+const ONE_OF: usize = 32;
+
+/// Why bytes are no text of any encoding.
+fn no_text(bytes: &[u8]) -> Option<String> {
+    if let Some((_, what)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some((*what).to_owned());
+    }
+    let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    let of_no_text = |byte: &&u8| matches!(**byte, 0..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f) && !utf16;
+    let count = head.iter().filter(of_no_text).count();
+    (count * ONE_OF > head.len())
+        .then(|| format!("binary data: {count} of the first {} bytes are of no text", head.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_any_encoding_is_text_and_other_things_are_told_by_name() {
+        let utf16: Vec<u8> = "\u{feff}94 %\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %";
+        for text in [&b""[..], b"fio-3.16\n", b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, gbk] {
+            assert_eq!(no_text(text), None);
+        }
+        let noise: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        assert!(no_text(&noise).unwrap().starts_with("binary data: "));
+        assert!(no_text(b"\x1f\x8b\x08").unwrap().contains("hint: zcat"));
+        for (magic, _) in MAGIC {
+            assert!(no_text(magic).is_some());
+        }
+    }
+
+    /// What was told of a folder: names below it and whether they are pages.
+    fn told(top: &Path, sources: &[Source]) -> Vec<(String, String)> {
+        let mut told = Vec::new();
+        each(sources, &mut |name, given| {
+            let name = name.strip_prefix(top.to_str().unwrap()).unwrap_or(name);
+            told.push((
+                name.trim_start_matches('/').to_owned(),
+                match given {
+                    Given::Pages(pages) => pages[0].line(0).to_owned(),
+                    Given::NoPage(why) => format!("no page: {why}"),
+                    Given::Refused(why) => format!("refused: {why}"),
+                },
+            ));
+            Ok(())
+        })
+        .unwrap();
+        told
+    }
+
+    #[test]
+    fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        for name in ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png"] {
+            let path = top.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, if name == "c.png" { "\u{89}PNG" } else { name }).unwrap();
+        }
+        std::fs::write(top.join("c.png"), b"\x89PNG\r\n").unwrap();
+        std::os::unix::fs::symlink(top, top.join("d")).unwrap();
+        std::os::unix::fs::symlink("nowhere", top.join("e")).unwrap();
+        std::os::unix::fs::symlink("a.md", top.join("f")).unwrap();
+        let all = told(top, &[Source::Path(top.to_owned())]);
+        let expected = [
+            ("a.md", "a.md"),
+            ("b/a.md", "b/a.md"),
+            ("b/x.md", "b/x.md"),
+            ("c.png", "no page: a PNG image"),
+            ("d", "no page: a link to a folder; hint: name the folder itself"),
+            ("e", "no page: a link that leads nowhere"),
+            ("f", "a.md"),
+        ];
+        assert_eq!(all, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_and_the_others_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let (page, empty) = (top.join("page"), top.join("empty"));
+        std::fs::write(&page, "94 %").unwrap();
+        std::fs::create_dir(&empty).unwrap();
+        let sources = [top.join("none"), empty, "/dev/zero".into(), page].map(Source::Path);
+        let all = told(top, &sources);
+        let said: Vec<&str> = all.iter().map(|(_, said)| said.split(';').next().unwrap()).collect();
+        assert_eq!(
+            said,
+            [
+                "refused: there is no such file",
+                "refused: there is no file in this folder that is not hidden",
+                "refused: it is a device, no page",
+                "94 %"
+            ]
+        );
+    }
+}

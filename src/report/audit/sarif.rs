@@ -1,0 +1,215 @@
+//! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a finding. Columns are in units of
+//! UTF-16, which is what most readers take them for whatever they are told.
+
+use super::digest::{Document, Told};
+use super::quote::Place;
+use super::{Audit, Renderer, Severity, View, no_page, words};
+use iotax_audit::rule::Rule;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "sarif",
+    help: "SARIF 2.1.0, for code hosts and editors",
+    endings: &["sarif"],
+    page: no_page,
+    end: render,
+};
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// Whoever changes what it is made of gives it another name.
+const FINGERPRINT: &str = "iotaxFinding/v1";
+
+fn render(audit: &Audit, _view: &View) -> String {
+    let all = words::rules_that_found(audit);
+    let mut ids: Vec<&str> = Vec::new();
+    for rule in &all {
+        if !ids.contains(&rule.id) {
+            ids.push(rule.id);
+        }
+    }
+    let index: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let rules: Vec<Value> = ids.iter().filter_map(|id| described(id, &all)).collect();
+    let mut results = Vec::new();
+    for document in &audit.documents {
+        let mut alike: HashMap<u64, usize> = HashMap::new();
+        for told in &document.findings {
+            let print = fingerprint(told);
+            let nth = alike.entry(print).or_default();
+            results.push(result(document, told, index.get(told.finding.rule), format!("{print:016x}:{nth}")));
+            *nth += 1;
+        }
+    }
+    let whole = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "iotax audit",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "columnKind": "utf16CodeUnits",
+            "invocations": [{
+                "executionSuccessful": audit.refused.is_empty(),
+                "toolExecutionNotifications": notifications(audit),
+            }],
+            "results": results,
+        }],
+    });
+    // Values of our own making always serialize.
+    serde_json::to_string_pretty(&whole)
+        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::WrongConclusion | Severity::WrongFigure => "error",
+        Severity::Ambiguous => "warning",
+        Severity::Cosmetic => "note",
+    }
+}
+
+/// A rule; one that looks at outputs and at tables has two members of the family with one id.
+fn described(id: &str, all: &[&Rule]) -> Option<Value> {
+    let own: Vec<&Rule> = all.iter().copied().filter(|rule| rule.id == id).collect();
+    let joined = |pick: fn(&Rule) -> &str| own.iter().map(|rule| pick(rule)).collect::<Vec<_>>().join("; ");
+    let first = own.first()?;
+    let severity = own.iter().map(|rule| rule.severity).min().unwrap_or(first.severity);
+    let (holds, silent) = (joined(|rule| rule.holds), joined(|rule| rule.silent));
+    Some(json!({
+        "id": id,
+        "name": first.name,
+        "shortDescription": { "text": first.name },
+        "fullDescription": { "text": holds },
+        "help": { "text": format!("Holds: {holds}\nSilent: {silent}") },
+        "defaultConfiguration": { "level": level(severity) },
+        "properties": { "severity": severity.word() },
+    }))
+}
+
+fn result(document: &Document, told: &Told, rule: Option<&usize>, print: String) -> Value {
+    let finding = &told.finding;
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "level": level(finding.severity),
+        "message": { "text": message(told) },
+        "locations": [location(document, &told.place)],
+        "partialFingerprints": { FINGERPRINT: print },
+        "properties": {
+            "severity": finding.severity,
+            "printed": finding.printed,
+            "recomputed": finding.recomputed,
+            "arithmetic": finding.arithmetic,
+            "slip": finding.slip,
+        },
+    });
+    if let Some(rule) = rule {
+        result["ruleIndex"] = json!(rule);
+    }
+    if !told.operands.is_empty() {
+        let related = told.operands.iter().enumerate().map(|(at, place)| {
+            let mut related = location(document, place);
+            related["id"] = json!(at);
+            related["message"] = json!({ "text": "held against this" });
+            related
+        });
+        result["relatedLocations"] = related.collect();
+    }
+    result
+}
+
+/// What readers show; they show nothing else.
+fn message(told: &Told) -> String {
+    let finding = &told.finding;
+    let mut text = finding.message.clone();
+    if !finding.recomputed.is_empty() {
+        text += &format!("\nprinted: {}; recomputed: {}", finding.printed, finding.recomputed);
+    }
+    if let Some(arithmetic) = &finding.arithmetic {
+        text += &format!("\nby: {arithmetic}");
+    }
+    if let Some(slip) = finding.slip {
+        text += &format!("\nlikely: {}", slip.words());
+    }
+    text
+}
+
+fn location(document: &Document, place: &Place) -> Value {
+    let mut region = json!({ "startLine": place.line });
+    if let Some(columns) = place.columns {
+        region["startColumn"] = json!(columns.utf16.0);
+        region["endColumn"] = json!(columns.utf16.1);
+        region["snippet"] = json!({ "text": place.text() });
+    }
+    let path = document.file.as_deref();
+    let mut location = json!({ "physicalLocation": {
+        "artifactLocation": { "uri": uri(path.unwrap_or(&document.name)) },
+        "region": region,
+    }});
+    if path.is_some_and(|path| path != document.name) {
+        location["logicalLocations"] = json!([{ "name": document.name }]);
+    }
+    location
+}
+
+/// A path as a reference: relative ones stay so.
+fn uri(path: &str) -> String {
+    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.strip_prefix("./").unwrap_or(path).bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(byte as char)
+            }
+            other => uri += &format!("%{other:02X}"),
+        }
+    }
+    uri
+}
+
+/// The same finding on the same text, wherever its line has gone to.
+fn fingerprint(told: &Told) -> u64 {
+    const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
+    let mut digest = CRC.digest();
+    for part in [told.finding.rule, &told.finding.printed, told.place.excerpt.text.trim()] {
+        digest.update(part.as_bytes());
+        digest.update(&[0]);
+    }
+    digest.finalize()
+}
+
+/// What was not looked at, as notifications of the run.
+fn notifications(audit: &Audit) -> Vec<Value> {
+    let of = |level: &str, text: String, document: &str, line: Option<(u32, u32)>| {
+        let mut physical = json!({ "artifactLocation": { "uri": uri(document) } });
+        if let Some((line, last)) = line {
+            physical["region"] = json!({ "startLine": line, "endLine": last });
+        }
+        json!({ "level": level, "message": { "text": text }, "locations": [{ "physicalLocation": physical }] })
+    };
+    let unread = audit.documents.iter().flat_map(|document| {
+        let file = document.file.as_deref().unwrap_or(&document.name);
+        document
+            .unread
+            .iter()
+            .map(move |one| of("warning", format!("not read: {}", one.why), file, Some((one.line, one.last))))
+    });
+    let skipped =
+        audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name, None));
+    let refused =
+        audit.refused.iter().map(|one| of("error", format!("not opened: {}", one.why), &one.name, None));
+    unread.chain(skipped).chain(refused).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(uri("./a b/结果.md"), "a%20b/%E7%BB%93%E6%9E%9C.md");
+        assert_eq!(uri("/srv/x%y#1.txt"), "file:///srv/x%25y%231.txt");
+    }
+}

@@ -1,0 +1,282 @@
+//! The audit as people call it: files, folders and pipes, exit codes, what is refused, and a reader that goes away.
+
+use crate::rig::{Rig, flat};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// What fio 3.16 printed of a run that issued 25,991 writes a second, in lines as pages have them.
+const LOST_CARRY: &str = "\
+| test | host |
+|---|---|
+| randwrite 4k | 25.0k |
+
+w: (g=0): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
+fio-3.16
+w: (groupid=0, jobs=4): err= 0: pid=1: Fri Apr 12 13:55:32 2024
+  write: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)
+     issued rwts: total=0,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0
+";
+
+fn sound() -> String {
+    LOST_CARRY.replace("25.0k", "26.0k")
+}
+
+fn page(rig: &Rig, name: &str, text: &str) -> String {
+    let path = rig.path(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    name.to_owned()
+}
+
+fn piped(rig: &Rig, args: &[&str], text: &[u8]) -> Output {
+    let mut command = rig.command(args);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn exit_codes_say_how_bad_it_is() {
+    let rig = Rig::new();
+    let (bad, good) = (page(&rig, "bad.md", LOST_CARRY), page(&rig, "good.md", &sound()));
+    let text = rig.expect(1, &["audit", &bad]);
+    for needed in [
+        "wrong-figure[N2]: \"25.0k\" is how fio 3.16 shows 25991",
+        "--> bad.md:8:15\n",
+        "8 |   write: IOPS=25.0k, BW=102MiB/s",
+        "  |               ^^^^^ ",
+        "= recomputed: 26.0k\n",
+        "= likely: fio 2.20 to 3.25 loses a carry",
+        "bad.md: ",
+    ] {
+        assert!(text.contains(needed), "no {needed:?} in {text}");
+    }
+    assert!(!text.contains('\x1b'), "no colours into a pipe: {text}");
+    let text = rig.expect(0, &["audit", &good]);
+    assert!(text.starts_with("good.md: nothing found\n"), "{text}");
+    rig.expect(1, &["audit", &good, &bad]);
+    rig.expect(0, &["audit", &bad, "--fail-on", "never"]);
+    rig.expect(0, &["audit", &bad, "--fail-on", "wrong-conclusion"]);
+    rig.expect(1, &["audit", &bad, "--fail-on", "cosmetic"]);
+    assert!(rig.run_dirs().is_empty(), "an audit leaves no run");
+}
+
+#[test]
+fn rules_can_be_chosen_and_are_listed() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    let ids = |code: i32, more: &[&str]| -> Vec<String> {
+        let text = rig.expect(code, &[&["audit", &bad, "--format", "json"], more].concat());
+        let findings = json(&text)["findings"].as_array().unwrap().clone();
+        findings.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(ids(1, &[]).contains(&"N2".to_owned()));
+    assert_eq!(ids(1, &["--only", "n2"]), ["N2"]);
+    assert_eq!(ids(0, &["--only", "F9,F10"]), [""; 0]);
+    assert!(!ids(0, &["--without", "N2,T4"]).contains(&"N2".to_owned()));
+    let listed = rig.expect(0, &["audit", "--rules"]);
+    for needed in ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"] {
+        assert!(listed.contains(needed), "no {needed:?} in {listed}");
+    }
+    assert_eq!(rig.expect(0, &["audit", "--rules", "--only", "N2"]).matches("holds:").count(), 1);
+}
+
+#[test]
+fn standard_input_is_a_page() {
+    let rig = Rig::new();
+    let output = piped(&rig, &["audit"], LOST_CARRY.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("--> standard input:8:15"));
+    let output = piped(&rig, &["audit", "-", "--format", "json"], sound().as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    let found = json(std::str::from_utf8(&output.stdout).unwrap());
+    assert_eq!(found["documents"][0]["document"], "standard input");
+    // Mis-encoded, empty and of no text at all.
+    let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %\xff\n";
+    for text in [&b""[..], gbk, &[0; 4096]] {
+        assert_eq!(piped(&rig, &["audit"], text).status.code(), Some(0));
+    }
+}
+
+#[test]
+fn folders_are_walked_and_what_is_no_page_is_told() {
+    let rig = Rig::new();
+    page(&rig, "all/b/bad.md", LOST_CARRY);
+    page(&rig, "all/a.md", &sound());
+    page(&rig, "all/.git/bad.md", LOST_CARRY);
+    std::fs::write(rig.path("all/c.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let output = rig.iotax(&["audit", "all", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "skipped: all/c.png: a PNG image\n");
+    let found = json(std::str::from_utf8(&output.stdout).unwrap());
+    let names: Vec<&Value> =
+        found["documents"].as_array().unwrap().iter().map(|one| &one["document"]).collect();
+    assert_eq!(names, ["all/a.md", "all/b/bad.md"]);
+    assert_eq!(found["skipped"][0]["document"], "all/c.png");
+    assert!(found["findings"].as_array().unwrap().iter().all(|one| one["document"] == "all/b/bad.md"));
+    let text = rig.iotax(&["audit", "all"]);
+    assert!(flat(&String::from_utf8_lossy(&text.stdout)).contains("2 pages: "), "{text:?}");
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_told_and_the_others_are_audited() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    let output = rig.iotax(&["audit", "none.md", &bad, "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(2));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("iotax: none.md: there is no such file\n"), "{words}");
+    assert!(words.contains("/dev/zero: it is a device, no page; hint: "), "{words}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("wrong-figure[N2]"));
+}
+
+#[test]
+fn bad_words_get_the_nearest_known_one() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    for (args, parts) in [
+        (&["--only", "F100"][..], &["did you mean", "F10", "iotax audit --rules"][..]),
+        (&["--fail-on", "wrong-figures"], &["wrong-figure", "never"]),
+        (&["--show", "nothing"], &["known are wrong-conclusion, "]),
+        (&["--format", "csv"], &["terminal, markdown, html, sarif, json"]),
+        (&["--only", "F4", "--without", "F1"], &["cannot be used with"]),
+        (&["-o", "x.pdf"], &["unknown ending \"pdf\"", "sarif"]),
+        (&["-o", "none/x.html"], &["mkdir -p"]),
+        (&["-", "-"], &["named twice"]),
+    ] {
+        let words = rig.complaint(2, &[&["audit", bad.as_str()], args].concat());
+        parts.iter().for_each(|part| assert!(words.contains(part), "{args:?} does not say {part}: {words}"));
+    }
+    // Nothing was left behind.
+    assert_eq!(std::fs::read_dir(rig.path(".")).unwrap().count(), 1);
+}
+
+#[test]
+fn the_ending_of_the_output_is_its_form() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    for (name, begins) in [
+        ("x.html", "<!DOCTYPE html>"),
+        ("x.md", "# iotax audit"),
+        ("x.sarif", "{\n  \"$schema\": "),
+        ("x.json", "{\n  \"format\": \"iotax-audit\""),
+        ("x.txt", "wrong-figure[N2]"),
+    ] {
+        assert_eq!(rig.expect(1, &["audit", &bad, "-o", name]), "");
+        let text = std::fs::read_to_string(rig.path(name)).unwrap();
+        assert!(text.starts_with(begins) && text.contains("N2"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn sarif_and_json_point_at_the_figure() {
+    let rig = Rig::new();
+    let bad = page(&rig, "a b/bad.md", LOST_CARRY);
+    let found = json(&rig.expect(1, &["audit", &bad, "--format", "sarif", "--only", "N2"]));
+    let run = &found["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "N2");
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleIndex"], &result["level"]), (&Value::from(0), &Value::from("error")));
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "a%20b/bad.md");
+    let region =
+        ["startLine", "startColumn", "endColumn"].map(|key| location["region"][key].as_u64().unwrap());
+    assert_eq!(region, [8, 15, 20]);
+    let found = json(&rig.expect(1, &["audit", &bad, "--format", "json", "--only", "N2"]));
+    let finding = &found["findings"][0];
+    assert_eq!((&finding["printed"], &finding["recomputed"]), (&"25.0k".into(), &"26.0k".into()));
+    assert_eq!(
+        (&finding["line"], &finding["column"], &finding["slip"]),
+        (&8.into(), &15.into(), &"fio-carry".into())
+    );
+    let all: u64 = found["claims"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert!(all > 5 && found["claims"]["does not hold"].as_u64() > Some(0), "{found}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let rig = Rig::new();
+    // More than a pipe holds.
+    let pages: Vec<String> = (0..200)
+        .map(|at| page(&rig, &format!("{at}.md"), &LOST_CARRY.replace("w:", &format!("w{at}:"))))
+        .collect();
+    let mut args = vec!["audit", "--show", "cosmetic"];
+    args.extend(pages.iter().map(String::as_str));
+    let mut child = rig.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 16];
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut first).unwrap();
+    drop(out);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn escape_sequences_of_a_page_do_not_reach_the_terminal() {
+    let rig = Rig::new();
+    let evil =
+        LOST_CARRY.replace("  write:", "\x1b[2J\u{202e} write:").replace("| test", "| \x1b]0;x\x07 test");
+    let bad = page(&rig, "bad\x1b[2J.md", &evil);
+    for form in ["terminal", "markdown", "html", "json", "sarif"] {
+        let output = rig.iotax(&["audit", &bad, "--format", form]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains('\x1b') && !text.contains('\x07'), "{form}: {text:?}");
+        assert!(form == "json" || form == "sarif" || !text.contains('\u{202e}'), "{form}: {text:?}");
+    }
+    let output = rig.iotax(&["audit", "none\x1b[2J.md"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains('\x1b'));
+}
+
+#[test]
+fn the_page_of_docs_is_what_the_program_says() {
+    const DOCS: &str = include_str!("../../docs/audit.md");
+    let fenced = |kind: &str| {
+        let (_, rest) = DOCS.split_once(&format!("```{kind}\n")).unwrap();
+        rest.split_once("```").unwrap().0
+    };
+    let rig = Rig::new();
+    let name = page(&rig, "fio.md", fenced("fio.md"));
+    let text = rig.expect(1, &["audit", &name]);
+    assert!(text.starts_with(fenced("terminal")), "{text}");
+    let found = json(&rig.expect(1, &["audit", &name, "--only", "N2", "--format", "json"]));
+    assert_eq!(found, json(fenced("json")));
+    for severity in ["wrong-conclusion", "wrong-figure", "ambiguous", "cosmetic"] {
+        assert!(DOCS.contains(&format!("| `{severity}` |")));
+    }
+}
+
+/// A page of the house, in a real browser too (page.rs): made here, where the other forms are.
+pub fn made(rig: &Rig) -> PathBuf {
+    let bad = page(rig, "results/bad.md", LOST_CARRY);
+    let good = page(rig, "results/good.md", &sound());
+    rig.expect(1, &["audit", &bad, &good, "-o", "audit.html"]);
+    rig.path("audit.html")
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    if !crate::rig::can("script", crate::rig::has("script")) {
+        return;
+    }
+    let on_a_terminal = |more: &[(&str, &str)]| {
+        let line = format!("{} audit {bad}", crate::rig::program().display());
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).current_dir(rig.path(".")).stdin(Stdio::null());
+        command.env("TERM", "xterm").env_remove("NO_COLOR").envs(more.iter().copied());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert!(on_a_terminal(&[]).contains("\x1b[1;31mwrong-figure[N2]\x1b[0m"));
+    assert!(!on_a_terminal(&[("NO_COLOR", "1")]).contains('\x1b'));
+    assert!(!on_a_terminal(&[("TERM", "dumb")]).contains('\x1b'));
+    assert!(on_a_terminal(&[("NO_COLOR", "")]).contains('\x1b'));
+}
