@@ -112,6 +112,22 @@ fn ratios_of_other_tables_are_linked_by_names_and_labels() {
 }
 
 #[test]
+fn a_share_that_rounds_to_the_whole_is_no_base() {
+    let net = table(
+        0,
+        &[
+            &["", "host", "VM", "other"],
+            &["host", "39.60 Gbps (100%)", "36.08 Gbps (91%)", "28.13 Gbps (71%)"],
+            &["VM", "38.42 Gbps (97%)", "39.80 Gbps (100%)", "38.52 Gbps (97%)"],
+            &["other", "30.43 Gbps (77%)", "26.74 Gbps (68%)", "33.83 Gbps (85%)"],
+        ],
+    );
+    let links = of(&[net]);
+    assert_eq!(links.len(), 8);
+    assert!(links.iter().all(Link::holds), "{links:#?}");
+}
+
+#[test]
 fn the_base_is_no_ratio_of_two_that_are_near_each_other() {
     let rows = table(
         0,
