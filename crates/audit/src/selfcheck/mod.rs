@@ -15,3 +15,6 @@ pub mod slips;
 pub mod words;
 
 pub use measure::{Measured, Plan, measure};
+
+#[cfg(test)]
+mod tests;

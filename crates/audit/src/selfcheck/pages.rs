@@ -200,7 +200,8 @@ fn show(draft: &mut Draft, output: usize, dress: Dress) -> usize {
     let text = pool::ALL[output].text;
     let tool = pool::ALL[output].name.split('-').next().unwrap_or("");
     let command = run.map_or_else(|| format!("./{tool}.sh"), command);
-    // Listings number what has no blank lines at its ends.
+    // Numbers that melt with dd's own from the first line on nobody can tell apart.
+    let dress = if tool == "dd" && dress == Dress::Numbered { Dress::Fenced } else { dress };
     let lines = text.trim_end().lines().map(str::to_owned).collect();
     draft.items.push(Item::Raw { run, command, lines, dress });
     draft.items.len() - 1
