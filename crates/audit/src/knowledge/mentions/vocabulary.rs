@@ -184,6 +184,7 @@ impl Word {
                 "hard drive",
                 "spinning",
                 "7200rpm",
+                "7.2krpm",
                 "7200 rpm",
                 "10000rpm",
                 "15000rpm",
