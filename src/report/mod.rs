@@ -11,6 +11,7 @@ mod efficiency;
 mod generator;
 mod grouped;
 mod html;
+mod imported;
 mod json;
 mod markdown;
 mod matrix;
