@@ -6,11 +6,12 @@ mod pages;
 use super::report::{Destination, Form};
 use super::{behind, columns, say, say_aside};
 use crate::exit::{BAD_INPUT, DONE, FINDING, Failed};
-use crate::report::audit::{ALL, Audit, Renderer, Severity, Skipped, View, by_name, digest, shown};
+use crate::report::audit::{
+    ALL, Audit, Renderer, Severity, Skipped, View, by_name, described, described_as, digest, shown,
+};
 use crate::scenario::error::nearest;
 use anyhow::Result;
 use iotax_audit::audit::audit_by;
-use iotax_audit::rule;
 use pages::{Given, Source};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ fn known_format(word: &str) -> Result<String, String> {
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
-    let known: Vec<&'static str> = rule::ALL.iter().map(|rule| rule.id).collect();
+    let known: Vec<&'static str> = described().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
     found.ok_or_else(|| unknown(word, &known, "hint: iotax audit --rules lists them"))
 }
@@ -154,7 +155,7 @@ impl Teller<'_> {
             match given {
                 Given::Pages(pages) => {
                     for page in pages {
-                        let audited = audit_by(page, &|rule| self.asked(rule));
+                        let audited = audit_by(page, &|id| self.args.asks(id));
                         let file = (name != pages::STANDARD_INPUT).then(|| name.to_owned());
                         let document = digest(audited, file);
                         if self.at_once {
@@ -176,22 +177,30 @@ impl Teller<'_> {
         })?;
         Ok(audit)
     }
+}
 
-    fn asked(&self, rule: &str) -> bool {
-        let args = self.args;
-        (args.only.is_empty() || args.only.contains(&rule)) && !args.without.contains(&rule)
+impl Args {
+    /// Whether what has this id is asked for, by it or by the rule that tells it.
+    fn asks(&self, id: &str) -> bool {
+        let by = described_as(id).and_then(|rule| rule.by);
+        let named = |ids: &[&str]| ids.contains(&id) || by.is_some_and(|by| ids.contains(&by));
+        (self.only.is_empty() || named(&self.only)) && !named(&self.without)
     }
 }
 
 /// The rules that are asked for, a paragraph each.
 fn listed(args: &Args, width: usize) -> String {
-    let asked = |id: &&str| (args.only.is_empty() || args.only.contains(id)) && !args.without.contains(id);
     let mut out = String::new();
-    for rule in rule::ALL.iter().filter(|rule| asked(&rule.id)) {
-        out +=
-            &behind(&format!("{:5}", rule.id), &format!("{} ({})", rule.name, rule.severity.word()), width);
-        out += &behind("     holds:  ", rule.holds, width);
-        out += &behind("     silent: ", rule.silent, width);
+    for rule in described().filter(|rule| args.asks(rule.id)) {
+        let head = format!("{} ({})", rule.name, rule.severity.word());
+        out += &behind(&format!("{:5}", rule.id), &head, width);
+        match rule.by {
+            Some(by) => out += &behind("     told by ", by, width),
+            None => {
+                out += &behind("     holds:  ", rule.holds, width);
+                out += &behind("     silent: ", rule.silent, width);
+            }
+        }
         out += "\n";
     }
     out
@@ -210,7 +219,7 @@ mod tests {
         assert!(severity("never").is_err() && known_format("pdf").unwrap_err().contains("sarif"));
         let error = known_rule("no such rule").unwrap_err();
         assert!(error.contains("iotax audit --rules"), "{error}");
-        for rule in rule::ALL {
+        for rule in described() {
             assert_eq!(known_rule(&rule.id.to_lowercase()), Ok(rule.id));
         }
     }

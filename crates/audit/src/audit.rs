@@ -51,19 +51,13 @@ pub fn audit(page: Page) -> Audited {
 pub fn audit_by(page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-    let tables = table::tables(&page, &taken);
+    let table::Scanned { tables, unread: not_read } = table::scan(&page, &taken);
     let mut taken: Vec<Range<usize>> =
         taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
     taken.sort_by_key(|range| range.start);
     let clauses = prose::clauses(&page, &taken);
     let links = link::links(&page, &tables, &clauses);
-    let evidence = Evidence {
-        page: &page,
-        outputs: &imported.outputs,
-        tables: &tables,
-        clauses: &clauses,
-        links: &links,
-    };
+    let evidence = Evidence::new(&page, &imported.outputs, &tables, &clauses, &links);
     let mut sink = rule::check(&evidence);
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));
@@ -71,6 +65,7 @@ pub fn audit_by(page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     settle(&mut claims, &sink.checks);
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
+    unread.extend(not_read);
     Audited { outputs: imported.outputs, tables, claims, findings: sink.findings, unread, page }
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 mod scan;
 mod unit;
 
-pub use scan::{quantities, quantity};
-pub use unit::{Base, Unit};
+pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
+pub use unit::{Base, Measure, Unit, whole as measure};
 
 /// Everything between two ends, both included; what a printed figure stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,9 @@
 //! The family of containers: from the bytes of a file to pages of lines. Plain text of any encoding; HTML and workbooks, whose
 //! tables become rows of `| a | b |` that know which line they come from.
 
+pub(crate) mod html;
 mod plain;
+mod workbook;
 
 use crate::page::Page;
 
@@ -16,7 +18,7 @@ pub struct Container {
 }
 
 /// All, the one that takes anything last.
-pub const ALL: &[&Container] = &[&plain::CONTAINER];
+pub const ALL: &[&Container] = &[&workbook::CONTAINER, &html::CONTAINER, &plain::CONTAINER];
 
 /// The pages of a file or of standard input.
 pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<Page> {

@@ -13,18 +13,26 @@ pub const CONTAINER: Container =
 const LOOKED_AT: usize = 1 << 20;
 
 fn read(name: &str, bytes: Vec<u8>) -> Page {
-    let bytes = match String::from_utf8(bytes) {
-        Ok(text) if !text.starts_with('\u{feff}') => return Page::new(name, text),
-        Ok(text) => return Page::new(name, &text['\u{feff}'.len_utf8()..]),
-        Err(error) => error.into_bytes(),
-    };
-    let encoding = Encoding::for_bom(&bytes).map_or_else(|| guess(&bytes), |(encoding, _)| encoding);
-    let (text, used, broken) = encoding.decode(&bytes);
-    let mut page = Page::new(name, text.into_owned());
-    if broken {
-        page.unread.extend(undecodable(&page, used.name()));
+    let (text, broken) = decode(bytes, None);
+    let mut page = Page::new(name, text);
+    if let Some(encoding) = broken {
+        page.unread.extend(undecodable(&page, encoding));
     }
     page
+}
+
+/// The text of bytes in UTF-8, by their mark, in the encoding that they declare, else the one that they look like; with the
+/// encoding's name where some could not be decoded.
+pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (String, Option<&'static str>) {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) if !text.starts_with('\u{feff}') => return (text, None),
+        Ok(text) => return (text['\u{feff}'.len_utf8()..].to_string(), None),
+        Err(error) => error.into_bytes(),
+    };
+    let marked = Encoding::for_bom(&bytes).map(|(encoding, _)| encoding);
+    let encoding = marked.or(declared).unwrap_or_else(|| guess(&bytes));
+    let (text, used, broken) = encoding.decode(&bytes);
+    (text.into_owned(), broken.then(|| used.name()))
 }
 
 fn guess(bytes: &[u8]) -> &'static Encoding {
@@ -35,7 +43,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 }
 
 /// The lines in which something could not be decoded, the first few of them each.
-fn undecodable(page: &Page, encoding: &str) -> Vec<Unread> {
+pub(super) fn undecodable(page: &Page, encoding: &str) -> Vec<Unread> {
     const TOLD: usize = 8;
     let broken: Vec<usize> = (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");

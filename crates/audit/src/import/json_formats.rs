@@ -19,20 +19,34 @@ pub struct JsonFormat {
 }
 
 /// All of them.
-pub const ALL: &[&JsonFormat] = &[];
+pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 
 /// Their common entry in the family.
 pub const FORMAT: Format = Format {
     name: "JSON",
     help: "JSON of a tool, with any text before and behind it",
-    example: "",
+    example: super::iperf3::json::FORMAT.example,
     begins: |line| line.trim_start().starts_with(['{', '[']),
     read,
 };
 
+/// An output is an object with keys, or an array of such: a bracket of prose is told by its first signs.
+fn may_be_an_output(text: &str) -> bool {
+    const BLANK: usize = 256;
+    let mut signs = text.bytes().take(BLANK).filter(|byte| !byte.is_ascii_whitespace());
+    match (signs.next(), signs.next()) {
+        (Some(b'{'), second) => second == Some(b'"'),
+        (Some(b'['), second) => second == Some(b'{'),
+        _ => false,
+    }
+}
+
 fn read(page: &Page, line: usize) -> Option<Found> {
     let (bare, prefix) = page.bare(line);
     let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
+    if !may_be_an_output(&page.text()[from..]) {
+        return None;
+    }
     let parsed = json::parse(page.text(), from)?;
     let format = ALL.iter().find(|format| (format.knows)(&parsed.node))?;
     let last = page.spot_near(parsed.end.saturating_sub(1)..parsed.end, line).index();

@@ -3,8 +3,12 @@
 //!
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
 
+pub mod command;
+mod context;
 pub mod fio;
+pub mod iperf3;
 pub mod json_formats;
+mod printed;
 mod workload;
 
 use crate::claim::Metric;
@@ -54,6 +58,14 @@ pub struct Output {
 pub enum Said {
     /// fio.
     Fio(Box<fio::Fio>),
+    /// A log of fio's: a file of its own.
+    FioLog(Box<fio::log::Log>),
+    /// A job file of fio's.
+    JobFile(Box<fio::job_file::JobFile>),
+    /// A command line of a known tool.
+    Command(Box<command::Command>),
+    /// iperf3.
+    Iperf3(Box<iperf3::Iperf3>),
 }
 
 /// A figure of an output: what it measures, what it counts, the figure.
@@ -64,6 +76,9 @@ impl Said {
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
         match self {
             Said::Fio(fio) => fio.figures(tell),
+            Said::Iperf3(iperf3) => iperf3.figures(tell),
+            // A log has too many to tell each; what was asked is no result.
+            Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
         }
     }
 
@@ -71,12 +86,24 @@ impl Said {
     pub fn readings(&self) -> Vec<Reading> {
         match self {
             Said::Fio(fio) => fio.readings(),
+            Said::FioLog(log) => log.readings(),
+            Said::Iperf3(iperf3) => iperf3.readings(),
+            Said::JobFile(_) | Said::Command(_) => Vec::new(),
         }
     }
 }
 
 /// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
-pub const ALL: &[&Format] = &[&fio::text::FORMAT, &json_formats::FORMAT];
+pub const ALL: &[&Format] = &[
+    &fio::text::FORMAT,
+    &fio::terse::FORMAT,
+    &iperf3::text::FORMAT,
+    &fio::log::FORMAT,
+    &fio::job_file::FORMAT,
+    &command::FORMAT,
+    &iperf3::json::STREAM,
+    &json_formats::FORMAT,
+];
 
 /// What a page holds of outputs, and what in it could not be read.
 #[derive(Debug, Default)]
@@ -107,5 +134,9 @@ pub fn scan(page: &Page) -> Imported {
             None => at += 1,
         }
     }
+    context::attribute(&mut imported.outputs);
     imported
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

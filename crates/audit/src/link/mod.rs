@@ -15,7 +15,7 @@ use crate::prose::Clause;
 use crate::table::Table;
 
 pub use form::Form;
-pub use names::mentions;
+pub use names::{mentions, parts};
 
 /// A derived figure with its operands.
 #[derive(Clone, Debug, PartialEq)]

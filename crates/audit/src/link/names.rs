@@ -9,7 +9,7 @@ pub fn mentions(text: &str, name: &str, but: &str) -> bool {
 }
 
 /// Words in lower case, and pairs of neighbouring Chinese characters.
-pub(super) fn parts(text: &str) -> Vec<String> {
+pub fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut word = String::new();
     let mut before: Option<char> = None;

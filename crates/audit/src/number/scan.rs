@@ -40,12 +40,26 @@ const HEDGES: &[(&str, Hedge)] = &[
     ("более", Hedge::Above),
 ];
 
+/// How the digits of a text are grouped, where more is known than its own letters tell: a column of a table shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// The comma is the decimal sign, and the point groups thousands: `1.234` is more than a thousand.
+    pub decimal_comma: bool,
+    /// Lone spaces group thousands: nothing but the figure stands there.
+    pub spaces: bool,
+}
+
 /// All figures of a line, in order.
 pub fn quantities(line: usize, text: &str) -> Vec<Quantity> {
+    quantities_in(line, text, Style::default())
+}
+
+/// All figures of a text whose style is known, in order.
+pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = next_digit(text, at) {
-        match read(line, text, start) {
+        match read(line, text, start, style) {
             Some((quantity, end)) => {
                 found.push(quantity);
                 at = end;
@@ -89,12 +103,12 @@ fn behind_word(text: &str, at: usize) -> usize {
 }
 
 /// The figure whose digits begin at `start`, and the byte behind it.
-fn read(line: usize, text: &str, start: usize) -> Option<(Quantity, usize)> {
+fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
     if before.is_some_and(part_of_name) {
         return None;
     }
-    let digits = Digits::read(&text[start..])?;
+    let digits = Digits::read(&text[start..], style)?;
     let mut end = start + digits.bytes;
     let (unit, scale, base) = match unit_behind(text, end) {
         Behind::Unit(read, at) => {
@@ -104,8 +118,9 @@ fn read(line: usize, text: &str, start: usize) -> Option<(Quantity, usize)> {
         Behind::Nothing => (Unit::Bare, 1.0, Base::None),
         Behind::Word => return None,
     };
-    let negative = before == Some('-') && minus(&text[..start - 1]);
-    let from = if negative { start - 1 } else { start };
+    let sign = before.filter(|letter| matches!(letter, '-' | '\u{2212}')).map_or(0, char::len_utf8);
+    let negative = sign > 0 && minus(&text[..start - sign]);
+    let from = if negative { start - sign } else { start };
     let value = if negative { -digits.value } else { digits.value };
     let figure = rounded(Spot::new(line, from..end), value, digits.decimals, scale);
     let decimals = u8::try_from(digits.decimals).unwrap_or(u8::MAX);
@@ -134,7 +149,10 @@ struct Digits {
 
 impl Digits {
     /// `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times and ranges of addresses.
-    fn read(text: &str) -> Option<Digits> {
+    fn read(text: &str, style: Style) -> Option<Digits> {
+        if let Some(plain) = Digits::plain(text, style) {
+            return Some(plain);
+        }
         let mut groups: Vec<String> = vec![String::new()];
         let mut separators: Vec<char> = Vec::new();
         let mut bytes = 0;
@@ -146,7 +164,9 @@ impl Digits {
                 continue;
             }
             let next = letters.peek().and_then(|(_, next)| digit(*next));
-            if next.is_none() || !separates(letter, &text[at + letter.len_utf8()..], &groups, &separators) {
+            if next.is_none()
+                || !separates(letter, &text[at + letter.len_utf8()..], &groups, &separators, style)
+            {
                 // Times, dates and addresses: `00:38:52`, `2021-11-18`, `10:1`.
                 if matches!(letter, ':' | '-' | '/') && next.is_some() && joined(&groups, letter) {
                     return None;
@@ -156,9 +176,26 @@ impl Digits {
             separators.push(letter);
             groups.push(String::new());
         }
-        let (whole, fraction) = split(&groups, &separators)?;
+        let (whole, fraction) = split(&groups, &separators, style)?;
         let value: f64 = format!("{whole}.{fraction}").parse().ok()?;
         Some(Digits { value, decimals: fraction.len(), bytes })
+    }
+
+    /// The quick way: digits, perhaps a point and digits, and behind them nothing that could go on.
+    fn plain(text: &str, style: Style) -> Option<Digits> {
+        let bytes = text.as_bytes();
+        let run = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = run(0);
+        let point = bytes.get(whole) == Some(&b'.') && !style.decimal_comma;
+        let decimals = if point { run(whole + 1) } else { 0 };
+        let end = if decimals > 0 { whole + 1 + decimals } else { whole };
+        let goes_on =
+            |byte: &u8| !byte.is_ascii() || b".,:-/".contains(byte) || (*byte == b' ' && style.spaces);
+        if whole == 0 || whole + decimals > 15 || bytes.get(end).is_some_and(goes_on) {
+            return None;
+        }
+        let (value, _, _) = super::leading(&text[..end])?;
+        Some(Digits { value, decimals, bytes: end })
     }
 }
 
@@ -169,7 +206,7 @@ fn joined(groups: &[String], letter: char) -> bool {
 }
 
 /// Whether a sign between digits goes on with the same number.
-fn separates(letter: char, rest: &str, groups: &[String], separators: &[char]) -> bool {
+fn separates(letter: char, rest: &str, groups: &[String], separators: &[char], style: Style) -> bool {
     match letter {
         '.' | ',' | '．' | '，' => true,
         // `3 604,00`: a space groups thousands where exactly three digits follow and at most three stood before.
@@ -177,14 +214,14 @@ fn separates(letter: char, rest: &str, groups: &[String], separators: &[char]) -
             let three = rest.chars().take_while(|letter| digit(*letter).is_some()).count() == 3;
             let alike = separators.iter().all(|before| *before == letter);
             let first = groups.first().is_some_and(|group| (1..=3).contains(&group.len()));
-            letter != ' ' && three && alike && first
+            (letter != ' ' || style.spaces) && three && alike && first
         }
         _ => false,
     }
 }
 
 /// Whole and fraction of groups of digits; `None` where they are a version.
-fn split(groups: &[String], separators: &[char]) -> Option<(String, String)> {
+fn split(groups: &[String], separators: &[char], style: Style) -> Option<(String, String)> {
     let narrow = |letter: &char| match letter {
         '．' => '.',
         '，' => ',',
@@ -195,11 +232,11 @@ fn split(groups: &[String], separators: &[char]) -> Option<(String, String)> {
     let all = || groups.concat();
     match signs.as_slice() {
         [] => Some((all(), String::new())),
+        ['.'] if style.decimal_comma && grouped(groups) => Some((all(), String::new())),
+        [','] if style.decimal_comma => Some((groups[0].clone(), groups[1].clone())),
         ['.'] => Some((groups[0].clone(), groups[1].clone())),
         // `1,234` is one thousand and so on where one to three digits stand before three; `12,5` a decimal comma.
-        [','] if groups[1].len() == 3 && (1..=3).contains(&groups[0].len()) && groups[0] != "0" => {
-            Some((all(), String::new()))
-        }
+        [','] if grouped(groups) => Some((all(), String::new())),
         [','] => Some((groups[0].clone(), groups[1].clone())),
         // A lone space groups thousands; nothing else is let through as a sign.
         [_] => Some((all(), String::new())),
@@ -211,12 +248,72 @@ fn split(groups: &[String], separators: &[char]) -> Option<(String, String)> {
                 return None;
             }
             match *last {
-                same if same == first && end.len() == 3 && first != '.' => Some((all(), String::new())),
+                same if same == first && end.len() == 3 && (first != '.' || style.decimal_comma) => {
+                    Some((all(), String::new()))
+                }
                 same if same != first => Some((groups[..groups.len() - 1].concat(), end.clone())),
                 _ => None,
             }
         }
     }
+}
+
+/// Whether two groups may be of one number in the thousands.
+fn grouped(groups: &[String]) -> bool {
+    groups[1].len() == 3 && (1..=3).contains(&groups[0].len()) && groups[0] != "0"
+}
+
+/// What the first number of a text shows of its decimal sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// `12.5`, `1,234.5`, `1,234,567`.
+    Point,
+    /// `12,5`, `1.234,5`, `1.234.567`.
+    Comma,
+    /// `1.234`, `1,234`: a thousand or a decimal.
+    Either,
+    /// `1234`.
+    Nothing,
+}
+
+/// What the first number of a text shows of its decimal sign.
+pub fn shows(text: &str) -> Shows {
+    let Some(start) = text.find(|letter: char| letter.is_ascii_digit()) else { return Shows::Nothing };
+    let bytes = &text.as_bytes()[start..];
+    let mut groups = [0usize; 2];
+    let (mut signs, mut last, mut mixed, mut whole, mut length) = (0, 0u8, false, true, 0);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => length += 1,
+            b'.' | b',' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                if signs == 0 {
+                    groups[0] = length;
+                } else {
+                    whole &= length == 3;
+                    mixed |= last != *byte;
+                }
+                (signs, last, length) = (signs + 1, *byte, 0);
+            }
+            _ => break,
+        }
+    }
+    groups[1] = length;
+    let decimal = if last == b',' { Shows::Comma } else { Shows::Point };
+    let other = if last == b',' { Shows::Point } else { Shows::Comma };
+    match signs {
+        0 => Shows::Nothing,
+        1 if groups[1] != 3 || groups[0] > 3 || bytes[0] == b'0' => decimal,
+        1 => Shows::Either,
+        _ if !whole || groups[0] > 3 => Shows::Nothing,
+        _ if mixed => decimal,
+        _ if groups[1] == 3 => other,
+        _ => Shows::Nothing,
+    }
+}
+
+/// Whether a text is nothing but a word that hedges the figure behind it.
+pub fn hedges(text: &str) -> bool {
+    HEDGES.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
 }
 
 enum Behind {
@@ -251,6 +348,9 @@ fn unit_behind(text: &str, end: usize) -> Behind {
 
 fn hedge(before: &str, behind: &str) -> Hedge {
     let before = before.trim_end_matches([' ', '(', '（']);
+    if before.is_empty() && !behind.contains('左') {
+        return Hedge::Plain;
+    }
     let longest =
         HEDGES.iter().filter(|(word, _)| ends_with_word(before, word)).max_by_key(|(word, _)| word.len());
     match longest {

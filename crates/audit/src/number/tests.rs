@@ -43,6 +43,11 @@ fn numbers_are_read_in_every_guise() {
         ("32 GiB", 32.0 * (1u64 << 30) as f64, Unit::Bytes),
         ("-5 %", -5.0, Unit::Percent),
         ("850k", 850_000.0, Unit::Bare),
+        ("26.5万", 265_000.0, Unit::Bare),
+        ("26.5 万 IOPS", 265_000.0, Unit::PerSecond),
+        ("1,2 млн", 1_200_000.0, Unit::Bare),
+        ("12 тыс. IOPS", 12_000.0, Unit::PerSecond),
+        ("\u{2212}5,5 %", -5.5, Unit::Percent),
     ] {
         let found = one(text);
         assert!((found.figure.value / value - 1.0).abs() < 1e-12, "{text}: {found:?}");
@@ -92,6 +97,56 @@ fn figures_of_a_sentence_keep_their_hedges() {
 }
 
 #[test]
+fn a_known_style_settles_what_a_point_is() {
+    let comma = Style { decimal_comma: true, spaces: true };
+    let one = |text: &str, style: Style| match quantities_in(0, text, style).as_slice() {
+        [only] => only.figure.value,
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, usual, by_comma) in [
+        ("1.234", 1.234, 1_234.0),
+        ("1,234", 1_234.0, 1.234),
+        ("1.234,5", 1_234.5, 1_234.5),
+        ("12.5", 12.5, 12.5),
+        ("0,123", 0.123, 0.123),
+        ("7578.348", 7_578.348, 7_578.348),
+    ] {
+        assert_eq!((one(text, Style::default()), one(text, comma)), (usual, by_comma), "{text}");
+    }
+    assert_eq!(one("1.234.567", comma), 1_234_567.0);
+    assert_eq!(one("3 604,25 MB/s", comma), 3_604.25e6);
+    assert_eq!(of("1.234.567"), [], "a version, for all that is known");
+    for (text, shown) in [
+        ("12,5", Shows::Comma),
+        ("0,123", Shows::Comma),
+        ("1.234,5", Shows::Comma),
+        ("1.234.567", Shows::Comma),
+        ("12.5", Shows::Point),
+        ("1,234,567.5", Shows::Point),
+        ("1,234,567", Shows::Point),
+        ("7578.348", Shows::Point),
+        ("1.234", Shows::Either),
+        ("about 1,234 MB/s", Shows::Either),
+        ("1234", Shows::Nothing),
+        ("10.20.0.1", Shows::Nothing),
+        ("none", Shows::Nothing),
+    ] {
+        assert_eq!(shows(text), shown, "{text}");
+    }
+}
+
+#[test]
+fn a_text_that_is_nothing_but_a_unit_is_read_as_one() {
+    assert_eq!(
+        measure("МБ/с"),
+        Some(Measure { unit: Unit::BytesPerSecond, scale: 1e6, base: Base::Decimal })
+    );
+    assert_eq!(measure("K IOps").map(|read| (read.unit, read.scale)), Some((Unit::PerSecond, 1e3)));
+    assert_eq!(measure("万").map(|read| read.scale), Some(1e4));
+    assert_eq!((measure("MB/s read"), measure("Read"), measure("")), (None, None, None));
+}
+
+#[test]
 fn leading_numbers_are_read_exactly() {
     assert_eq!(leading("118.47us"), Some((118.47, 6, 2)));
     assert_eq!(leading("1.2e+06,"), Some((1.2e6, 7, 1)));
@@ -104,10 +159,13 @@ fn leading_numbers_are_read_exactly() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[0-9０-９.,  a-zA-Zа-яБМс％%/:()~±-]{0,40}") {
-        for found in quantities(0, &text) {
-            let spot = found.figure.spot;
-            assert!(text.get(spot.start as usize..spot.end as usize).is_some());
+        for style in [Style::default(), Style { decimal_comma: true, spaces: true }] {
+            for found in quantities_in(0, &text, style) {
+                let spot = found.figure.spot;
+                assert!(text.get(spot.start as usize..spot.end as usize).is_some());
+            }
         }
+        shows(&text);
     }
 
     #[test]

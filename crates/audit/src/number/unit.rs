@@ -42,6 +42,17 @@ pub enum Base {
     Binary,
 }
 
+/// A unit and how much of it a printed 1 is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measure {
+    /// What is counted.
+    pub unit: Unit,
+    /// How much a printed 1 is.
+    pub scale: f64,
+    /// Whether its prefix is of 1000 or of 1024.
+    pub base: Base,
+}
+
 /// What a unit's text says: unit, scale, base, bytes of the text that it takes.
 pub(super) struct Read {
     pub unit: Unit,
@@ -122,8 +133,43 @@ const COUNTED: &[(&str, Unit)] = &[
 const PREFIXES: &[(char, i32)] =
     &[('k', 1), ('K', 1), ('M', 2), ('m', 2), ('G', 3), ('g', 3), ('T', 4), ('t', 4)];
 
+/// Words for ten thousand and the like, behind a figure or before its unit.
+const MULTIPLES: &[(&str, f64)] = &[
+    ("百万", 1e6),
+    ("千万", 1e7),
+    ("万", 1e4),
+    ("亿", 1e8),
+    ("тыс.", 1e3),
+    ("тыс", 1e3),
+    ("млн.", 1e6),
+    ("млн", 1e6),
+];
+
+/// What a text says that is nothing but a unit: the head of a column.
+pub fn whole(text: &str) -> Option<Measure> {
+    let read = read(text).filter(|read| read.bytes == text.len())?;
+    Some(Measure { unit: read.unit, scale: read.scale, base: read.base })
+}
+
 /// The unit that a text begins with; letters behind it make it another word.
 pub(super) fn read(text: &str) -> Option<Read> {
+    // Most of what follows a figure is no unit.
+    if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
+        return None;
+    }
+    if let Some((word, factor)) = MULTIPLES.iter().find(|(word, _)| text.starts_with(word)) {
+        let behind = &text[word.len()..];
+        let space = behind.len() - behind.trim_start_matches(' ').len();
+        return match read(&behind[space..]).filter(|read| space < 2 && read.unit != Unit::Percent) {
+            Some(read) => {
+                Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read })
+            }
+            None if ends(text, word.len()) => {
+                Some(Read { unit: Unit::Bare, scale: *factor, base: Base::Decimal, bytes: word.len() })
+            }
+            None => None,
+        };
+    }
     let latin = latin(text);
     word(text).or_else(|| counted(&latin)).filter(|read| ends(text, read.bytes))
 }

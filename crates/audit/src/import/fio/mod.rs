@@ -1,7 +1,11 @@
 //! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
 //! of the run, nanoseconds of latencies, percent.
 
+pub mod job_file;
+pub mod json;
+pub mod log;
 pub mod num2str;
+pub mod terse;
 pub mod text;
 
 use super::Told;
@@ -128,10 +132,35 @@ pub struct Job {
     pub issued: Option<Issued>,
     /// `depth=32` of the `latency` line.
     pub target_depth: Option<Figure>,
+    /// JSON's `job_runtime`: milliseconds of all threads that reported in it, summed.
+    pub threads_ms: Option<Figure>,
+    /// `continue_on_error`: how many errors there were.
+    pub errors: Option<Figure>,
+    /// Client mode: where it ran.
+    pub host: Option<String>,
+    /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
+    pub aggregate: bool,
+    /// What watched for a steady state.
+    pub steady: Option<Steady>,
+}
+
+/// `steadystate`: whether the job was steady in the end, by which criterion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    /// Index of its line.
+    pub line: usize,
+    /// `iops_slope:0.3%`.
+    pub criterion: String,
+    /// Whether it was met.
+    pub attained: bool,
+    /// Bytes a second in the window that was watched.
+    pub bandwidth: Option<Figure>,
+    /// I/Os a second in it.
+    pub iops: Option<Figure>,
 }
 
 /// I/Os of a job by way: reads, writes, trims.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Issued {
     /// Issued.
     pub total: [Option<Figure>; 3],
@@ -139,6 +168,13 @@ pub struct Issued {
     pub short: [Option<Figure>; 3],
     /// That were dropped.
     pub dropped: [Option<Figure>; 3],
+}
+
+impl Issued {
+    /// It, where anything of it is told.
+    pub fn told(self) -> Option<Issued> {
+        self.total.iter().any(Option::is_some).then_some(self)
+    }
 }
 
 /// `cpu : usr=44.65%, sys=45.51%, ctx=703251`.
@@ -161,13 +197,13 @@ pub struct Direction {
     pub line: usize,
     /// I/Os a second.
     pub iops: Option<Figure>,
-    /// Bytes a second: printed of 1024.
+    /// Bytes a second: printed of 1024; JSON's `bw_bytes`.
     pub bandwidth: Option<Figure>,
-    /// Bytes a second: printed of 1000 beside it.
+    /// Bytes a second: printed of 1000 beside it; JSON's `bw` in KiB/s beside `bw_bytes`.
     pub bandwidth_decimal: Option<Figure>,
-    /// Bytes in all: of 1024.
+    /// Bytes in all: of 1024; JSON's `io_bytes`.
     pub io: Option<Figure>,
-    /// Bytes in all: of 1000, of the run status.
+    /// Bytes in all: of 1000, of the run status; JSON's `io_kbytes` in KiB.
     pub io_decimal: Option<Figure>,
     /// Milliseconds.
     pub runtime_ms: Option<Figure>,
@@ -177,17 +213,19 @@ pub struct Direction {
     pub clat: Option<Latency>,
     /// Both.
     pub lat: Option<Latency>,
-    /// Percentiles.
+    /// Percentiles: of the completions, where several latencies have them.
     pub percentiles: Option<Percentiles>,
     /// Nanoseconds of the unit that the list of percentiles which is being read is in; `None` of one that is left out.
     pub(crate) percentile_unit: Option<f64>,
+    /// Those of the other latencies.
+    pub more_percentiles: Vec<Percentiles>,
     /// `bw (MiB/s): min= ...`, in bytes a second.
     pub bandwidth_samples: Option<Samples>,
     /// `iops : min= ...`.
     pub iops_samples: Option<Samples>,
     /// JSON's `total_ios`.
     pub ios: Option<Figure>,
-    /// JSON+'s histogram of completions: nanoseconds, count. Empty where it was not printed.
+    /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where it was not printed.
     pub histogram: Vec<(u64, u64)>,
 }
 
@@ -344,12 +382,13 @@ impl Fio {
         }
     }
 
-    /// Its results in the form that all tools share.
+    /// Its results in the form that all tools share; a job that sums others only where those are not told.
     pub fn readings(&self) -> Vec<Reading> {
         let of_job = |job: &Job| -> Vec<Reading> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()
         };
-        self.jobs.iter().flat_map(of_job).collect()
+        let parts = self.jobs.iter().any(|job| !job.aggregate);
+        self.jobs.iter().filter(|job| !(parts && job.aggregate)).flat_map(of_job).collect()
     }
 
     fn reading(&self, job: &Job, direction: &Direction) -> Reading {
@@ -358,9 +397,9 @@ impl Fio {
             rw: asked.and_then(|asked| asked.rw.clone()),
             bs: self.block_size(job, direction.way),
             iodepth: asked.and_then(|asked| asked.iodepth),
-            numjobs: job.jobs,
+            numjobs: job.jobs.or_else(|| job.option("numjobs")?.parse().ok()),
             ioengine: asked.and_then(|asked| asked.ioengine.clone()),
-            rwmixread: None,
+            rwmixread: job.option("rwmixread").and_then(|share| share.parse().ok()),
             runtime_s: direction.runtime_ms.map(|figure| figure.value / 1e3),
             name: (!job.name.is_empty()).then(|| job.name.clone()),
         };
@@ -401,11 +440,25 @@ impl Job {
             say(Metric::Depth, Unit::Percent, &Some(*share));
         }
         if let Some(issued) = &self.issued {
-            for figures in [&issued.total, &issued.short, &issued.dropped] {
-                figures.iter().for_each(|figure| say(Metric::Issued, Unit::Things, figure));
+            // JSON prints what was issued once: it stands in the direction, too.
+            let told = |figure: &Option<Figure>| self.directions.iter().any(|one| one.ios == *figure);
+            let total = issued.total.iter().filter(|figure| figure.is_some() && !told(figure));
+            for figure in total.chain(&issued.short).chain(&issued.dropped) {
+                say(Metric::Issued, Unit::Things, figure);
             }
         }
         say(Metric::Depth, Unit::Things, &self.target_depth);
+        say(Metric::Runtime, Unit::Nanoseconds, &self.threads_ms);
+        say(Metric::Other, Unit::Things, &self.errors);
+        if let Some(steady) = &self.steady {
+            say(Metric::Interval, Unit::BytesPerSecond, &steady.bandwidth);
+            say(Metric::Interval, Unit::PerSecond, &steady.iops);
+        }
+    }
+
+    /// An option of it, the last of several.
+    pub fn option(&self, key: &str) -> Option<&str> {
+        self.options.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
     /// The spot of its first line's figures, for findings about the job itself.
@@ -431,6 +484,7 @@ impl Direction {
             lat: None,
             percentiles: None,
             percentile_unit: None,
+            more_percentiles: Vec::new(),
             bandwidth_samples: None,
             iops_samples: None,
             ios: None,
@@ -455,7 +509,8 @@ impl Direction {
                 say(metric, Unit::Nanoseconds, &Some(figure));
             }
         }
-        for (_, figure) in self.percentiles.iter().flat_map(|found| &found.points) {
+        let percentiles = self.percentiles.iter().chain(&self.more_percentiles);
+        for (_, figure) in percentiles.flat_map(|found| &found.points) {
             say(Metric::Percentile, Unit::Nanoseconds, &Some(*figure));
         }
         for (unit, samples) in

@@ -16,13 +16,20 @@ pub const FORMAT: Format = Format {
     help: "fio's normal output, 2.x to 3.4x: whole outputs, several, client mode, result lines alone",
     example: include_str!("../../../fixtures/fio/randrw-3.33.txt"),
     begins: lines::begins,
-    read: |page, line| Some(read(page, line)),
+    read,
 };
 
 /// Lines that may stand in the middle of a job's results and are not fio's: a console's noise, a page's watermark.
 const NOISE: usize = 2;
 
-fn read(page: &Page, first: usize) -> Found {
+/// Lines of heads and progress without a result behind them that are looked at; behind more they are claimed as they are.
+const LONELY: usize = 32;
+
+fn read(page: &Page, first: usize) -> Option<Found> {
+    // A line of progress alone is of an output in another form.
+    if lines::kind(page.bare(first).0) == Kind::Eta && !leads_on(page, first) {
+        return None;
+    }
     let mut reader = Reader::new(page);
     let mut at = first;
     let mut end = first;
@@ -54,7 +61,16 @@ fn read(page: &Page, first: usize) -> Found {
     }
     let (fio, troubles) = reader.finish();
     unread.extend(troubles);
-    Found { said: Said::Fio(Box::new(fio)), end: end.max(first + 1), unread }
+    if fio.jobs.is_empty() && fio.statuses.is_empty() && at - first < LONELY {
+        return None;
+    }
+    Some(Found { said: Said::Fio(Box::new(fio)), end: end.max(first + 1), unread })
+}
+
+/// Whether a job follows on a line of progress.
+fn leads_on(page: &Page, first: usize) -> bool {
+    let kinds = (first + 1..first + 4).map(|at| lines::kind(page.bare(at).0));
+    kinds.take_while(|kind| matches!(kind, Kind::Eta | Kind::Blank | Kind::Job)).any(|kind| kind == Kind::Job)
 }
 
 /// Where a job's results go on behind a few foreign lines.

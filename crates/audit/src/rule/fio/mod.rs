@@ -97,7 +97,8 @@ pub(super) fn as_printed(printed: &str, value: f64) -> String {
     let unit = &printed[bytes..];
     let binary = unit.contains('i');
     let style = Style { digits: bytes.max(4), binary, unit: "" };
-    let number = value.max(0.0).round() as u64;
+    let bits = if unit.contains("bit") { 8.0 } else { 1.0 };
+    let number = (bits * value.max(0.0)).round() as u64;
     let letters: String = unit.chars().skip_while(|letter| "kKMGTPi".contains(*letter)).collect();
     match decimals {
         0 if bytes > 4 => format!("{number}{unit}"),

@@ -19,16 +19,6 @@ pub const ISSUED_RATE: Rule = Rule {
     check: issued_rate,
 };
 
-/// N2: told by F1, which knows what was issued; an entry of its own has its words.
-pub const LOST_CARRY: Rule = Rule {
-    id: "N2",
-    name: "fio 2.20 to 3.25 loses a carry when it prints rates",
-    severity: Severity::WrongFigure,
-    holds: "what was issued over the runtime, printed as that version prints it, is not what a sound one prints",
-    silent: "where F1 is, and of versions that print it right",
-    check: |_, _| {},
-};
-
 /// F2: the bandwidth is what was issued times its size over the time.
 pub const ISSUED_BANDWIDTH: Rule = Rule {
     id: "F2",
@@ -178,13 +168,15 @@ fn operands(run: &Run, issued: &Figure) -> Vec<Spot> {
     [Some(issued.spot), run.direction.runtime_ms.map(|runtime| runtime.spot)].into_iter().flatten().collect()
 }
 
-/// I/Os issued and their size; all that a job wrote or read, to a block of each job that may be shorter at the end of a file.
+/// I/Os issued and their size; all that a job wrote or read, to a block of each job that may be shorter at the end of a file,
+/// and to what was in flight when a ramp ended, which is counted once.
 fn issued_bytes(run: &Run) -> Option<(Interval, f64, Figure)> {
     let issued = run.issued()?;
     let size = run.block_size().filter(|_| run.direction.way != Way::Trim)?;
     let bytes = issued.value * size;
-    let short = size * run.job.jobs.unwrap_or(1) as f64;
-    Some((Interval { low: (bytes - short).max(0.0), high: bytes }, size, *issued))
+    let jobs = run.job.jobs.unwrap_or(1) as f64;
+    let depth = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
+    Some((Interval { low: (bytes - size * jobs).max(0.0), high: bytes + size * jobs * depth }, size, *issued))
 }
 
 fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
@@ -275,7 +267,7 @@ fn issued_total(evidence: &Evidence, sink: &mut Sink) {
             figure,
             recomputed: bytes,
             operands: Vec::new(),
-            by: format!("{:.0} B were moved", bytes.high),
+            by: format!("{:.0} B were moved", bytes.middle()),
             what: "a total",
         }
         .hold(page, fio, sink);

@@ -1,22 +1,11 @@
 //! What tests of fio's rules share: two outputs of our own, and what is found in them when a figure is changed.
 
-use crate::audit::audit;
-use crate::finding::Finding;
-use crate::page::Page;
-
 /// Both ways, two jobs in a group, two seconds.
 pub(super) const MIXED: &str = include_str!("../../../fixtures/fio/randrw-3.33.txt");
 /// Reads of one job for half a minute, on a machine that does other things too.
 pub(super) const READ: &str = include_str!("../../../fixtures/fio/randread-3.33.txt");
 
-pub(super) fn findings(text: &str) -> Vec<Finding> {
-    audit(Page::new("p", text)).findings
-}
-
-/// What a rule finds in a text.
-pub(super) fn found(text: &str, rule: &str) -> Vec<Finding> {
-    findings(text).into_iter().filter(|finding| finding.rule == rule).collect()
-}
+pub(super) use crate::rule::testing::{findings, found};
 
 /// Holds that a rule is silent on a text and speaks when a piece of it is another.
 pub(super) fn speaks(text: &str, changes: &[(&str, &str, &str)]) {

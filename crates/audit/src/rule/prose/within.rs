@@ -93,7 +93,7 @@ fn judge(page: &Page, clause: &Clause, band: &Quantity, tables: &[&Table], sink:
             all += 1;
             let off = 100.0 * (right.figure.value / left.figure.value - 1.0);
             let sure =
-                ratio.low > 1.0 + band.figure.high / 100.0 || ratio.high < 1.0 - band.figure.high / 100.0;
+                ratio.low > 1.0 + band.figure.value / 100.0 || ratio.high < 1.0 - band.figure.value / 100.0;
             if sure {
                 outside.push((off, left, right));
             }

@@ -188,7 +188,10 @@ fn pairs_of(page: &Page, table: &Table, left: usize, sink: &mut Sink) {
         let (Some(of_rate), Some(of_bandwidth)) = (rate.share, bandwidth.share) else { continue };
         let units = (rate.figure.map(|figure| figure.unit), bandwidth.figure.map(|figure| figure.unit));
         let rates = matches!(units.0, Some(Unit::PerSecond | Unit::Bare));
-        if !rates || units.1 != Some(Unit::BytesPerSecond) || of_rate.unit != Unit::Percent {
+        // One that its operands refute is told as that.
+        let refuted =
+            [of_rate, of_bandwidth].iter().any(|share| sink.correction(share.figure.spot).is_some());
+        if !rates || units.1 != Some(Unit::BytesPerSecond) || of_rate.unit != Unit::Percent || refuted {
             continue;
         }
         let apart = (of_rate.figure.value - of_bandwidth.figure.value).abs();

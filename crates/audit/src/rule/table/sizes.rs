@@ -4,18 +4,19 @@
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
+use crate::link::parts;
 use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink, slip};
 use crate::table::Table;
 
-/// F4 and N8 of tables.
-pub const RATE_TIMES_SIZE: Rule = Rule {
-    id: "F4",
-    name: "in a table IOPS times block size is the bandwidth",
+/// N8, and F4 and N3 of tables.
+pub const UNIT: Rule = Rule {
+    id: "N8",
+    name: "in a table IOPS times block size is the bandwidth, in the unit that the label says",
     severity: Severity::WrongFigure,
     holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %; a table all of whose rows need 1024 for a label of 1000 is \
-            told once as N8, a rate that lost its carry as N3",
+            told once, a row that does not agree as F4, a rate that lost its carry as N3",
     silent: "unless a rate and a bandwidth stand in neighbouring columns and head or label names one block size, and at least two \
              thirds of the rows agree",
     check: rate_times_size,
@@ -47,6 +48,9 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
             let figure = |at: usize| row.cells.get(at)?.as_ref()?.figure.as_ref();
             let (Some(first), Some(second)) = (figure(left), figure(left + 1)) else { continue };
             let heads = [left, left + 1].map(|at| table.columns[at].head.as_str());
+            if of_what(heads[0]) != of_what(heads[1]) {
+                continue;
+            }
             let (rate, bandwidth) = match (kind(first, heads[0]), kind(second, heads[1])) {
                 (Some(Kind::Rate), Some(Kind::Bandwidth)) => (first, second),
                 (Some(Kind::Bandwidth), Some(Kind::Rate)) => (second, first),
@@ -58,6 +62,41 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
         }
     }
     pairs
+}
+
+/// Words of heads that say which figure it is, not of what.
+const METRICS: [&str; 26] = [
+    "iops",
+    "throughput",
+    "bandwidth",
+    "bw",
+    "speed",
+    "rate",
+    "mb",
+    "mib",
+    "kb",
+    "kib",
+    "gb",
+    "gib",
+    "mbps",
+    "kbps",
+    "gbps",
+    "sec",
+    "iops/s",
+    "мб",
+    "гб",
+    "кб",
+    "мбайт",
+    "скорость",
+    "带宽",
+    "吞吐",
+    "吐量",
+    "速度",
+];
+
+/// What a head is of, without the words of the metric: two columns of one load have it in common.
+fn of_what(head: &str) -> Vec<String> {
+    parts(head).into_iter().filter(|part| !METRICS.contains(&part.as_str())).collect()
 }
 
 #[derive(PartialEq)]

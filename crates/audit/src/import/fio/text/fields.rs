@@ -118,5 +118,7 @@ fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
     let of_bytes = matches!(counted, "B" | "B/s");
     let known = of_bytes || matches!(counted, "" | "/s" | "bit/s" | "bit");
     let thousand = if binary || (old && of_bytes) { 1024f64 } else { 1000f64 };
-    known.then(|| (thousand.powi(power), power))
+    // With unit_base=1 bandwidths are printed in bits.
+    let bits = if counted.starts_with("bit") { 8.0 } else { 1.0 };
+    known.then(|| (thousand.powi(power) / bits, power))
 }

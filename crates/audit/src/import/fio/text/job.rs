@@ -103,6 +103,8 @@ pub(super) fn job(line: Line) -> Job {
         line: line.index,
         group: whole("groupid"),
         jobs: whole("jobs"),
+        // Sums over the clients whose own results stand before it.
+        aggregate: text.trim_start().starts_with("All clients:"),
         error: line.field("err").and_then(|field| field.plain()),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
         ..Job::default()
@@ -130,6 +132,11 @@ pub(super) fn read(job: &mut Job, kind: Kind, line: Line, version: Option<Versio
         Kind::Target => {
             job.target_depth = line.field("depth").and_then(|field| field.plain());
             job.target_depth.is_some()
+        }
+        Kind::Aside => {
+            // What follows is of syncs, or of one priority: no percentiles of this way.
+            job.directions.iter_mut().for_each(|direction| direction.percentile_unit = None);
+            true
         }
         _ => match job.directions.last_mut() {
             Some(direction) => of_direction(direction, kind, line),
@@ -170,7 +177,8 @@ fn of_direction(direction: &mut Direction, kind: Kind, line: Line) -> bool {
             true
         }
         Kind::Percentiles => {
-            let Some(unit) = direction.percentile_unit else { return direction.percentiles.is_some() };
+            // Those of syncs and of single priorities are no figures of a way.
+            let Some(unit) = direction.percentile_unit else { return true };
             let Some(percentiles) = &mut direction.percentiles else { return false };
             let before = percentiles.points.len();
             percentiles.points.extend(points(line, unit));
@@ -310,6 +318,9 @@ fn bandwidth_samples(line: Line) -> Option<Samples> {
         "MiB/s" | "MB/s" => 1024.0 * 1024.0,
         "kB/s" => 1000.0,
         "GiB/s" => 1024.0 * 1024.0 * 1024.0,
+        "Kibit/s" => 1024.0 / 8.0,
+        "Mibit/s" => 1024.0 * 1024.0 / 8.0,
+        "kbit/s" => 1000.0 / 8.0,
         _ => return None,
     };
     samples(line, scale)

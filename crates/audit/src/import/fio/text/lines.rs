@@ -45,6 +45,8 @@ pub(super) enum Kind {
     DiskHead,
     /// `sda: ios=...`.
     Disk,
+    /// Latencies of syncs, or of I/Os of one priority: not of a way.
+    Aside,
     /// A line of fio's without a figure that is read: `submit`, `complete`, `...`, `Laying out`.
     Known,
     /// Nothing.
@@ -69,6 +71,7 @@ impl Kind {
                 | Kind::Depths
                 | Kind::Issued
                 | Kind::Target
+                | Kind::Aside
         )
     }
 }
@@ -107,7 +110,7 @@ pub(super) fn kind(line: &str) -> Kind {
         b's' if labelled(text, "steadystate") => Some(Kind::Known),
         b'e' if labelled(text, "errors") && text.contains("total=") => Some(Kind::Known),
         b'D' if labelled(text, "Description") => Some(Kind::Known),
-        b'f' if text.starts_with("fsync/fdatasync") => Some(Kind::Known),
+        b'f' if text.starts_with("fsync/fdatasync") => Some(Kind::Aside),
         b'f' if text.starts_with("fio: ") => Some(Kind::Known),
         b'b' if bandwidth(text) => Some(Kind::Bandwidth),
         b'i' if labelled(text, "iops") && text.contains("min=") => Some(Kind::Iops),
@@ -128,7 +131,9 @@ fn named(text: &str) -> Kind {
         Kind::Job
     } else if disk(text) {
         Kind::Disk
-    } else if text.contains(": Laying out IO file") || sync_latency(text) {
+    } else if sync_latency(text) {
+        Kind::Aside
+    } else if text.contains(": Laying out IO file") {
         Kind::Known
     } else {
         Kind::Foreign
@@ -185,6 +190,10 @@ fn bandwidth(text: &str) -> bool {
 fn latency(text: &str) -> Option<Kind> {
     let rest = ["slat", "clat", "lat"].iter().find_map(|name| text.strip_prefix(name))?;
     let rest = rest.trim_start();
+    // `clat prio 0/4 (usec): min=`, `clat prio 0/4 (12.30% of IOs) percentiles (usec):`.
+    if rest.starts_with("prio ") && rest.contains("sec)") {
+        return Some(Kind::Aside);
+    }
     if rest.starts_with("percentiles (") {
         return Some(Kind::PercentileHead);
     }

@@ -143,6 +143,23 @@ fn noise_in_the_middle_of_an_output_is_told_and_skipped() {
 }
 
 #[test]
+fn latencies_of_syncs_and_of_priorities_are_of_no_way() {
+    let sync = "  fsync/fdatasync/sync_file_range:\n    sync (usec): min=350, max=126117, avg=857.01, stdev=2345.36\n    sync percentiles (usec):\n     |  1.00th=[  619], 99.99th=[96994]\n  cpu  ";
+    let (_, fio) = only(&MIXED.replace("  cpu  ", sync));
+    assert_eq!(fio.jobs[0].directions[1].percentiles.as_ref().unwrap().points.len(), 17);
+    let prio = "    clat prio 0/4 (usec): min=1, max=2, avg= 1.50, stdev= 0.10\n    clat prio 0/4 (12.30% of IOs) percentiles (usec):\n     |  1.00th=[  619], 99.99th=[96994]\n   bw (";
+    let (_, fio) = only(&MIXED.replacen("   bw (", prio, 1));
+    assert_eq!(fio.jobs[0].directions[0].percentiles.as_ref().unwrap().points.len(), 17);
+    assert_eq!(fio.jobs[0].directions[0].clat.unwrap().mean.value, 160_087.76);
+}
+
+#[test]
+fn bandwidths_in_bits_are_bytes() {
+    let (_, fio) = only(&MIXED.replacen("BW=174MiB/s (183MB/s)", "BW=1392Mibit/s (1460Mbit/s)", 1));
+    assert_eq!(value(&fio.jobs[0].directions[0].bandwidth), 174.0 * 1_048_576.0);
+}
+
+#[test]
 fn sentences_about_fio_are_no_output() {
     for text in [
         "fio-3.16 was used for all of it",

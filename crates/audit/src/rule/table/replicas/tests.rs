@@ -1,1 +1,58 @@
+use super::bare_name;
+use crate::finding::{Severity, Slip};
+use crate::rule::testing::found;
 
+fn drives(figures: &[&str]) -> String {
+    let table = |(at, figure): (usize, &&str)| {
+        format!(
+            "PM9A3 (0{at}69) | bare | passthrough |\nrandom read 4k | 4601.00 MB/s | {figure} MB/s |\nrandom write 4k | 2806.00 MB/s | 2807.00 MB/s |\n\n"
+        )
+    };
+    figures.iter().enumerate().map(table).collect()
+}
+
+#[test]
+fn one_of_many_equal_drives_that_has_half_is_told() {
+    let page = drives(&["4746.50", "4743.00", "4746.00", "2328.00", "4651.00"]);
+    let told = found(&page, "T10");
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!((told[0].slip, told[0].severity), (Some(Slip::Half), Severity::WrongFigure));
+    assert_eq!(
+        found(&drives(&["4746.50", "4743.00", "4746.00", "3928.00", "4651.00"]), "T9")[0].severity,
+        Severity::Ambiguous
+    );
+}
+
+#[test]
+fn units_that_are_not_equal_are_left_alone() {
+    assert_eq!(
+        found(&drives(&["4746.50", "2343.00", "4746.00", "2328.00", "4651.00"]), "T10"),
+        [],
+        "two of five"
+    );
+    assert_eq!(found(&drives(&["4746.50", "4743.00", "2328.00"]), "T10"), [], "three");
+    let depths = "\
+| | qd1 | qd2 | qd4 | qd8 |
+|---|---|---|---|---|
+| read | 100 MB/s | 101 MB/s | 99 MB/s | 50 MB/s |
+";
+    assert_eq!(found(depths, "T10"), [], "depths differ on purpose");
+}
+
+#[test]
+fn numbered_columns_of_machines_are_replicas() {
+    let page = "\
+| | VM1 | VM2 | VM3 | VM4 |
+|---|---|---|---|---|
+| read | 1000 MB/s | 1010 MB/s | 990 MB/s | 500 MB/s |
+";
+    assert_eq!(found(page, "T10").len(), 1);
+}
+
+#[test]
+fn names_lose_their_numbers_only() {
+    assert_eq!(bare_name("PM9A3 (0369)").as_deref(), Some("PM9A3"));
+    assert_eq!(bare_name("VM12").as_deref(), Some("VM"));
+    assert_eq!(bare_name("PM1725"), Some("PM".to_owned()), "a model without others like it makes no group");
+    assert_eq!(bare_name("mdadm"), None);
+}

@@ -1,1 +1,75 @@
+use super::size_of;
+use crate::finding::Slip;
+use crate::rule::testing::{found, wrong};
 
+fn table(unit: &str, rows: &[(&str, &str, &str)]) -> String {
+    let row =
+        |(label, bandwidth, iops): &(&str, &str, &str)| format!("{label} | {bandwidth} {unit} | {iops} |\n");
+    format!("LVM | {unit} | IOPS |\n{}", rows.iter().map(row).collect::<String>())
+}
+
+const ROWS: [(&str, &str, &str); 5] = [
+    ("4k-50rdpct", "514.27", "131652.90"),
+    ("8k-75rdpct", "957.10", "122509.10"),
+    ("64k-75rdpct", "3710.36", "59365.80"),
+    ("4k-0rdpct", "535.9", "137192.80"),
+    ("4k-100rdpct", "505.42", "129386.40"),
+];
+
+#[test]
+fn numbers_of_1024_under_a_label_of_1000_are_told_once() {
+    assert_eq!(wrong(&table("MiB/s", &ROWS)), [""; 0]);
+    let told = found(&table("МБ/с", &ROWS), "N8");
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].slip, Some(Slip::ThousandFor1024));
+    assert!(told[0].message.contains("5 of 5 rows"), "{}", told[0].message);
+}
+
+#[test]
+fn a_row_that_does_not_agree_is_found() {
+    let mut rows = ROWS;
+    rows[2].1 = "3170.36";
+    assert_eq!(wrong(&table("MiB/s", &rows)), ["F4 3170.36 MiB/s -> 3710.36 MiB/s"]);
+    rows[2].1 = "371.036";
+    assert_eq!(found(&table("MiB/s", &rows), "F4")[0].slip, Some(Slip::FactorTen));
+}
+
+#[test]
+fn a_rate_that_lost_its_carry_is_told_by_its_bandwidth() {
+    let page = "\
+| | 4KB read | 4KB read | 4KB write | 4KB write |
+| | IOPS | Throughput | IOPS | Throughput |
+|---|---|---|---|---|
+| none | 12.4k | 48.5MiB/s | 8360 | 32.7MiB/s |
+| writeback | 13.0k | 54.5MiB/s | 8976 | 35.1MiB/s |
+";
+    assert_eq!(wrong(page), ["N3 13.0k -> 14.0k"]);
+}
+
+#[test]
+fn columns_of_different_loads_are_no_pair() {
+    let page = "\
+| | 4KB read IOPS | 4KB write Throughput |
+|---|---|---|
+| a | 12.4k | 8.5MiB/s |
+| b | 13.0k | 4.5MiB/s |
+";
+    assert_eq!(wrong(page), [""; 0]);
+}
+
+#[test]
+fn sizes_are_read_of_labels() {
+    for (text, size) in [
+        ("4KB random read", Some(4096.0)),
+        ("4k-50rdpct-80randompct", Some(4096.0)),
+        ("Sequential 4M qd=32", Some(4_194_304.0)),
+        ("1 MiB reads", Some(1_048_576.0)),
+        ("4k and 64k", None),
+        ("629k", Some(629.0 * 1024.0)),
+        ("100 MB/s", None),
+        ("qd=32 x 4", None),
+        ("2048kHz", None),
+    ] {
+        assert_eq!(size_of(text), size, "{text}");
+    }
+}

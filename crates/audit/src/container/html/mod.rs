@@ -1,0 +1,85 @@
+//! HTML: what a browser would show, as lines that know which line of the source they come from. Tables become rows between
+//! pipes, headings keep a `#`, listings stand in fences; scripts and styles are dropped.
+
+mod render;
+mod spans;
+
+use super::{Container, plain};
+use crate::page::Page;
+use encoding_rs::Encoding;
+
+pub(crate) use spans::Spans;
+
+/// The container's entry in the family.
+pub const CONTAINER: Container =
+    Container { name: "HTML", knows: |bytes| knows(bytes), read: |name, bytes| vec![read(name, bytes)] };
+
+/// Bytes that are looked at.
+const LOOKED_AT: usize = 64 << 10;
+/// A page without `<html>` has at least so many tags in what is looked at.
+const TAGS: usize = 10;
+
+fn knows(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    let head = String::from_utf8_lossy(head);
+    let mut head = head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
+    // Comments and declarations stand before it.
+    while let Some(behind) =
+        head.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")).map(|(_, rest)| rest)
+    {
+        head = behind.trim_start();
+    }
+    if head.starts_with("<?xml") {
+        head = head.split_once("?>").map_or("", |(_, rest)| rest.trim_start());
+    }
+    let begins = |name: &str| head.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
+    if ["<!doctype html", "<html", "<head>", "<body"].iter().any(|name| begins(name)) {
+        return true;
+    }
+    let fragment = [
+        "<table", "<div", "<article", "<section", "<main", "<p>", "<p ", "<h1", "<h2", "<ul", "<style",
+        "<meta",
+    ];
+    fragment.iter().any(|name| begins(name)) && !markdown(head) && tags(head) >= TAGS
+}
+
+/// Whether a text has marks of Markdown, which allows tags too.
+fn markdown(text: &str) -> bool {
+    ["\n# ", "\n## ", "\n### ", "\n```", "](http", "|---", "| ---", "|:--"]
+        .iter()
+        .any(|mark| text.contains(mark))
+}
+
+fn tags(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let named =
+        |at: &usize| bytes.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'/');
+    memchr::memchr_iter(b'<', bytes).filter(named).count()
+}
+
+fn read(name: &str, bytes: Vec<u8>) -> Page {
+    let declared = declared(&bytes);
+    let (text, broken) = plain::decode(bytes, declared);
+    let (lines, lost) = render::lines(&text);
+    let mut page = Page::rendered(name, &lines);
+    page.unread.extend(lost);
+    if let Some(encoding) = broken {
+        page.unread.extend(plain::undecodable(&page, encoding));
+    }
+    page
+}
+
+/// The encoding that `<meta charset=...>` declares.
+fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).to_ascii_lowercase();
+    let (_, behind) = head.split_once("charset=")?;
+    let label: String = behind
+        .trim_start_matches(['"', '\''])
+        .chars()
+        .take_while(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
+        .collect();
+    Encoding::for_label(label.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

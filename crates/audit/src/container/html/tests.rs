@@ -1,0 +1,199 @@
+use super::*;
+use crate::container::pages;
+use crate::table::{Table, tables};
+use proptest::prelude::*;
+
+fn shown(html: &str) -> Vec<(u32, String)> {
+    let page = read("p", html.as_bytes().to_vec());
+    (0..page.len()).map(|at| (page.number(at), page.line(at).to_string())).collect()
+}
+
+fn text(html: &str) -> Vec<String> {
+    shown(html).into_iter().map(|(_, line)| line).collect()
+}
+
+fn table(html: &str) -> (Page, Table) {
+    let page = read("p", html.as_bytes().to_vec());
+    let mut found = tables(&page, &[]);
+    assert_eq!(found.len(), 1, "{:?}", text(html));
+    (page, found.remove(0))
+}
+
+#[test]
+fn html_is_known_by_its_first_bytes_and_markdown_with_tags_is_not() {
+    let tags = "<div><p>a</p><p>b</p><p>c</p><p>d</p><p>e</p></div>";
+    for html in [
+        "<!DOCTYPE html>",
+        "\u{feff}\n <!doctype HTML><p>",
+        "<!-- saved --><html>",
+        "<?xml version='1.0'?>\n<html>",
+        tags,
+    ] {
+        assert!(knows(html.as_bytes()), "{html}");
+    }
+    let readme = format!("<div align=\"center\">{tags}</div>\n\n## Usage\n\n```\nx\n```\n");
+    for other in [
+        "",
+        "plain",
+        "# Title\n<table><tr><td>1</table>",
+        "{\"a\": 1}",
+        "<Results><System/></Results>",
+        "<div>",
+        &readme,
+    ] {
+        assert!(!knows(other.as_bytes()), "{other}");
+    }
+    assert_eq!(pages("p", b"<html><p>one<p>two".to_vec())[0].line(0), "one");
+}
+
+#[test]
+fn lines_are_what_a_browser_shows_and_know_their_source() {
+    let html = "<html>\n<head><title>T</title><style>p { width: 5% }</style></head>\n<body>\n<h2>Disk &amp; net</h2>\n<p>It does\n   500&nbsp;MB/s<br>in the &lt;host&gt;.</p>\n<ul><li><p>one</p></li>\n<li>two</ul>\n<script>var a = \"<p>7</p>\";</script>\n<!-- 8 -->end\n";
+    assert_eq!(
+        shown(html),
+        [
+            (4, "## Disk & net".to_string()),
+            (4, String::new()),
+            (5, "It does 500\u{a0}MB/s".to_string()),
+            (6, "in the <host>.".to_string()),
+            (6, String::new()),
+            (7, "- one".to_string()),
+            (7, String::new()),
+            (8, "- two".to_string()),
+            (8, String::new()),
+            (10, "end".to_string()),
+        ]
+    );
+}
+
+#[test]
+fn listings_keep_their_lines_and_stand_in_fences() {
+    let html = "<html><p>out:</p>\n<pre>\n<code>a  1\n\n  <b>b</b> &gt; 2</code>\n</pre><p>x</p>";
+    assert_eq!(text(html), ["out:", "", "```", "a  1", "", "  b > 2", "```", "", "x"]);
+    let numbers: Vec<u32> = shown(html).iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers[3..6], [3, 4, 5]);
+    assert_eq!(text("<html><pre>a<br>b<div>c</div>d</pre>"), ["```", "a", "b", "c", "d", "```"]);
+    assert_eq!(text("<html><pre>never closed"), ["```", "never closed", "```"]);
+}
+
+#[test]
+fn tables_become_rows_between_pipes() {
+    let html = "<html><h3>Speed</h3>\n<table><caption>Table 1</caption>\n<thead>\n<tr><th rowspan=2>Case</th><th colspan=2>VM</th></tr>\n<tr><th>IOPS</th><th>MB/s</th></tr></thead>\n<tbody><tr><td>read | 4k</td><td>26.5k<br>(93%)</td><td>103.5</td></tr>\n<tr><td>write<td>25.5k<td>99.5</table>after";
+    assert_eq!(
+        text(html),
+        [
+            "### Speed",
+            "",
+            "Table 1",
+            "",
+            "| Case | VM | VM |",
+            "| Case | IOPS | MB/s |",
+            "|---|---|---|",
+            "| read \\| 4k | 26.5k (93%) | 103.5 |",
+            "| write | 25.5k | 99.5 |",
+            "",
+            "after",
+        ]
+    );
+    let (page, table) = table(html);
+    assert_eq!((table.title.as_deref(), table.corner.as_str()), (Some("Table 1"), "Case"));
+    assert_eq!(table.columns[0].head, "VM IOPS");
+    assert_eq!((table.rows[0].label.as_str(), page.number(table.rows[1].line)), ("read | 4k", 7));
+    let cell = table.rows[0].cells[0].as_ref().unwrap();
+    assert_eq!((cell.figure.unwrap().figure.value, cell.share.unwrap().figure.value), (26_500.0, 93.0));
+}
+
+#[test]
+fn a_table_without_heads_is_read_where_its_first_row_is_one() {
+    let (_, table) = table(
+        "<html><table><tr><td>Case<td>Host<td>VM<tr><td>OS<td>CentOS<td>Ubuntu<tr><td>read<td>500 MB/s<td>450 MB/s</table>",
+    );
+    assert_eq!((table.corner.as_str(), table.rows.len(), table.columns[1].head.as_str()), ("Case", 2, "VM"));
+    assert_eq!(table.rows[1].cells[1].as_ref().unwrap().figure.unwrap().figure.value, 450e6);
+}
+
+#[test]
+fn what_lays_out_a_page_is_no_table() {
+    let inner = "<table><tr><th>a<th>b<tr><td>x<td>5</table>";
+    let html = format!("<html><table><tr><td>menu</td><td><h1>Title</h1>{inner}</td></tr></table>");
+    assert_eq!(text(&html), ["menu", "", "# Title", "", "| a | b |", "|---|---|", "| x | 5 |"]);
+    let listing = "<html><table><tr><td class=gutter><pre>1\n2</pre></td><td><pre>read: 5\nwrite: 6</pre></td></tr></table>";
+    assert_eq!(text(listing), ["```", "1", "2", "```", "", "```", "read: 5", "write: 6", "```"]);
+}
+
+#[test]
+fn a_power_or_a_note_is_no_digit_of_the_figure_before_it() {
+    let (_, table) =
+        table("<html><table><tr><th>a<th>b<tr><td>x<td>94%<sup>1</sup><tr><td>y<td>10<sup>6</sup></table>");
+    let figure =
+        |row: usize| table.rows[row].cells[0].as_ref().unwrap().figure.map(|figure| figure.figure.value);
+    assert_eq!((figure(0), figure(1)), (Some(94.0), None));
+}
+
+#[test]
+fn the_encoding_that_a_page_declares_is_taken() {
+    let mut html = b"<html><meta charset=\"windows-1251\"><p>".to_vec();
+    html.extend([0xd1, 0xea, 0xee, 0xf0, 0xee, 0xf1, 0xf2, 0xfc]);
+    assert_eq!(read("p", html).line(0), "Скорость");
+}
+
+#[test]
+fn what_is_never_closed_is_listed() {
+    let page = read("p", b"<html><p>a\n<svg><p>lost\n\nx".to_vec());
+    assert_eq!((page.line(0), page.unread.len(), page.unread[0].line, page.unread[0].last), ("a", 1, 2, 2));
+}
+
+#[test]
+fn hostile_pages_take_time_and_memory_as_they_are_long() {
+    for part in [
+        "<table><tr><td>",
+        "<div>",
+        "<tr><td rowspan=65534 colspan=1000>a long text of a cell that is copied",
+        "<pre>",
+        "<li>",
+        "</table>",
+        "<h1>",
+        "&",
+        "<",
+        "<!--",
+        "<td>",
+        "<svg>",
+        "<table>",
+        "<tr>",
+        "<td rowspan=9>x<tr>",
+    ] {
+        for begin in ["<html>", "<html><table><tr><td rowspan=65000 colspan=500>x<tr>"] {
+            let page = read("p", format!("{begin}{}", part.repeat(20_000)).into_bytes());
+            assert!(page.text().len() < 20_000_000, "{part}: {}", page.text().len());
+            tables(&page, &[]);
+        }
+    }
+}
+
+const PAGE: &str = "<!doctype html><html><head><meta charset=utf-8><title>t</title></head><body><h1>A &amp; b</h1><p>text 5&nbsp;%</p>\n<table><caption>c</caption><thead><tr><th>a</th><th colspan=2>b</th></tr></thead><tr><td rowspan=2>x</td><td>5</td><td>6</td></tr><tr><td>7</td><td>8</td></tr></table>\n<pre>one\ntwo</pre><ul><li>z</ul></body></html>";
+
+proptest! {
+    #[test]
+    fn a_broken_page_makes_no_panic(
+        cuts in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..4, any::<u8>()), 1..12)
+    ) {
+        let mut bytes = PAGE.as_bytes().to_vec();
+        for (from, to, kind, byte) in cuts {
+            if bytes.is_empty() {
+                break;
+            }
+            let (from, to) = (from.index(bytes.len()), to.index(bytes.len()));
+            match kind {
+                0 => drop(bytes.drain(from.min(to)..from.max(to).min(from.min(to) + 40))),
+                1 => bytes.swap(from, to),
+                2 => bytes[from] = byte,
+                _ => bytes.insert(from, b"<>/&;\n\""[to % 7]),
+            }
+        }
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+        for page in pages("p", bytes) {
+            prop_assert!((0..page.len()).all(|at| page.number(at) >= 1 && page.number(at) as usize <= lines + 1));
+            tables(&page, &[]);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Which command or job file an output is of: the last one before it, where its figures are ones that such a command gives.
+
+use super::fio::{Asked, Form, Job};
+use super::{Output, Said, Way};
+
+/// Gives outputs of fio that do not say what was asked for, since their first lines were left out, what the command before
+/// them asks for.
+pub(super) fn attribute(outputs: &mut [Output]) {
+    let mut asked: Vec<Asked> = Vec::new();
+    for output in outputs {
+        match &mut output.said {
+            Said::Command(command) if command.program == "fio" => asked = command.asked(),
+            Said::JobFile(file) => asked = file.asked(),
+            Said::Fio(fio) if fio.asked.is_empty() && fio.form == Form::Text => {
+                if fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) {
+                    fio.asked.clone_from(&asked);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What was asked of a job: what has its name, and goes the ways that it went.
+fn asked_of<'a>(job: &Job, asked: &'a [Asked]) -> Option<&'a Asked> {
+    let fits = |asked: &&Asked| asked.name == job.name && asked.rw.as_deref().is_some_and(|rw| goes(rw, job));
+    asked.iter().find(fits)
+}
+
+/// Whether a job went the ways that `rw` says, and no other.
+fn goes(rw: &str, job: &Job) -> bool {
+    let ways: &[Way] = match rw.split(':').next().unwrap_or(rw) {
+        "read" | "randread" => &[Way::Read],
+        "write" | "randwrite" => &[Way::Write],
+        "trim" | "randtrim" => &[Way::Trim],
+        "rw" | "readwrite" | "randrw" => &[Way::Read, Way::Write],
+        "trimwrite" | "randtrimwrite" => &[Way::Trim, Way::Write],
+        _ => return false,
+    };
+    let told = |way: &Way| {
+        job.directions.iter().any(|direction| direction.way == *way || direction.way == Way::Both)
+    };
+    let only =
+        job.directions.iter().all(|direction| ways.contains(&direction.way) || direction.way == Way::Both);
+    !job.directions.is_empty() && only && ways.iter().any(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::import::{Said, scan};
+    use crate::page::Page;
+
+    const OUTPUT: &str = "fio-3.16\ntest: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021\n  write: IOPS=629k, BW=2457MiB/s (2576MB/s)(144GiB/60025msec); 0 zone resets\n";
+
+    fn size(text: &str) -> Option<Option<u64>> {
+        let page = Page::new("p", text);
+        scan(&page).outputs.iter().find_map(|output| match &output.said {
+            Said::Fio(fio) => Some(fio.block_size(&fio.jobs[0], crate::import::Way::Write)),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn an_output_without_its_first_lines_is_of_the_command_before_it() {
+        let page = |rw: &str, name: &str| {
+            format!(
+                "fio -direct=1 -iodepth=32 -rw={rw} -ioengine=libaio -bs=4k -numjobs=4 -name={name}\n\n{OUTPUT}"
+            )
+        };
+        assert_eq!(size(&page("randwrite", "test")), Some(Some(4096)));
+        assert_eq!(size(&page("randread", "test")), Some(None), "another way");
+        assert_eq!(size(&page("randwrite", "other")), Some(None), "another job");
+        assert_eq!(size(OUTPUT), Some(None));
+    }
+}

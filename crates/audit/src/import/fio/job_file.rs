@@ -1,0 +1,488 @@
+//! fio's job files as pages show them, and what fio's options ask for, wherever they stand: in a job file, on a command line,
+//! in JSON. Tolerant: what is published may be cut or retyped.
+
+use super::Asked;
+use crate::import::{Format, Found, Said};
+use crate::page::{Page, Spot};
+
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    name: "fio job file",
+    help: "a fio job file within a page: [global] and sections of options",
+    example: "[global]\nioengine=libaio\ndirect=1\nbs=4k\n\n[randread]\nrw=randread\niodepth=32\n",
+    begins: |line| header(line).is_some(),
+    read,
+};
+
+/// Options as they are told: key, value; of a key that comes twice the last counts.
+pub type Options = Vec<(String, String)>;
+
+/// A job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFile {
+    /// Its sections, `global` among them, in their order.
+    pub sections: Vec<Section>,
+}
+
+/// A section of a job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// What stands in its brackets.
+    pub name: String,
+    /// Index of its line.
+    pub line: usize,
+    /// Its options in their order.
+    pub entries: Vec<Entry>,
+}
+
+/// An option of a job file or a command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// `bs`, without dashes.
+    pub key: String,
+    /// `4k`; `None` of a bare `time_based`.
+    pub value: Option<String>,
+    /// Where both stand.
+    pub spot: Spot,
+}
+
+impl JobFile {
+    /// What each job is asked, with what the global sections before it say.
+    pub fn asked(&self) -> Vec<Asked> {
+        let mut global = Options::new();
+        let mut asked = Vec::new();
+        for section in &self.sections {
+            let own = section.entries.iter().map(Entry::plain);
+            if section.name == "global" {
+                global.extend(own);
+            } else {
+                let mut options = global.clone();
+                options.extend(own);
+                asked.push(self::asked(&section.name, section.line, &options));
+            }
+        }
+        asked
+    }
+}
+
+impl Entry {
+    /// Key and value; a bare option is `1`.
+    pub fn plain(&self) -> (String, String) {
+        (self.key.clone(), self.value.clone().unwrap_or_else(|| "1".to_owned()))
+    }
+}
+
+/// What options ask of a job, as far as they say it.
+pub fn asked(name: &str, line: usize, options: &Options) -> Asked {
+    let of = |keys: &[&str]| {
+        let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
+        known.map(|(_, value)| value.trim())
+    };
+    // `randrw:8` goes on with how many go in a row; `iodepth=32` with nothing.
+    let rw = of(&["rw", "readwrite"]).map(|rw| rw.split([':', ',']).next().unwrap_or(rw).to_owned());
+    Asked {
+        name: name.to_owned(),
+        line,
+        rw,
+        bs: if of(&["bssplit"]).is_some() || of(&["kb_base"]).is_some_and(|base| base != "1024") {
+            [None; 3]
+        } else {
+            sizes(of(&["bs", "blocksize"]), of(&["bsrange", "blocksize_range"]))
+        },
+        ioengine: of(&["ioengine"]).map(str::to_owned),
+        iodepth: of(&["iodepth"]).and_then(|depth| depth.parse().ok()),
+    }
+}
+
+/// Least and most of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
+fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
+    let Some(text) = range.or(fixed) else { return [None; 3] };
+    let mut parts = text.split(',').map(|part| {
+        let (least, most) = part.split_once('-').unwrap_or((part, part));
+        Some((size(least)?, size(most)?))
+    });
+    // What is not told is as the one before.
+    let reads = parts.next().flatten();
+    let writes = parts.next().unwrap_or(reads);
+    let trims = parts.next().unwrap_or(writes);
+    [reads, writes, trims]
+}
+
+/// Bytes of fio's `4k`, `128K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
+pub fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text.get(..digits)?.parse().ok()?;
+    let unit = text[digits..].to_ascii_lowercase();
+    let power = match unit.strip_suffix('b').unwrap_or(&unit) {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        "p" => 5,
+        _ => return None,
+    };
+    number.checked_mul(1u64.checked_shl(10 * power)?)
+}
+
+/// Lines of sections in which an option that only fio has must come.
+const SOON: usize = 32;
+
+/// Sections without one that may stand before it.
+const EMPTY: usize = 4;
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let mut file = JobFile { sections: Vec::new() };
+    let (mut known, mut strange, mut core) = (0usize, 0usize, 0usize);
+    let (mut at, mut end) = (line, line);
+    while at < page.len() {
+        let (bare, prefix) = page.bare(at);
+        let text = without_comment(bare);
+        if let Some(name) = header(text) {
+            file.sections.push(Section { name: name.to_owned(), line: at, entries: Vec::new() });
+            end = at + 1;
+        } else if let Some(entry) = entry(text, at, prefix) {
+            let is_known = KNOWN.binary_search(&entry.key.as_str()).is_ok();
+            (known, strange) = (known + usize::from(is_known), strange + usize::from(!is_known));
+            core += usize::from(CORE.contains(&entry.key.as_str()));
+            file.sections.last_mut()?.entries.push(entry);
+            end = at + 1;
+        } else if !text.trim().is_empty() {
+            break;
+        }
+        at += 1;
+        if core == 0 && (at - line >= SOON || file.sections.len() > EMPTY) {
+            return None;
+        }
+    }
+    (core >= 2 && strange <= known).then(|| Found {
+        said: Said::JobFile(Box::new(file)),
+        end,
+        unread: Vec::new(),
+    })
+}
+
+/// The name of `[global]`, alone on its line.
+fn header(line: &str) -> Option<&str> {
+    let inner = line.trim().strip_prefix('[')?.strip_suffix(']')?;
+    (!inner.is_empty() && !inner.contains(['[', ']', '"', '{']) && inner.trim() == inner).then_some(inner)
+}
+
+/// A line without what a `#` or a `;` begins.
+fn without_comment(line: &str) -> &str {
+    if line.trim_start().starts_with(['#', ';']) {
+        return "";
+    }
+    [" #", "\t#", " ;", "\t;"].iter().filter_map(|sign| line.find(sign)).min().map_or(line, |at| &line[..at])
+}
+
+/// `bs=4k`, or a bare `time_based`.
+fn entry(text: &str, line: usize, prefix: usize) -> Option<Entry> {
+    let bare = text.trim();
+    let start = prefix + (text.len() - text.trim_start().len());
+    let (key, value) = match bare.split_once('=') {
+        Some((key, value)) => (key.trim_end(), Some(value.trim())),
+        None => (bare, None),
+    };
+    let named = |key: &str| {
+        key.len() <= 40
+            && key.bytes().all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-'
+            })
+            && key.starts_with(|letter: char| letter.is_ascii_lowercase())
+    };
+    let told = match value {
+        Some(_) => named(key),
+        None => is_flag(key),
+    };
+    told.then(|| Entry {
+        key: key.to_owned(),
+        value: value.map(str::to_owned),
+        spot: Spot::new(line, start..start + bare.len()),
+    })
+}
+
+/// Whether an option stands without a value.
+pub fn is_flag(key: &str) -> bool {
+    FLAGS.contains(&key)
+}
+
+const FLAGS: &[&str] = &[
+    "bs_unaligned",
+    "norandommap",
+    "time_based",
+    "verify_only",
+    "exitall",
+    "exitall_on_error",
+    "stonewall",
+    "wait_for_previous",
+    "new_group",
+    "thread",
+    "group_reporting",
+    "zero_buffers",
+    "refill_buffers",
+    // Of older versions, and of the command line.
+    "unlink",
+    "overwrite",
+    "invalidate",
+    "direct",
+    "minimal",
+    "append-terse",
+    "version",
+    "help",
+    "showcmd",
+    "readonly",
+    "parse-only",
+    "warnings-fatal",
+    "cmdhelp",
+    "enghelp",
+];
+
+/// Options that no other tool's configuration has two of.
+const CORE: &[&str] = &[
+    "rw",
+    "readwrite",
+    "bs",
+    "blocksize",
+    "bsrange",
+    "ioengine",
+    "iodepth",
+    "numjobs",
+    "rwmixread",
+    "rwmixwrite",
+    "time_based",
+    "group_reporting",
+    "ramp_time",
+    "stonewall",
+    "norandommap",
+    "direct",
+    "runtime",
+    "size",
+];
+
+/// Options of fio that job files commonly have, in order.
+const KNOWN: &[&str] = &[
+    "allow_file_create",
+    "allow_mounted_write",
+    "allrandrepeat",
+    "ba",
+    "blockalign",
+    "blocksize",
+    "blocksize_range",
+    "bs",
+    "bs_is_seq_rand",
+    "bs_unaligned",
+    "bsrange",
+    "bssplit",
+    "buffer_compress_chunk",
+    "buffer_compress_percentage",
+    "buffer_pattern",
+    "buffered",
+    "bwavgtime",
+    "clat_percentiles",
+    "clientname",
+    "clocksource",
+    "clustername",
+    "continue_on_error",
+    "cpuchunks",
+    "cpuload",
+    "cpumask",
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "create_on_open",
+    "create_only",
+    "create_serialize",
+    "dedupe_percentage",
+    "description",
+    "direct",
+    "directory",
+    "disable_clat",
+    "disable_lat",
+    "disable_slat",
+    "disk_util",
+    "do_verify",
+    "end_fsync",
+    "exec_postrun",
+    "exec_prerun",
+    "exitall",
+    "fadvise_hint",
+    "fallocate",
+    "fdatasync",
+    "file_service_type",
+    "filename",
+    "filename_format",
+    "filesize",
+    "fill_device",
+    "fixedbufs",
+    "flow",
+    "fsync",
+    "fsync_on_close",
+    "group_reporting",
+    "gtod_cpu",
+    "gtod_reduce",
+    "hipri",
+    "invalidate",
+    "io_limit",
+    "io_size",
+    "iodepth",
+    "iodepth_batch",
+    "iodepth_batch_complete",
+    "iodepth_batch_complete_max",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_submit",
+    "iodepth_low",
+    "ioengine",
+    "iomem",
+    "iopsavgtime",
+    "ioscheduler",
+    "kb_base",
+    "lat_percentiles",
+    "latency_percentile",
+    "latency_target",
+    "latency_window",
+    "lockfile",
+    "lockmem",
+    "log_avg_msec",
+    "log_hist_msec",
+    "log_offset",
+    "loops",
+    "max_latency",
+    "mem",
+    "name",
+    "new_group",
+    "nice",
+    "norandommap",
+    "nr_files",
+    "nrfiles",
+    "numa_cpu_nodes",
+    "numa_mem_policy",
+    "number_ios",
+    "numjobs",
+    "offset",
+    "offset_increment",
+    "openfiles",
+    "overwrite",
+    "per_job_logs",
+    "percentage_random",
+    "percentile_list",
+    "pool",
+    "pre_read",
+    "prio",
+    "prioclass",
+    "ramp_time",
+    "random_distribution",
+    "random_generator",
+    "randrepeat",
+    "randseed",
+    "rate",
+    "rate_iops",
+    "rate_min",
+    "rate_process",
+    "rbdname",
+    "readwrite",
+    "refill_buffers",
+    "registerfiles",
+    "runtime",
+    "rw",
+    "rw_sequencer",
+    "rwmixread",
+    "rwmixwrite",
+    "scramble_buffers",
+    "serialize_overlap",
+    "size",
+    "slat_percentiles",
+    "softrandommap",
+    "sqthread_poll",
+    "sqthread_poll_cpu",
+    "ss",
+    "ss_dur",
+    "ss_ramp",
+    "startdelay",
+    "steadystate",
+    "steadystate_duration",
+    "stonewall",
+    "sync",
+    "thinktime",
+    "thinktime_blocks",
+    "thread",
+    "time_based",
+    "timeout",
+    "unified_rw_reporting",
+    "unique_filename",
+    "unlink",
+    "verify",
+    "wait_for",
+    "wait_for_previous",
+    "write_bw_log",
+    "write_hist_log",
+    "write_iops_log",
+    "write_lat_log",
+    "zero_buffers",
+    "zonemode",
+    "zonesize",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Option<(JobFile, Found)> {
+        let page = Page::new("p", text);
+        let line = (0..page.len()).find(|at| (FORMAT.begins)(page.bare(*at).0))?;
+        let found = read(&page, line)?;
+        match &found.said {
+            Said::JobFile(file) => Some(((**file).clone(), found)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn sections_are_read_with_where_they_stand() {
+        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nthread=1\nrw=randrw\nbs=4k # of both\n\
+                    group_reporting\n\n[randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
+        let (file, found) = file(text).unwrap();
+        let page = Page::new("p", text);
+        let keys: Vec<&str> = file.sections[0].entries.iter().map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, ["ioengine", "direct", "thread", "rw", "bs", "group_reporting"]);
+        assert_eq!(page.quote(file.sections[0].entries[4].spot), "bs=4k");
+        assert_eq!(page.quote(file.sections[0].entries[1].spot), "direct = 1");
+        assert_eq!(page.line(found.end - 1), "rw=read:8");
+        let asked = file.asked();
+        assert_eq!(asked[0].name, "randwrite");
+        assert_eq!((asked[0].rw.as_deref(), asked[0].bs[1]), (Some("randrw"), Some((4096, 4096))));
+        assert_eq!(asked[1].bs, [Some((8192, 8192)), Some((16384, 16384)), Some((16384, 16384))]);
+        assert_eq!(asked[1].rw.as_deref(), Some("read"));
+    }
+
+    #[test]
+    fn files_of_other_tools_and_brackets_in_prose_are_none() {
+        for text in [
+            "[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\nauth_cluster_required = cephx\n",
+            "[mysqld]\nuser=mysql\nsize=3\nport=3306\n",
+            "[1]\nsee there\n",
+            "[root@host ~]# ls\n",
+            "[global]\n",
+        ] {
+            assert!(file(text).is_none(), "{text}");
+        }
+        let many = "[x]\n".repeat(100_000);
+        assert!(crate::import::scan(&Page::new("p", many)).outputs.is_empty());
+    }
+
+    #[test]
+    fn options_are_in_order() {
+        assert!(KNOWN.is_sorted() && CORE.iter().all(|key| KNOWN.contains(key)));
+    }
+
+    #[test]
+    fn sizes_are_fios() {
+        assert_eq!(
+            ["4k", "4K", "128kb", "1m", "512", "2G"].map(size),
+            [Some(4096), Some(4096), Some(131_072), Some(1 << 20), Some(512), Some(2 << 30)]
+        );
+        assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
+        assert_eq!(size("99999999t"), None);
+        assert_eq!(sizes(Some("4k-64k,8k"), None)[0], Some((4096, 65536)));
+    }
+}

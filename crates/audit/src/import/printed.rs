@@ -1,0 +1,135 @@
+//! Figures as tools print them: whole numbers that are exact or cut off, decimals that are rounded; in JSON, at the end of
+//! which a number may have lost digits.
+
+use crate::json::{Node, Value};
+use crate::number::{self, Figure};
+use crate::page::{Page, Spot};
+use std::ops::Range;
+
+/// What a whole number stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// Itself.
+    Exact,
+    /// Anything from it to below the next: the tool divides whole numbers.
+    Cut,
+}
+
+/// The figure of a printed number, and the bytes that it takes; `None` where the text begins with none.
+pub(crate) fn figure(
+    line: usize,
+    start: usize,
+    text: &str,
+    scale: f64,
+    whole: Whole,
+) -> Option<(Figure, usize)> {
+    let (value, bytes, decimals) = number::leading(text)?;
+    let printed = &text[..bytes];
+    let spot = Spot::new(line, start..start + bytes);
+    Some((of(spot, printed, value, decimals, scale, whole), bytes))
+}
+
+fn of(spot: Spot, printed: &str, value: f64, decimals: usize, scale: f64, whole: Whole) -> Figure {
+    let exponent = printed.find(['e', 'E']).and_then(|at| printed[at + 1..].parse::<i32>().ok());
+    let (low, high) = match (exponent, decimals, whole) {
+        (None, 0, Whole::Exact) => (value, value),
+        (None, 0, Whole::Cut) => (value, value + 1.0),
+        _ => {
+            let decimals = i32::try_from(decimals).unwrap_or(i32::MAX);
+            let half = 0.5 * 10f64.powi(exponent.unwrap_or(0).saturating_sub(decimals));
+            (value - half, value + half)
+        }
+    };
+    Figure { spot, value: value * scale, low: low * scale, high: high * scale }
+}
+
+/// Makes figures of a page's JSON, on and on through its text.
+pub(crate) struct Printed<'p> {
+    page: &'p Page,
+    line: usize,
+}
+
+/// Lines that are walked before a search is quicker.
+const NEAR: usize = 32;
+
+impl<'p> Printed<'p> {
+    /// From a line on.
+    pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
+        Printed { page, line }
+    }
+
+    /// The line that a byte of the text is in.
+    pub(crate) fn line(&mut self, byte: usize) -> usize {
+        self.spot(byte..byte + 1).index()
+    }
+
+    /// Where bytes of the text stand.
+    pub(crate) fn spot(&mut self, bytes: Range<usize>) -> Spot {
+        let near = self.page.offset(self.line) <= bytes.start
+            && bytes.start < self.page.offset(self.line.saturating_add(NEAR));
+        let spot = if near { self.page.spot_near(bytes, self.line) } else { self.page.spot(bytes) };
+        self.line = spot.index();
+        spot
+    }
+
+    /// The figure of a number, also of one in quotes; `None` for anything else, and for a number that the end cut.
+    pub(crate) fn figure(&mut self, node: Option<&Node>, scale: f64, whole: Whole) -> Option<Figure> {
+        let node = node?;
+        let (text, start) = match node.value {
+            Value::Number(text) => (text, node.bytes.start),
+            Value::Text(text) => (text, node.bytes.start + 1),
+            _ => return None,
+        };
+        let (value, bytes, decimals) = number::leading(text)?;
+        if bytes != text.len() || (matches!(node.value, Value::Number(_)) && !self.ended(node.bytes.end)) {
+            return None;
+        }
+        let spot = self.spot(start..start + bytes);
+        Some(of(spot, text, value, decimals, scale, whole))
+    }
+
+    /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.
+    fn ended(&self, at: usize) -> bool {
+        let rest = self.page.text().as_bytes().get(at..).unwrap_or_default();
+        let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+        matches!(next, Some(b',' | b'}' | b']'))
+    }
+
+    /// A whole number that is what it is.
+    pub(crate) fn exact(&mut self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+        self.figure(node, scale, Whole::Exact)
+    }
+
+    /// A whole number whose rest the tool cut off.
+    pub(crate) fn cut(&mut self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+        self.figure(node, scale, Whole::Cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn a_printed_number_stands_for_what_rounds_or_is_cut_to_it() {
+        let made = |text: &str, whole| figure(0, 0, text, 1.0, whole).map(|(made, _)| (made.low, made.high));
+        assert_eq!(made("12", Whole::Exact), Some((12.0, 12.0)));
+        assert_eq!(made("12;", Whole::Cut), Some((12.0, 13.0)));
+        assert_eq!(made("12.5", Whole::Cut), Some((12.45, 12.55)));
+        assert_eq!(made("1e+02", Whole::Exact), Some((50.0, 150.0)));
+        assert_eq!(made("x", Whole::Exact), None);
+    }
+
+    #[test]
+    fn a_number_that_the_end_cut_is_no_figure() {
+        let page = Page::new("p", "{\n\"a\": 12,\n\"b\": \"34\",\n\"c\": 56");
+        let parsed = json::parse(page.text(), 0).unwrap();
+        let mut printed = Printed::new(&page, 0);
+        let first = printed.exact(parsed.node.get("a"), 1.0).unwrap();
+        assert_eq!((page.quote(first.spot), first.spot.line), ("12", 1));
+        assert_eq!(page.quote(printed.exact(parsed.node.get("b"), 1.0).unwrap().spot), "34");
+        assert_eq!(printed.exact(parsed.node.get("c"), 1.0), None);
+        assert_eq!(printed.exact(parsed.node.get("d"), 1.0), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! What names a table: the heading, caption or short line above it.
+
+use crate::page::Page;
+
+/// Lines above a table that are looked at.
+const LOOKED_AT: usize = 12;
+/// Characters of a short line; a CJK one counts as two.
+const SHORT: usize = 72;
+
+/// Lines above those in which a heading is looked for.
+const SECTION: usize = 60;
+
+/// The text above line `at` that names what stands there: a short line not above `floor`, or the heading of the section.
+/// `fenced`: it stands in a block of code.
+pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Option<String> {
+    let mut lead = None;
+    let mut looked = 0;
+    let mut prose = false;
+    let mut code = false;
+    let mut own = fenced;
+    for index in (at.saturating_sub(SECTION)..at).rev() {
+        let line = page.line(index).trim();
+        if fence(line) {
+            // The first above a fenced table opens its own block.
+            code = !own && !code;
+            own = false;
+            continue;
+        }
+        if code || line.is_empty() || is_rule(line) {
+            continue;
+        }
+        looked += 1;
+        prose |= index < floor || looked > LOOKED_AT;
+        let heading = hashes(page.line(index)) || underlined(page, index, at) || numbered(line);
+        match named(line) {
+            Some(name) if heading && !own => {
+                return Some(lead.map_or_else(|| name.to_string(), |lead| format!("{name}: {lead}")));
+            }
+            // `Results:` says little; the heading above it says of what.
+            Some(name) if !prose && lead.is_none() && line.ends_with([':', '：']) => lead = Some(name),
+            // Above a sentence only a heading is of the table too.
+            Some(name) if lead.is_none() && !prose && !command(line) => return Some(name.to_string()),
+            _ => prose |= !command(line),
+        }
+    }
+    lead.map(str::to_string)
+}
+
+fn fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// Markdown's headings, and no comments of a script.
+fn hashes(line: &str) -> bool {
+    let behind = line.trim_start_matches('#');
+    (1..7).contains(&(line.len() - behind.len())) && behind.starts_with(' ')
+}
+
+/// `2.1 MDADM`, `3. NVMe-oF`, `4、结果`.
+fn numbered(line: &str) -> bool {
+    let behind = line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let number = &line[..line.len() - behind.len()];
+    let sign =
+        number.contains('.') && behind.starts_with(' ') || !number.is_empty() && behind.starts_with('、');
+    (1..6).contains(&number.len()) && number.starts_with(|first: char| first.is_ascii_digit()) && sign
+}
+
+/// Whether a line is only drawn.
+pub(super) fn is_rule(line: &str) -> bool {
+    line.starts_with("```")
+        || line.starts_with("~~~")
+        || line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
+}
+
+fn underlined(page: &Page, index: usize, at: usize) -> bool {
+    let next = page.line(index + 1).trim();
+    index + 1 < at
+        && next.len() > 2
+        && (next.bytes().all(|byte| byte == b'=') || next.bytes().all(|byte| byte == b'-'))
+}
+
+/// The text of a short line without its marks; `None` of a sentence.
+fn named(line: &str) -> Option<&str> {
+    let bare = line
+        .trim_start_matches(['#', '>', '*', '•', '-', '_', ' '])
+        .trim_end_matches(['*', '_', '#', ' ', ':', '：']);
+    // `IOPS=26.0k` is what a tool printed.
+    let printed = bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
+    let sentence =
+        line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#') || bare.contains("。");
+    (bare.contains(char::is_alphabetic)
+        && !bare.starts_with('<')
+        && !sentence
+        && !printed
+        && wide(bare) <= SHORT)
+        .then_some(bare)
+}
+
+/// Columns that a text takes on a screen.
+pub(super) fn wide(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// Columns of a letter: those of CJK are twice as wide.
+pub(super) fn width(letter: char) -> usize {
+    match letter as u32 {
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        0x300..=0x36f | 0x200b..=0x200f => 0,
+        _ => 1,
+    }
+}
+
+/// A line that is typed into a shell.
+fn command(line: &str) -> bool {
+    line.starts_with("$ ")
+        || line.contains(" --")
+        || line.contains(" /dev/")
+        || line.contains("=/")
+        || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<String> {
+        let page = Page::new("p", text);
+        above(&page, page.len(), 0, false)
+    }
+
+    #[test]
+    fn the_nearest_heading_caption_or_short_line_names_a_table() {
+        assert_eq!(of("# One\n\ntext\n\n## Two\n\n").as_deref(), Some("Two"));
+        assert_eq!(of("### CPU\n\nResults:\n\n").as_deref(), Some("CPU: Results"));
+        assert_eq!(of("Results:\n").as_deref(), Some("Results"));
+        assert_eq!(of("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n").as_deref(), Some("2.1 MDADM"));
+        assert_eq!(of("**Table 1: reads**\n\n").as_deref(), Some("Table 1: reads"));
+        assert_eq!(of("Title\n=====\n\nA sentence that says something of it.\n").as_deref(), Some("Title"));
+        assert_eq!(of("A sentence that says something of it.\n"), None);
+        assert_eq!(
+            of("short\nA sentence that says something of it.\n"),
+            None,
+            "the short line is of the sentence"
+        );
+        assert_eq!(
+            of("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n").as_deref(),
+            Some("Two")
+        );
+        assert_eq!(of("# Two\n1.20   0.00   2.30\n").as_deref(), Some("Two"), "figures name nothing");
+        assert_eq!(of(""), None);
+    }
+}
