@@ -10,6 +10,7 @@ pub mod container;
 pub mod finding;
 pub mod import;
 pub mod json;
+pub mod knowledge;
 pub mod link;
 pub mod number;
 pub mod page;

@@ -5,10 +5,19 @@
 
 pub mod command;
 mod context;
+mod cut;
+pub mod dd;
+pub mod diskspd;
+pub mod elbencho;
 pub mod fio;
+pub mod hcibench;
 pub mod iperf3;
 pub mod json_formats;
+pub mod mbw;
 mod printed;
+pub mod sysbench;
+pub mod unixbench;
+pub mod vdbench;
 mod workload;
 
 use crate::claim::Metric;
@@ -16,7 +25,7 @@ use crate::number::{Figure, Unit};
 use crate::page::{Page, Unread};
 use std::ops::Range;
 
-pub use workload::{Reading, Way, Workload};
+pub use workload::{Other, Reading, Way, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
@@ -66,6 +75,22 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
+    /// vdbench.
+    Vdbench(Box<vdbench::Vdbench>),
+    /// HCIBench.
+    HciBench(Box<hcibench::HciBench>),
+    /// UnixBench.
+    UnixBench(Box<unixbench::Bench>),
+    /// mbw.
+    Mbw(Vec<mbw::Method>),
+    /// sysbench.
+    Sysbench(Box<sysbench::Sysbench>),
+    /// dd.
+    Dd(Box<dd::Copy>),
+    /// DiskSpd.
+    DiskSpd(Box<diskspd::DiskSpd>),
+    /// elbencho.
+    Elbencho(Box<elbencho::Elbencho>),
 }
 
 /// A figure of an output: what it measures, what it counts, the figure.
@@ -79,6 +104,14 @@ impl Said {
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // A log has too many to tell each; what was asked is no result.
             Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
+            Said::Mbw(methods) => mbw::figures(methods, tell),
+            Said::Vdbench(said) => said.figures(tell),
+            Said::HciBench(said) => said.figures(tell),
+            Said::UnixBench(said) => said.figures(tell),
+            Said::Sysbench(said) => said.figures(tell),
+            Said::Dd(said) => said.figures(tell),
+            Said::DiskSpd(said) => said.figures(tell),
+            Said::Elbencho(said) => said.figures(tell),
         }
     }
 
@@ -89,6 +122,14 @@ impl Said {
             Said::FioLog(log) => log.readings(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
+            Said::Mbw(methods) => mbw::readings(methods),
+            Said::Vdbench(said) => said.readings(),
+            Said::HciBench(said) => said.readings(),
+            Said::UnixBench(said) => said.readings(),
+            Said::Sysbench(said) => said.readings(),
+            Said::Dd(said) => said.readings(),
+            Said::DiskSpd(said) => said.readings(),
+            Said::Elbencho(said) => said.readings(),
         }
     }
 }
@@ -103,6 +144,15 @@ pub const ALL: &[&Format] = &[
     &command::FORMAT,
     &iperf3::json::STREAM,
     &json_formats::FORMAT,
+    &vdbench::FORMAT,
+    &hcibench::FORMAT,
+    &unixbench::FORMAT,
+    &mbw::FORMAT,
+    &sysbench::FORMAT,
+    &dd::FORMAT,
+    &diskspd::text::FORMAT,
+    &diskspd::xml::FORMAT,
+    &elbencho::FORMAT,
 ];
 
 /// What a page holds of outputs, and what in it could not be read.

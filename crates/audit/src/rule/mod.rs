@@ -3,12 +3,23 @@
 //!
 //! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
 
+mod dd;
+mod diagnoses;
+mod diskspd;
+mod elbencho;
 pub mod fio;
+mod hardware;
+mod hcibench;
+mod ledger;
+mod mbw;
 pub mod prose;
 pub mod slip;
+mod sysbench;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unixbench;
+mod vdbench;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
@@ -21,6 +32,7 @@ use crate::prose::Clause;
 use crate::table::Table;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A rule.
 pub struct Rule {
@@ -113,7 +125,6 @@ impl<'a> Evidence<'a> {
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().map(|output| &output.said).filter_map(|said| match said {
             crate::import::Said::Fio(fio) => Some(&**fio),
-            #[allow(unreachable_patterns, reason = "fio is one of many tools")]
             _ => None,
         })
     }
@@ -128,6 +139,7 @@ pub struct Sink {
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: HashMap<Spot, Correction>,
     refined: HashMap<Spot, Interval>,
+    hardware: Option<Rc<hardware::Hardware>>,
 }
 
 /// What a wrong figure should be.
@@ -222,12 +234,34 @@ pub const ALL: &[&Rule] = &[
     &fio::course::REGIMES,
     &fio::course::DURATION,
     &fio::course::PROGRESS,
+    &vdbench::RULE,
+    &unixbench::RULE,
+    &mbw::RULE,
+    &sysbench::RULE,
+    &hcibench::RULE,
+    &dd::RULE,
+    &diskspd::RULE,
+    &elbencho::RULE,
     &table::sizes::UNIT,
     &table::copies::COPY,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &hardware::P1,
+    &hardware::P2,
+    &hardware::P3,
+    &hardware::P4,
+    &hardware::P5,
+    &hardware::P6,
+    &hardware::P7,
+    &hardware::P8,
+    &hardware::P10,
+    &hardware::P11,
+    &hardware::P12,
+    &hardware::P13,
+    &hardware::P14,
+    &hardware::P15,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,
@@ -235,16 +269,12 @@ pub const ALL: &[&Rule] = &[
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,
-];
-
-/// What a rule tells under an id of its own, since the catalogue has one for it: id, a few words, the rule that tells it.
-pub const DIAGNOSES: &[(&str, &str, &str)] = &[
-    ("N2", "a figure of fio 2.20 to 3.25 whose carry was lost, by what was issued", "F1"),
-    ("N4", "a ratio that is cut off, not rounded", "T1"),
-    ("N5", "a ratio that is rounded from rounded figures", "T1"),
-    ("N6", "a ratio that is off by a factor of ten", "T1"),
-    ("N7", "a ratio that takes 1000 for 1024", "T1"),
-    ("T10", "half of what nominally equal units have", "T9"),
+    &diagnoses::LOST_CARRY,
+    &diagnoses::CUT_OFF,
+    &diagnoses::ROUNDED_TWICE,
+    &diagnoses::FACTOR_TEN,
+    &diagnoses::OTHER_BASE,
+    &diagnoses::HALF,
 ];
 
 /// Whether a rule or a diagnosis has that id.
@@ -277,15 +307,11 @@ mod tests {
 
     #[test]
     fn every_rule_says_what_it_holds_and_when_it_is_silent() {
-        let mut ids: Vec<&str> =
-            ALL.iter().map(|rule| rule.id).chain(DIAGNOSES.iter().map(|told| told.0)).collect();
+        let mut ids: Vec<&str> = ALL.iter().map(|rule| rule.id).collect();
         for rule in ALL {
             for text in [rule.name, rule.holds, rule.silent] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text:?}", rule.id);
             }
-        }
-        for (id, _, by) in DIAGNOSES {
-            assert!(ALL.iter().any(|rule| rule.id == *by), "{id} is told by {by}, which is no rule");
         }
         let count = ids.len();
         ids.sort_unstable();

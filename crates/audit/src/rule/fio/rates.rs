@@ -294,8 +294,11 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
         };
         let Some(bandwidth) = run.direction.bandwidth else { continue };
         let rate = bandwidth.interval().scaled(1.0 / size);
-        // A short last block and a rate that was cut to a whole number.
-        let slack = 1.0 + rate.high * 1e-6;
+        // A short last block, a rate that was cut to a whole number, what was in flight when a ramp ended.
+        let asked = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
+        let in_flight = asked * run.job.jobs.unwrap_or(1) as f64;
+        let slack =
+            1.0 + rate.high * 1e-6 + run.runtime_ms().map_or(0.0, |runtime| 1e3 * in_flight / runtime);
         let rate = Interval { low: rate.low - slack, high: rate.high + slack };
         Check {
             rule: "F4",

@@ -1,0 +1,180 @@
+//! A line that a reader takes apart: words, figures behind labels, each with its spot. Parts are slices of the line, so that
+//! where they stand is never kept apart from what they say.
+
+use super::Other;
+use crate::number::{Figure, leading, rounded};
+use crate::page::{Page, Spot};
+
+/// A line without a listing's number.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    index: usize,
+    prefix: usize,
+    /// What stands there.
+    pub text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// Line `index` of a page; empty behind the last.
+    pub(super) fn of(page: &'a Page, index: usize) -> Line<'a> {
+        let (text, prefix) = page.bare(index);
+        Line { index, prefix, text }
+    }
+
+    /// The same for lines that begin with a number of their own, which a page takes for that of a listing where several follow
+    /// one another: the whole line where nothing but `next` would be left.
+    pub(super) fn with_number(page: &'a Page, index: usize, next: &str) -> Line<'a> {
+        let bare = Line::of(page, index);
+        if bare.prefix > 0 && bare.text.trim_start().starts_with(next) {
+            return Line { index, prefix: 0, text: page.line(index) };
+        }
+        bare
+    }
+
+    /// Where a part of this line stands.
+    pub(super) fn spot(&self, part: &str) -> Spot {
+        let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
+        Spot::new(self.index, self.prefix + start..self.prefix + start + part.len())
+    }
+
+    /// What stands behind a label that the line begins with, after spaces.
+    pub(super) fn behind(&self, label: &str) -> Option<&'a str> {
+        self.text.trim_start().strip_prefix(label)
+    }
+
+    /// The figure that a part of the line begins with (after spaces and tabs), and what follows it. The spot is of its digits.
+    /// None where the digits go on as a version, a date or a grouped number.
+    pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(Figure, &'a str)> {
+        let part = part.trim_start_matches([' ', '\t']);
+        let (value, bytes, decimals) = leading(part)?;
+        let rest = &part[bytes..];
+        let mut next = rest.bytes();
+        if let (Some(b'.' | b',' | b':'), Some(b'0'..=b'9')) = (next.next(), next.next()) {
+            return None;
+        }
+        let power = exponent(&part[..bytes]);
+        let figure = rounded(self.spot(&part[..bytes]), value / power, decimals, power * scale);
+        Some((Figure { value: value * scale, ..figure }, rest))
+    }
+
+    /// The figure that a whole word is.
+    pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<Figure> {
+        let (figure, rest) = self.number(word, scale)?;
+        rest.is_empty().then_some(figure)
+    }
+
+    /// A count that a whole word is: exact.
+    pub(super) fn count(&self, word: &'a str) -> Option<Figure> {
+        let (value, bytes, decimals) = leading(word)?;
+        let whole = bytes == word.len() && decimals == 0 && word.bytes().all(|byte| byte.is_ascii_digit());
+        whole.then(|| exact(self.spot(word), value))
+    }
+
+    /// The figure behind a label, and what follows it.
+    pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
+        self.number(self.behind(label)?, scale)
+    }
+}
+
+/// A figure that stands for itself only: a count.
+pub(super) fn exact(spot: Spot, value: f64) -> Figure {
+    Figure { spot, value, low: value, high: value }
+}
+
+/// The same figure as an exact one: a count that was read with its label.
+pub(super) fn counted(figure: Figure) -> Figure {
+    exact(figure.spot, figure.value)
+}
+
+/// Ten to the exponent of a number that is written with one.
+fn exponent(digits: &str) -> f64 {
+    let written = digits.split_once(['e', 'E']).and_then(|(_, power)| power.parse::<i32>().ok());
+    written.map_or(1.0, |power| 10f64.powi(power))
+}
+
+/// Whether a line may begin with a time of day: `17:06:15.097`.
+pub(super) fn begins_with_time(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    bytes.len() >= 12
+        && bytes[..12].iter().enumerate().all(|(at, byte)| match at {
+            2 | 5 => *byte == b':',
+            8 => matches!(byte, b'.' | b','),
+            _ => byte.is_ascii_digit(),
+        })
+}
+
+/// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
+pub(super) fn size(word: &str) -> Option<u64> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = word.get(..digits)?.parse().ok()?;
+    let scale = match word[digits..].trim_end_matches(['B', 'b']).trim_end_matches('i') {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        "g" | "G" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(scale)
+}
+
+/// A result that is no I/O, as readings have it.
+pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure) -> Other {
+    Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
+}
+
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_line_know_where_they_stand() {
+        let page = Page::new("p", "x\n  total time:   10.0001s\n");
+        let line = Line::of(&page, 1);
+        let (figure, rest) = line.labelled("total time:", 1e9).unwrap();
+        assert_eq!((page.quote(figure.spot), rest), ("10.0001", "s"));
+        assert!((figure.value - 10.0001e9).abs() < 1.0 && (figure.high - figure.low - 1e5).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_number_that_belongs_to_the_line_is_no_listing() {
+        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n");
+        assert_eq!(Line::of(&page, 2).text, " | c");
+        assert_eq!(Line::with_number(&page, 2, "|").text, "2 | c");
+        assert_eq!(Line::with_number(&page, 2, "c").text, " | c");
+    }
+
+    #[test]
+    fn an_exponent_narrows_what_digits_stand_for() {
+        let page = Page::new("p", "3.1947e-05 s");
+        let figure = Line::of(&page, 0).number("3.1947e-05", 1.0).unwrap().0;
+        assert!((figure.high - figure.low - 1e-9).abs() < 1e-15, "{figure:?}");
+    }
+
+    #[test]
+    fn what_goes_on_as_another_number_is_none() {
+        let page = Page::new("p", "1.0.20 1,234 17:06 2.5");
+        let line = Line::of(&page, 0);
+        let words: Vec<&str> = line.text.split(' ').collect();
+        let read: Vec<bool> = words.iter().map(|word| line.number(word, 1.0).is_some()).collect();
+        assert_eq!(read, [false, false, false, true]);
+        assert_eq!(line.count("2.5"), None);
+    }
+
+    #[test]
+    fn sizes_are_of_1024() {
+        assert_eq!(
+            [size("4k"), size("8KiB"), size("1M"), size("512"), size("x")],
+            [Some(4096), Some(8192), Some(1 << 20), Some(512), None]
+        );
+        assert_eq!(size("99999999999999999999g"), None);
+    }
+
+    #[test]
+    fn a_time_of_day_is_known() {
+        assert!(begins_with_time("17:06:15.097   avg_2-6"));
+        assert!(!begins_with_time("17:06 uhr") && !begins_with_time("2:06:15.0971"));
+    }
+}

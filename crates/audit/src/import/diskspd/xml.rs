@@ -1,0 +1,165 @@
+//! DiskSpd's XML (`-Rxml`). A document that does not end is listed, nothing of it is read.
+
+use super::{DiskSpd, Row, Span, Table, Target, Tile};
+use crate::import::cut::exact;
+use crate::import::{Format, Found, Said};
+use crate::number::{Figure, leading, rounded};
+use crate::page::Page;
+use roxmltree::{Document, Node};
+
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    name: "DiskSpd XML",
+    help: "DiskSpd's XML of any 2.x",
+    example: include_str!("../../../fixtures/diskspd/mixed.xml"),
+    begins: |line| line.trim_start().starts_with("<Results>"),
+    read,
+};
+
+/// Bytes of a result with thousands of threads; more is no result.
+const LARGEST: usize = 64 << 20;
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let (bare, prefix) = page.bare(line);
+    let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
+    let rest = &page.text()[from..];
+    // Up to where the next begins, so that many beginnings are not read over and over.
+    let next = rest["<Results>".len()..].find("<Results>").map_or(rest.len(), |at| at + "<Results>".len());
+    let rest = &rest[..next];
+    if !rest.contains("<TimeSpan>") || rest.len() > LARGEST {
+        return None;
+    }
+    let Some(close) = rest.find("</Results>") else { return Some(without_end(page, line)) };
+    let bytes = close + "</Results>".len();
+    let end = page.spot_near(from + bytes - 1..from + bytes, line).index() + 1;
+    let document = match Document::parse(&rest[..bytes]) {
+        Ok(document) => document,
+        Err(error) => {
+            let unread = vec![page.unread(line..end, format!("DiskSpd XML: {error}"))];
+            return Some(Found { said: Said::DiskSpd(Box::default()), end, unread });
+        }
+    };
+    let reader = Reader { page, from };
+    let said = reader.document(document.root_element());
+    (!said.spans.is_empty()).then(|| Found { said: Said::DiskSpd(Box::new(said)), end, unread: Vec::new() })
+}
+
+/// Lists the lines of markup of a document that does not end.
+fn without_end(page: &Page, line: usize) -> Found {
+    let mut end = line + 1;
+    while page.bare(end).0.trim_start().starts_with('<') {
+        end += 1;
+    }
+    let unread = vec![page.unread(line..end, "DiskSpd XML that does not end")];
+    Found { said: Said::DiskSpd(Box::default()), end, unread }
+}
+
+/// Knows where the document begins.
+struct Reader<'a> {
+    page: &'a Page,
+    from: usize,
+}
+
+fn child<'n, 'x>(node: Node<'n, 'x>, name: &str) -> Option<Node<'n, 'x>> {
+    node.children().find(|child| child.has_tag_name(name))
+}
+
+fn all<'n, 'x: 'n>(node: Node<'n, 'x>, name: &'static str) -> impl Iterator<Item = Node<'n, 'x>> {
+    node.children().filter(move |child| child.has_tag_name(name))
+}
+
+fn text<'n>(node: Node<'n, '_>, name: &str) -> Option<&'n str> {
+    child(node, name)?.text().map(str::trim)
+}
+
+fn whole(node: Node, name: &str) -> Option<u64> {
+    text(node, name)?.parse().ok()
+}
+
+impl Reader<'_> {
+    fn document(&self, root: Node) -> DiskSpd {
+        let targets = root.descendants().filter(|node| node.has_tag_name("Targets"));
+        let targets = targets.flat_map(|targets| all(targets, "Target")).map(target).collect();
+        let spans = all(root, "TimeSpan").map(|span| self.span(span)).collect();
+        DiskSpd { targets, spans }
+    }
+
+    /// The figure that an element's text is.
+    fn figure(&self, node: Node, name: &str, scale: f64) -> Option<Figure> {
+        let node = child(node, name)?.first_child().filter(Node::is_text)?;
+        let written = node.text()?;
+        let digits = written.trim();
+        let start = self.from + node.range().start + (written.len() - written.trim_start().len());
+        let (value, bytes, decimals) = leading(digits)?;
+        let spot = self.page.spot(start..start + bytes);
+        // Entities are written otherwise than they read.
+        let alike = bytes == digits.len() && self.page.quote(spot) == digits;
+        alike.then(|| {
+            if decimals == 0 { exact(spot, value * scale) } else { rounded(spot, value, decimals, scale) }
+        })
+    }
+
+    fn span(&self, node: Node) -> Span {
+        let mut span = Span {
+            line: self.page.spot(self.from + node.range().start..self.from + node.range().end).index(),
+            seconds: self.figure(node, "TestTimeSeconds", 1.0),
+            threads: self.figure(node, "ThreadCount", 1.0),
+            ..Span::default()
+        };
+        for latency in all(node, "Latency") {
+            span.tiles.extend(all(latency, "Bucket").filter_map(|bucket| self.tile(bucket)));
+        }
+        for cpu in child(node, "CpuUtilization").iter().flat_map(|cpus| cpus.children()) {
+            let of = |name| self.figure(cpu, name, 1.0);
+            if let (Some(usage), Some(user), Some(kernel), Some(idle)) =
+                (of("UsagePercent"), of("UserPercent"), of("KernelPercent"), of("IdlePercent"))
+            {
+                span.cpus.push([usage, user, kernel, idle]);
+            }
+        }
+        let names = [("BytesCount", "IOCount"), ("ReadBytes", "ReadCount"), ("WriteBytes", "WriteCount")];
+        let mut tables: [Table; 3] = Default::default();
+        for target in all(node, "Thread").flat_map(|thread| all(thread, "Target")) {
+            for ((bytes, ios), table) in names.iter().zip(&mut tables) {
+                let row = self.figure(target, bytes, 1.0).zip(self.figure(target, ios, 1.0));
+                table.rows.extend(row.map(|(bytes, ios)| bare_row(bytes, ios)));
+            }
+        }
+        span.tables = tables.map(|table| (!table.rows.is_empty()).then_some(table));
+        span
+    }
+
+    fn tile(&self, bucket: Node) -> Option<Tile> {
+        let percent: f64 = text(bucket, "Percentile")?.parse().ok()?;
+        let names = ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"];
+        let latency = names.map(|name| self.figure(bucket, name, 1e6));
+        (percent.is_finite() && latency.iter().any(Option::is_some)).then_some(Tile { percent, latency })
+    }
+}
+
+fn bare_row(bytes: Figure, ios: Figure) -> Row {
+    Row {
+        line: bytes.spot.index(),
+        bytes,
+        ios,
+        bandwidth: None,
+        iops: None,
+        latency: None,
+        iops_deviation: None,
+        latency_deviation: None,
+    }
+}
+
+fn target(node: Node) -> Target {
+    Target {
+        path: text(node, "Path").unwrap_or_default().to_owned(),
+        block: whole(node, "BlockSize"),
+        writes: text(node, "WriteRatio").and_then(|ratio| ratio.parse().ok()),
+        random: text(node, "RandomAccess")
+            .map(|word| word == "true")
+            .or_else(|| child(node, "Random").is_some().then_some(true))
+            .or_else(|| child(node, "StrideSize").is_some().then_some(false)),
+        outstanding: whole(node, "RequestCount"),
+        threads: whole(node, "ThreadsPerFile"),
+    }
+}

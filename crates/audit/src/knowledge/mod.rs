@@ -1,0 +1,124 @@
+//! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of drives by their data sheets.
+//! Facts with their source, nothing measured here. Rules hold published figures against them; reports may as well.
+
+pub mod media;
+pub mod memory;
+pub mod mentions;
+pub mod network;
+pub mod pcie;
+pub mod ratings;
+pub mod sata_sas;
+
+use crate::number::Interval;
+
+/// What a link carries one way, in bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// After the line code, before any header: what the wire moves.
+    pub line: f64,
+    /// What payloads get in practice, from small packets to large ones.
+    pub practical: Interval,
+    /// What payloads get with the largest packets and nothing else on the link: no measurement of what really crossed it is above.
+    pub most: f64,
+}
+
+impl Rate {
+    /// Of a line rate, the shares that payloads get in practice, and the share of the largest packets.
+    pub fn of(line: f64, practical: [f64; 2], most: f64) -> Rate {
+        let [low, high] = practical;
+        Rate { line, practical: Interval { low: line * low, high: line * high }, most: line * most }
+    }
+
+    /// Of so many such links side by side.
+    #[must_use]
+    pub fn times(self, links: f64) -> Rate {
+        Rate { line: self.line * links, practical: self.practical.scaled(links), most: self.most * links }
+    }
+}
+
+/// A link that a page can name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Link {
+    /// PCI Express.
+    Pcie(pcie::Pcie),
+    /// SATA, SAS, USB: cables of drives.
+    Cable(sata_sas::Cable),
+    /// Ethernet, InfiniBand, Fibre Channel.
+    Network(network::Network),
+}
+
+impl Link {
+    /// What it carries one way.
+    pub fn rate(self) -> Rate {
+        match self {
+            Link::Pcie(pcie) => pcie.rate(),
+            Link::Cable(cable) => cable.rate(),
+            Link::Network(network) => network.rate(),
+        }
+    }
+
+    /// As its standard calls it: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
+    pub fn name(self) -> String {
+        match self {
+            Link::Pcie(pcie) => pcie.name(),
+            Link::Cable(cable) => cable.name().to_owned(),
+            Link::Network(network) => network.name(),
+        }
+    }
+
+    /// Whether other machines are behind it.
+    pub fn is_network(self) -> bool {
+        matches!(self, Link::Network(_))
+    }
+}
+
+/// `3938 MB/s`, `14.8 GB/s`: a rate in bytes a second, of 1000.
+pub fn rate_text(bytes_per_second: f64) -> String {
+    if bytes_per_second >= 1e10 {
+        format!("{:.1} GB/s", bytes_per_second / 1e9)
+    } else {
+        format!("{:.0} MB/s", bytes_per_second / 1e6)
+    }
+}
+
+/// `685k`, `195`: I/Os a second.
+pub fn iops_text(iops: f64) -> String {
+    match iops {
+        large if large >= 999_500.0 => format!("{:.2}M", large / 1e6),
+        some if some >= 10_000.0 => format!("{:.0}k", some / 1e3),
+        few => format!("{few:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_messages_are_short() {
+        assert_eq!([rate_text(3.938e9), rate_text(6.3e10)], ["3938 MB/s", "63.0 GB/s"]);
+        assert_eq!([iops_text(685_000.0), iops_text(195.0), iops_text(2.7e6)], ["685k", "195", "2.70M"]);
+    }
+
+    #[test]
+    fn every_link_has_an_order_of_ceilings() {
+        let mut links: Vec<Link> = sata_sas::Cable::ALL.iter().copied().map(Link::Cable).collect();
+        for generation in 1..=6 {
+            links.extend(
+                [1, 2, 4, 8, 16].map(|lanes| Link::Pcie(pcie::Pcie::new(generation, lanes).unwrap())),
+            );
+        }
+        links.extend(network::ETHERNET.map(|gigabits| Link::Network(network::Network::Ethernet(gigabits))));
+        links.extend(network::Infiniband::ALL.map(|one| Link::Network(network::Network::Infiniband(one))));
+        links.extend(
+            network::FIBRE_CHANNEL
+                .map(|(gigabits, _)| Link::Network(network::Network::fibre_channel(gigabits).unwrap())),
+        );
+        for link in links {
+            let rate = link.rate();
+            let name = link.name();
+            assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{name}");
+            assert!(rate.practical.high <= rate.most && rate.most < rate.line, "{name}: {rate:?}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. The words of the figures are those of a scenario's
+//! `[rating]`.
+//!
+//! A drive is known by words in a row in what the kernel, a tool or a page calls it; the longest such name wins.
+
+use super::Link;
+use super::media::Medium;
+use super::pcie::Pcie;
+use super::sata_sas::Cable;
+use crate::number::{self, Unit};
+use std::fmt;
+use std::ops::Range;
+use std::sync::OnceLock;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+mod name;
+
+pub use name::words;
+
+/// What data sheets rate, in the words of a scenario's `[rating]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rated {
+    /// Random reads of 4 KiB a second.
+    RandreadIops,
+    /// Random writes of 4 KiB a second.
+    RandwriteIops,
+    /// Bytes a second read in order.
+    Read,
+    /// Bytes a second written in order.
+    Write,
+    /// Nanoseconds of a random read of 4 KiB, one at a time.
+    RandreadLatency,
+    /// Nanoseconds of a random write of 4 KiB, one at a time.
+    RandwriteLatency,
+}
+
+impl Rated {
+    /// Each with its key.
+    pub const ALL: [(Rated, &'static str); 6] = [
+        (Rated::RandreadIops, "randread_iops"),
+        (Rated::RandwriteIops, "randwrite_iops"),
+        (Rated::Read, "read"),
+        (Rated::Write, "write"),
+        (Rated::RandreadLatency, "randread_latency"),
+        (Rated::RandwriteLatency, "randwrite_latency"),
+    ];
+
+    /// `randread_iops`.
+    pub fn key(self) -> &'static str {
+        Rated::ALL.iter().find(|(rated, _)| *rated == self).map_or("", |(_, key)| key)
+    }
+
+    fn unit(self) -> Kind {
+        match self {
+            Rated::RandreadIops | Rated::RandwriteIops => Kind::PerSecond,
+            Rated::Read | Rated::Write => Kind::BytesPerSecond,
+            Rated::RandreadLatency | Rated::RandwriteLatency => Kind::Time,
+        }
+    }
+}
+
+/// Whether write figures are of a part of the drive or of all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Of a cache of SLC: true until it is full.
+    Burst,
+    /// Of the drive in its steady state.
+    Sustained,
+}
+
+/// A drive of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drive {
+    /// `Samsung 980 PRO`.
+    pub name: String,
+    /// What it is called; the words of each, the last of them perhaps with more behind it.
+    pub models: Vec<String>,
+    /// Its interface.
+    pub interface: Link,
+    /// What data lie on.
+    pub media: Medium,
+    /// Turns a minute, of hard disks.
+    pub rpm: Option<u32>,
+    /// What its write figures are of.
+    pub writes: Writes,
+    /// The data sheet.
+    pub source: String,
+    /// Its capacities.
+    pub sizes: Vec<Size>,
+}
+
+/// One capacity of a drive.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Size {
+    /// Bytes; `None` of the most of a family.
+    pub capacity: Option<f64>,
+    /// Part numbers of this capacity.
+    pub parts: Vec<String>,
+    /// I/Os a second, bytes a second, nanoseconds, in the order of [`Rated::ALL`].
+    figures: [Option<f64>; 6],
+    /// Bytes of its cache of SLC.
+    pub slc_cache: Option<f64>,
+    /// Bytes a second written behind that cache.
+    pub sustained_write: Option<f64>,
+    /// Bytes that may be written.
+    pub endurance: Option<f64>,
+}
+
+impl Size {
+    /// A figure, in I/Os a second, bytes a second or nanoseconds.
+    pub fn value(&self, rated: Rated) -> Option<f64> {
+        self.figures[rated as usize]
+    }
+}
+
+/// A drive that was recognised, with the capacities that it may have.
+#[derive(Clone, Debug)]
+pub struct Match<'a> {
+    /// The drive.
+    pub drive: &'a Drive,
+    /// One where the capacity is known, else all.
+    pub sizes: Vec<&'a Size>,
+}
+
+impl Match<'_> {
+    /// The most that any of its possible capacities has; `None` where one of them is not rated, which may have more.
+    pub fn most(&self, rated: Rated) -> Option<f64> {
+        self.over(rated, f64::max)
+    }
+
+    /// The least.
+    pub fn least(&self, rated: Rated) -> Option<f64> {
+        self.over(rated, f64::min)
+    }
+
+    fn over(&self, rated: Rated, pick: fn(f64, f64) -> f64) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.value(rated)).collect();
+        values?.into_iter().reduce(pick)
+    }
+
+    /// Whether a part of it may be a cache of SLC, which answers reads faster than the rest.
+    pub fn has_slc_cache(&self) -> bool {
+        self.drive.writes == Writes::Burst
+    }
+}
+
+/// What is wrong in a file of ratings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Line, from 1.
+    pub line: usize,
+    /// Key, as it stands there; empty where it is the file's form.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub why: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.as_str() {
+            "" => write!(out, "line {}: {}", self.line, self.why),
+            key => write!(out, "line {}: {key}: {}", self.line, self.why),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// All drives that are known.
+#[derive(Clone, Debug, Default)]
+pub struct Ratings {
+    drives: Vec<Drive>,
+    names: name::Names,
+}
+
+/// The ratings of this crate.
+pub fn known() -> &'static Ratings {
+    static KNOWN: OnceLock<Ratings> = OnceLock::new();
+    KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
+}
+
+/// The rating of a drive in the ratings of this crate: [`Ratings::rating_of`].
+pub fn rating_of(model: &str, capacity: Option<f64>) -> Option<Match<'static>> {
+    known().rating_of(model, capacity)
+}
+
+/// Capacities that differ by less are one: 1000 GB and 1024 GB.
+const SAME_CAPACITY: f64 = 0.05;
+
+impl Ratings {
+    /// Reads a file of ratings.
+    ///
+    /// # Errors
+    /// The first line and key at fault: what no drive can have, an unknown key, no source, a name that stands twice.
+    pub fn read(text: &str) -> Result<Ratings, Fault> {
+        let drives = file::drives(text)?;
+        Ok(Ratings { names: name::Names::of(&drives), drives })
+    }
+
+    /// These with those of a user's file over them: an entry of the same name replaces, others are added and win over entries that
+    /// have a name of theirs.
+    ///
+    /// # Errors
+    /// As [`Ratings::read`].
+    pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
+        let mut drives = file::drives(text)?;
+        let kept = self.drives.iter().filter(|old| drives.iter().all(|new| new.name != old.name));
+        let kept: Vec<Drive> = kept.cloned().collect();
+        drives.extend(kept);
+        Ok(Ratings { names: name::Names::of(&drives), drives })
+    }
+
+    /// All drives.
+    pub fn drives(&self) -> &[Drive] {
+        &self.drives
+    }
+
+    /// The drive that a model string names (as the kernel or a page prints it: `Samsung SSD 980 PRO 1TB`, `INTEL SSDPE2KX010T8`), of a
+    /// capacity in bytes where it is known; else of that which the string names, else of all that there are. `None` where nothing
+    /// or more than one drive is named, or the drive is not rated in that capacity.
+    pub fn rating_of(&self, model: &str, capacity: Option<f64>) -> Option<Match<'_>> {
+        let found = self.find(model);
+        let first = found.first()?;
+        if found.iter().any(|other| other.drive != first.drive) {
+            return None;
+        }
+        let part = found.iter().find_map(|found| found.size);
+        let printed =
+            || name::capacities(model).into_iter().find(|bytes| self.sized(first.drive, *bytes).is_some());
+        match (capacity, part) {
+            (Some(bytes), _) => self.match_of(first.drive, Some(bytes)),
+            (None, Some(size)) => {
+                let drive = &self.drives[first.drive];
+                Some(Match { drive, sizes: vec![&drive.sizes[size]] })
+            }
+            (None, None) => self.match_of(first.drive, printed()),
+        }
+    }
+
+    /// A drive by its index, in a capacity if one is known.
+    pub fn match_of(&self, drive: usize, capacity: Option<f64>) -> Option<Match<'_>> {
+        let found = self.drives.get(drive)?;
+        let sizes = match capacity {
+            Some(bytes) => vec![&found.sizes[self.sized(drive, bytes)?]],
+            None => found.sizes.iter().collect(),
+        };
+        Some(Match { drive: found, sizes })
+    }
+
+    /// Index of the size of a capacity; that of the whole family has any.
+    pub fn sized(&self, drive: usize, bytes: f64) -> Option<usize> {
+        let sizes = &self.drives.get(drive)?.sizes;
+        let near = |size: &Size| size.capacity.is_some_and(|own| (own / bytes - 1.0).abs() < SAME_CAPACITY);
+        sizes.iter().position(near).or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
+    }
+
+    /// Every drive that a text names, in order.
+    pub fn find(&self, text: &str) -> Vec<Found> {
+        self.names.find(text)
+    }
+}
+
+/// A drive that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Index of the drive in [`Ratings::drives`].
+    pub drive: usize,
+    /// Index of its size, where a part number says it.
+    pub size: Option<usize>,
+    /// Bytes of the text.
+    pub bytes: Range<usize>,
+    /// How many of it, where that stands against the name: 6 of `6xPM9A3`.
+    pub count: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    PerSecond,
+    BytesPerSecond,
+    Bytes,
+    Time,
+}
+
+mod file;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! X30: dd's rate is its bytes over its seconds, the sizes in brackets are its bytes, its bytes are its records.
+
+use super::ledger::{Ledger, named};
+use super::{Evidence, Rule, Sink};
+use crate::finding::Severity;
+use crate::import::Said;
+use crate::import::dd::Copy;
+
+/// The rule's entry in the family.
+pub const RULE: Rule = Rule {
+    id: "X30",
+    name: "dd's rate is its bytes over its seconds",
+    severity: Severity::WrongFigure,
+    holds: "bytes / seconds = rate in the unit that is printed (busybox's MB are MiB); both sizes in brackets are the bytes; \
+            whole records are of one size; all within what the printed digits stand for",
+    silent: "where seconds are too short to tell, and of records that were cut",
+    check,
+};
+
+fn check(evidence: &Evidence, sink: &mut Sink) {
+    for output in evidence.outputs {
+        let Said::Dd(copy) = &output.said else { continue };
+        let mut ledger = Ledger::new(evidence.page, RULE.id);
+        relations(copy, &mut ledger);
+        ledger.settle(sink);
+    }
+}
+
+fn relations(copy: &Copy, ledger: &mut Ledger) {
+    let bytes = named("the bytes copied", "bytes", copy.bytes);
+    for size in &copy.sizes {
+        ledger.product(named("the size in brackets", size.unit, size.figure), 1.0, &[(bytes, 1)], 0.0);
+    }
+    let seconds = named("the time", "s", copy.seconds);
+    let rate = named("the rate", copy.rate.unit, copy.rate.figure);
+    ledger.product(rate, 1.0, &[(bytes, 1), (seconds, -1)], 0.0);
+    let Some([_, (whole, partial)]) = copy.records else { return };
+    // Whole records are of one size, which is a whole number.
+    if partial.value == 0.0 && whole.value > 0.0 {
+        let size = copy.bytes.value / whole.value;
+        let nearest = crate::number::Interval::exact(size.round() * whole.value);
+        let records = named("the records out", "records", whole);
+        ledger.within(bytes, nearest, &[records], || {
+            format!("{} bytes / {} records = {size:.3} bytes", copy.bytes.value, whole.value)
+        });
+    }
+}
