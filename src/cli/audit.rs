@@ -6,12 +6,11 @@ mod pages;
 use super::report::{Destination, Form};
 use super::{behind, columns, say, say_aside};
 use crate::exit::{BAD_INPUT, DONE, FINDING, Failed};
-use crate::report::audit::{
-    ALL, Audit, Renderer, Severity, Skipped, View, by_name, described, described_as, digest, shown,
-};
+use crate::report::audit::{ALL, Audit, Renderer, Severity, Skipped, View, by_name, digest, shown};
 use crate::scenario::error::nearest;
 use anyhow::Result;
 use iotax_audit::audit::audit_by;
+use iotax_audit::rule;
 use pages::{Given, Source};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -74,7 +73,7 @@ fn known_format(word: &str) -> Result<String, String> {
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
-    let known: Vec<&'static str> = described().map(|rule| rule.id).collect();
+    let known: Vec<&'static str> = rule::ALL.iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
     found.ok_or_else(|| unknown(word, &known, "hint: iotax audit --rules lists them"))
 }
@@ -180,27 +179,19 @@ impl Teller<'_> {
 }
 
 impl Args {
-    /// Whether what has this id is asked for, by it or by the rule that tells it.
     fn asks(&self, id: &str) -> bool {
-        let by = described_as(id).and_then(|rule| rule.by);
-        let named = |ids: &[&str]| ids.contains(&id) || by.is_some_and(|by| ids.contains(&by));
-        (self.only.is_empty() || named(&self.only)) && !named(&self.without)
+        (self.only.is_empty() || self.only.contains(&id)) && !self.without.contains(&id)
     }
 }
 
 /// The rules that are asked for, a paragraph each.
 fn listed(args: &Args, width: usize) -> String {
     let mut out = String::new();
-    for rule in described().filter(|rule| args.asks(rule.id)) {
+    for rule in rule::ALL.iter().filter(|rule| args.asks(rule.id)) {
         let head = format!("{} ({})", rule.name, rule.severity.word());
         out += &behind(&format!("{:5}", rule.id), &head, width);
-        match rule.by {
-            Some(by) => out += &behind("     told by ", by, width),
-            None => {
-                out += &behind("     holds:  ", rule.holds, width);
-                out += &behind("     silent: ", rule.silent, width);
-            }
-        }
+        out += &behind("     holds:  ", rule.holds, width);
+        out += &behind("     silent: ", rule.silent, width);
         out += "\n";
     }
     out
@@ -219,7 +210,7 @@ mod tests {
         assert!(severity("never").is_err() && known_format("pdf").unwrap_err().contains("sarif"));
         let error = known_rule("no such rule").unwrap_err();
         assert!(error.contains("iotax audit --rules"), "{error}");
-        for rule in described() {
+        for rule in rule::ALL {
             assert_eq!(known_rule(&rule.id.to_lowercase()), Ok(rule.id));
         }
     }

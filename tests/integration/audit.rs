@@ -79,15 +79,13 @@ fn rules_can_be_chosen_and_are_listed() {
     };
     assert!(ids(1, &[]).contains(&"N2".to_owned()));
     assert_eq!(ids(1, &["--only", "n2"]), ["N2"]);
-    assert_eq!(ids(1, &["--only", "F1"]), ["N2"], "which F1 tells");
     assert_eq!(ids(0, &["--only", "F9,F10"]), [""; 0]);
     assert!(!ids(0, &["--without", "N2,T4"]).contains(&"N2".to_owned()));
     let listed = rig.expect(0, &["audit", "--rules"]);
     for needed in ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"] {
         assert!(listed.contains(needed), "no {needed:?} in {listed}");
     }
-    let listed = rig.expect(0, &["audit", "--rules", "--only", "F1"]);
-    assert!(listed.matches("holds:").count() == 1 && listed.contains("told by F1"), "{listed}");
+    assert_eq!(rig.expect(0, &["audit", "--rules", "--only", "N2"]).matches("holds:").count(), 1);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn anchor(document: usize, finding: usize) -> String {
 fn finding(told: &Told, document: usize, nth: usize) -> Markup {
     let finding = &told.finding;
     let id = anchor(document, nth);
-    let title = words::described_as(finding.rule).map(|rule| rule.name);
+    let title = words::rule_of(finding.rule).map(|rule| rule.name);
     html! {
         article class="finding" id=(id) {
             p class="said" {

@@ -3,8 +3,9 @@
 use super::super::table::{Table, escaped};
 use super::digest::{Document, Told};
 use super::text::shown;
-use super::{Audit, Described, Renderer, Severity, View, no_page, words};
+use super::{Audit, Renderer, Severity, View, no_page, words};
 use iotax_audit::claim::Status;
+use iotax_audit::rule::Rule;
 use maud::html;
 
 /// Its entry.
@@ -127,7 +128,7 @@ fn rules(audit: &Audit) -> String {
     if rules.is_empty() {
         return String::new();
     }
-    let line = |rule: &Described| format!("- **{}** {}: {}\n", rule.id, text(rule.name), text(rule.holds));
+    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, text(rule.name), text(rule.holds));
     let lines: String = rules.iter().map(line).collect();
     format!("<details><summary>rules that found something</summary>\n\n{lines}\n</details>\n")
 }

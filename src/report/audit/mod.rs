@@ -16,7 +16,6 @@ mod words;
 pub use digest::{Document, Skipped, Told, digest};
 pub use iotax_audit::finding::Severity;
 pub(crate) use text::shown;
-pub use words::{Described, described, described_as};
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::{Audit, Described, Renderer, Severity, View, no_page, words};
+use super::{Audit, Renderer, Severity, View, no_page, words};
+use iotax_audit::rule::Rule;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -41,7 +42,7 @@ fn render(audit: &Audit, _view: &View) -> String {
             "tool": { "driver": {
                 "name": "iotax audit",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+                "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
             }},
             "columnKind": "utf16CodeUnits",
             "invocations": [{
@@ -64,7 +65,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn rule(rule: &Described) -> Value {
+fn described(rule: &Rule) -> Value {
     json!({
         "id": rule.id,
         "name": rule.name,

@@ -94,45 +94,15 @@ pub fn line_numbers(numbers: impl IntoIterator<Item = u32>) -> String {
     format!("{word} {}{more}", told.join(", "))
 }
 
-/// A rule, or what a rule tells under an id of its own, in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Described {
-    /// `F4`.
-    pub id: &'static str,
-    /// A few words.
-    pub name: &'static str,
-    /// The worst that it finds.
-    pub severity: Severity,
-    /// What it holds against what.
-    pub holds: &'static str,
-    /// When it says nothing.
-    pub silent: &'static str,
-    /// The rule that tells it, where that has another id.
-    pub by: Option<&'static str>,
+/// The rule of an id.
+pub fn rule_of(id: &str) -> Option<&'static Rule> {
+    rule::ALL.iter().copied().find(|rule| rule.id == id)
 }
 
-/// All that a finding may name, in the order of the family; what a rule tells under other ids stands behind it.
-pub fn described() -> impl Iterator<Item = Described> {
-    let of = |id, name, rule: &Rule, by| {
-        let Rule { severity, holds, silent, .. } = *rule;
-        Described { id, name, severity, holds, silent, by }
-    };
-    rule::ALL.iter().flat_map(move |rule| {
-        let told = rule::DIAGNOSES.iter().filter(|(_, _, by)| *by == rule.id);
-        let told = told.map(move |(id, name, by)| of(id, name, rule, Some(*by)));
-        std::iter::once(of(rule.id, rule.name, rule, None)).chain(told)
-    })
-}
-
-/// What a finding's id stands for.
-pub fn described_as(id: &str) -> Option<Described> {
-    described().find(|one| one.id == id)
-}
-
-/// What found something in any page, in the order of the family.
-pub fn rules_that_found(audit: &Audit) -> Vec<Described> {
+/// Rules that found something in any page, in the order of the family.
+pub fn rules_that_found(audit: &Audit) -> Vec<&'static Rule> {
     let found: HashSet<&str> = told(audit).map(|told| told.finding.rule).collect();
-    described().filter(|one| found.contains(one.id)).collect()
+    rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect()
 }
 
 fn told(audit: &Audit) -> impl Iterator<Item = &Told> {

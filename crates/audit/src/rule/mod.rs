@@ -277,11 +277,6 @@ pub const ALL: &[&Rule] = &[
     &diagnoses::HALF,
 ];
 
-/// Whether a rule or a diagnosis has that id.
-fn is_known(id: &str) -> bool {
-    ALL.iter().any(|rule| rule.id == id) || DIAGNOSES.iter().any(|told| told.0 == id)
-}
-
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
     let mut sink = Sink::default();
@@ -289,7 +284,8 @@ pub fn check(evidence: &Evidence) -> Sink {
         (rule.check)(evidence, &mut sink);
     }
     for finding in &mut sink.findings {
-        debug_assert!(is_known(finding.rule), "{} is no rule of the family", finding.rule);
+        let known = ALL.iter().any(|rule| rule.id == finding.rule);
+        debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
         }
