@@ -15,6 +15,7 @@ mod json;
 mod markdown;
 mod matrix;
 mod number;
+pub mod own_audit;
 mod published;
 mod ratios;
 mod sheet;

@@ -24,6 +24,9 @@ fn clauses_tell_what_they_are_about_and_how_they_put_it() {
         ("最高只支持大约 3500 MB/s 接口速率", Manner::Limit),
         ("writes are half of that", Manner::Half),
         ("在降级模式下比它高出 20 倍", Manner::Times),
+        ("На чтении ВМ медленнее, чем хост, на 14 %.", Manner::Loss),
+        ("На записи ВМ теряет 14 %.", Manner::Loss),
+        ("Reads are slower than on the host, 14 % in all", Manner::Share),
     ] {
         assert_eq!(only(text).manner, manner, "{text}");
     }
