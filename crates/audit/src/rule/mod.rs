@@ -284,11 +284,8 @@ pub fn check(evidence: &Evidence) -> Sink {
         (rule.check)(evidence, &mut sink);
     }
     for finding in &mut sink.findings {
-        debug_assert!(
-            ALL.iter().any(|rule| rule.id == finding.rule),
-            "{} is no rule of the family",
-            finding.rule
-        );
+        let known = ALL.iter().any(|rule| rule.id == finding.rule);
+        debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
         }
