@@ -109,8 +109,8 @@ struct Check<'a> {
     severity: Severity,
     figure: &'a Figure,
     recomputed: Interval,
-    operands: Vec<Spot>,
-    by: String,
+    operands: &'a dyn Fn() -> Vec<Spot>,
+    by: &'a dyn Fn() -> String,
     what: &'static str,
 }
 
@@ -125,18 +125,19 @@ impl Check<'_> {
             }
             Agreement::Carried(meant) => {
                 let finding = lost_carry(page, fio, self.figure, meant, self.severity, sink);
-                sink.finds(finding.by(self.by).against(self.operands));
+                sink.finds(finding.by((self.by)()).against((self.operands)()));
             }
             Agreement::Disagrees => {
                 let printed = page.quote(self.figure.spot);
                 let recomputed = as_printed(printed, self.recomputed.middle());
+                let by = (self.by)();
                 sink.corrects(self.figure.spot, self.recomputed, recomputed.clone());
                 let message =
-                    format!("{} is printed as {printed}, but it is {recomputed} by {}", self.what, self.by);
+                    format!("{} is printed as {printed}, but it is {recomputed} by {by}", self.what);
                 let mut finding = Finding::new(self.rule, self.severity, self.figure.spot, message)
                     .recomputed(recomputed)
-                    .by(self.by)
-                    .against(self.operands);
+                    .by(by)
+                    .against((self.operands)());
                 finding.slip = crate::rule::slip::of(self.figure.interval(), self.recomputed);
                 sink.finds(finding);
             }
@@ -156,8 +157,8 @@ fn issued_rate(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::WrongFigure,
             figure: iops,
             recomputed: Interval::exact(rate),
-            operands: operands(&run, issued),
-            by: format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
+            operands: &|| operands(&run, issued),
+            by: &|| format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
             what: "a rate",
         }
         .hold(run.page, run.fio, sink);
@@ -192,13 +193,10 @@ fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
                 severity: Severity::WrongFigure,
                 figure,
                 recomputed: rate,
-                operands: operands(&run, &issued),
-                by: format!(
-                    "{} issued * {size} B / {} s = {:.0} B/s",
-                    issued.value,
-                    runtime / 1e3,
-                    rate.high
-                ),
+                operands: &|| operands(&run, &issued),
+                by: &|| {
+                    format!("{} issued * {size} B / {} s = {:.0} B/s", issued.value, runtime / 1e3, rate.high)
+                },
                 what: "a bandwidth",
             }
             .hold(run.page, run.fio, sink);
@@ -251,8 +249,8 @@ fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink
             severity: Severity::WrongFigure,
             figure,
             recomputed: rate,
-            operands: vec![longest.spot],
-            by: format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
+            operands: &|| vec![longest.spot],
+            by: &|| format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
             what: "a group's bandwidth",
         }
         .hold(page, fio, sink);
@@ -266,8 +264,8 @@ fn issued_total(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::Cosmetic,
             figure,
             recomputed: bytes,
-            operands: Vec::new(),
-            by: format!("{:.0} B were moved", bytes.middle()),
+            operands: &|| Vec::new(),
+            by: &|| format!("{:.0} B were moved", bytes.middle()),
             what: "a total",
         }
         .hold(page, fio, sink);
@@ -305,8 +303,8 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::WrongFigure,
             figure: iops,
             recomputed: rate,
-            operands: vec![bandwidth.spot],
-            by: format!("{} / {size} B", run.page.quote(bandwidth.spot)),
+            operands: &|| vec![bandwidth.spot],
+            by: &|| format!("{} / {size} B", run.page.quote(bandwidth.spot)),
             what: "a rate",
         }
         .hold(run.page, run.fio, sink);
@@ -385,8 +383,8 @@ fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::WrongFigure,
             figure: bandwidth,
             recomputed: rate,
-            operands: vec![io.spot, runtime.spot],
-            by: format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
+            operands: &|| vec![io.spot, runtime.spot],
+            by: &|| format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
             what: "a bandwidth",
         }
         .hold(run.page, run.fio, sink);
