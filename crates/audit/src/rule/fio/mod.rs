@@ -95,12 +95,14 @@ pub(super) fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Er
 pub(super) fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];
-    let binary = unit.contains('i');
+    // `KB` of old is 1024 B: the new has `kB` and `KiB`.
+    let binary = unit.contains('i') || unit.starts_with('K');
     let style = Style { digits: bytes.max(4), binary, unit: "" };
     let bits = if unit.contains("bit") { 8.0 } else { 1.0 };
     let number = (bits * value.max(0.0)).round() as u64;
     let letters: String = unit.chars().skip_while(|letter| "kKMGTPi".contains(*letter)).collect();
     match decimals {
+        0 if bytes > 4 && unit.starts_with('K') => format!("{}{unit}", number / 1024),
         0 if bytes > 4 => format!("{number}{unit}"),
         _ => format!("{}{letters}", num2str::print(number, style, Era::Sound)),
     }

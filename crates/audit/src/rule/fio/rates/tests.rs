@@ -63,3 +63,24 @@ fn figures_that_were_changed_are_found() {
     let slipped = findings(&MIXED.replacen("write: IOPS=44.6k", "write: IOPS=4460", 1));
     assert!(slipped.iter().any(|one| one.rule == "F1" && one.slip == Some(Slip::FactorTen)), "{slipped:#?}");
 }
+
+#[test]
+fn a_group_of_old_fio_is_cut_to_whole_kib() {
+    // 40,000 * 4096 B in 30,016 ms are 5330.49 KiB/s, 40,000 in 30,014 ms 5330.85.
+    let text = |took: &str, printed: &str| {
+        format!(
+            "old: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=4\nfio-2.2.10\n\
+             old: (groupid=0, jobs=1): err= 0: pid=7: Mon Nov 23 10:00:00 2026\n\
+             \x20 write: io=160000KB, bw=5330.9KB/s, iops=1332, runt= {took}msec\n\
+             \x20    issued    : total=r=0/w=40000/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n\n\
+             Run status group 0 (all jobs):\n\
+             \x20 WRITE: io=160000KB, aggrb={printed}, minb={printed}, maxb={printed}, mint={took}msec, maxt={took}msec\n"
+        )
+    };
+    assert_eq!(findings(&text("30014", "5330KB/s")), []);
+    let wrong = findings(&text("30014", "5130KB/s"));
+    assert!(wrong.iter().all(|one| one.rule == "F2" && one.recomputed.starts_with("533")), "{wrong:#?}");
+    assert_eq!(wrong.len(), 3);
+    let long = findings(&text("30014", "15330KB/s"));
+    assert!(long.iter().any(|one| one.recomputed == "5330KB/s"), "{long:#?}");
+}
