@@ -113,6 +113,19 @@ fn each_output_is_found_by_its_own_lines() {
 }
 
 #[test]
+fn threads_that_a_page_leaves_out_are_no_slip_of_the_total() {
+    let text = fixture("diskspd/write");
+    let of_thread = |line: &&str| line.trim_start().starts_with("1 |");
+    assert_eq!(text.lines().filter(of_thread).count(), 3, "of all, reads, writes");
+    let shortened: String =
+        text.lines().filter(|line| !of_thread(line)).map(|line| format!("{line}\n")).collect();
+    assert_eq!(read(&shortened).findings, []);
+    let added = shortened.replace("thread count:\t\t4", "thread count:\t\t3");
+    assert_ne!(added, shortened);
+    assert_ne!(wrong(&read(&added)), 0, "three lines of three threads are all of them");
+}
+
+#[test]
 fn each_format_finds_its_own_example() {
     let tools: Vec<&str> = FIXTURES.iter().map(|(_, tool, _)| *tool).collect();
     for format in import::ALL.iter().filter(|format| tools.contains(&format.name)) {
