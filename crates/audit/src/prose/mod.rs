@@ -117,7 +117,8 @@ fn of_line(index: usize, line: &str, clauses: &mut Vec<Clause>) {
                     && bytes.end >= figure.figure.spot.end as usize
             };
             let figures: Vec<Quantity> = figures.iter().filter(inside).copied().collect();
-            let manner = manner(text, &line[sentence.clone()], &figures);
+            let times = figures.iter().any(|figure| words::is_multiple(line, &bytes, figure));
+            let manner = manner(text, &line[sentence.clone()], &figures, times);
             if figures.is_empty() && manner != Manner::Half {
                 continue;
             }
@@ -143,10 +144,10 @@ fn pieces(line: &str, range: Range<usize>, ends: fn(&str, usize, char) -> bool) 
     pieces
 }
 
-fn manner(text: &str, sentence: &str, figures: &[Quantity]) -> Manner {
+/// How a clause puts its figures; `times` says that one of them is a multiple.
+fn manner(text: &str, sentence: &str, figures: &[Quantity], times: bool) -> Manner {
     let lower = text.to_lowercase();
     let percent = figures.iter().any(|figure| figure.unit == Unit::Percent);
-    let times = figures.iter().any(|figure| figure.unit == Unit::Times);
     let within = figures.iter().any(|figure| figure.hedge == Hedge::PlusMinus);
     let says = |words: &[&str]| words.iter().any(|word| words::has(&lower, word));
     if percent
