@@ -239,15 +239,16 @@ fn moved(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job]) -> Option<Inter
 
 fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink: &mut Sink) {
     let (Some(bytes), Some(longest)) = (moved(page, fio, status, jobs), status.runtime_ms[1]) else { return };
-    // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off.
-    let cut = if Era::of(fio.version) == Era::Remainder { 1024.0 } else { 0.0 };
-    let rate = Interval {
-        low: (1000.0 * bytes.low / longest.value - cut).floor(),
-        high: 1000.0 * bytes.high / longest.value,
-    };
     let alone = jobs.len() == 1;
     let ends = status.slowest.iter().chain(&status.fastest).filter(|_| alone);
     for figure in status.bandwidth.iter().chain(ends).flatten() {
+        // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
+        let old = Era::of(fio.version) == Era::Remainder || page.quote(figure.spot).contains("KB");
+        let cut = if old { 1024.0 } else { 0.0 };
+        let rate = Interval {
+            low: (1000.0 * bytes.low / longest.value - cut).floor(),
+            high: 1000.0 * bytes.high / longest.value,
+        };
         Check {
             rule: "F2",
             severity: Severity::WrongFigure,
