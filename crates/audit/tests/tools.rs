@@ -126,6 +126,20 @@ fn threads_that_a_page_leaves_out_are_no_slip_of_the_total() {
 }
 
 #[test]
+fn processors_of_several_groups_end_no_output() {
+    let text = fixture("diskspd/write");
+    let head = "thread count:\t\t4\n";
+    let cpus = "\nSocket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle\n\
+                -----------------------------------------------------------------------\n\
+                \x20     0|     0|      1|     7|      0|   14|  61.00%|  11.00%|  50.00%|  39.00%\n";
+    assert!(text.contains(head));
+    let imported = import::scan(&Page::new("p", text.replace(head, &format!("{head}{cpus}"))));
+    assert_eq!(imported.outputs.len(), 1);
+    let whole = import::scan(&Page::new("p", text)).outputs[0].lines.len();
+    assert_eq!(imported.outputs[0].lines.len(), whole + cpus.lines().count());
+}
+
+#[test]
 fn each_format_finds_its_own_example() {
     let tools: Vec<&str> = FIXTURES.iter().map(|(_, tool, _)| *tool).collect();
     for format in import::ALL.iter().filter(|format| tools.contains(&format.name)) {

@@ -182,8 +182,23 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
 
 /// What only a sentence has that compares or measures.
 const TALK: &[&str] = &[
-    "iops", "i/o", "latency", "faster", "slower", "than", "versus", "vs", "倍", "延迟", "时延", "相比", "比", "быстрее", "медленнее",
-    "чем", "задержк",
+    "iops",
+    "i/o",
+    "latency",
+    "faster",
+    "slower",
+    "than",
+    "versus",
+    "vs",
+    "倍",
+    "延迟",
+    "时延",
+    "相比",
+    "比",
+    "быстрее",
+    "медленнее",
+    "чем",
+    "задержк",
 ];
 
 /// Whether a line lists disks (`Disks: HDD, RAID10`, `12 x HDD`), and does not talk of them (`1500 here, an HDD has 120, so 12 times`).

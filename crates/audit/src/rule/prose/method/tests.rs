@@ -11,7 +11,7 @@ fn a_comparison_without_a_spread_is_told_once() {
 
 #[test]
 fn a_page_without_measurements_compares_nothing() {
-    let news = "Version 2 needs 10% less memory.\nIt starts 20% faster.\n";
+    let news = "Version 2 has an overhead of 10%.\nIt starts 20% faster.\n";
     assert_eq!(found(news, "M1"), []);
     assert_eq!(found(&format!("{news}A volume reads 120 MB/s.\n"), "M1").len(), 1);
 }
