@@ -24,6 +24,9 @@ pub(super) struct Run<'a> {
     pub direction: &'a Direction,
 }
 
+/// Jobs of clients that are looked at; more than that is no run.
+const MOST_CLIENTS: usize = 1000;
+
 /// Every way of every job of every output.
 pub(super) fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
     let page = evidence.page;
@@ -51,6 +54,18 @@ impl<'a> Run<'a> {
     /// Bytes of each I/O, where they are all of one size.
     pub(super) fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
+    }
+
+    /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
+    pub(super) fn most_in_flight(&self) -> f64 {
+        let of = |job: &Job| {
+            let depth = self.fio.asked_of(job).and_then(|asked| asked.iodepth).unwrap_or(1);
+            (depth * job.jobs.unwrap_or(1)) as f64
+        };
+        match self.job.aggregate {
+            true => self.fio.jobs.iter().filter(|job| !job.aggregate).take(MOST_CLIENTS).map(of).sum(),
+            false => of(self.job),
+        }
     }
 
     /// Milliseconds.

@@ -175,8 +175,8 @@ fn issued_bytes(run: &Run) -> Option<(Interval, f64, Figure)> {
     let size = run.block_size().filter(|_| run.direction.way != Way::Trim)?;
     let bytes = issued.value * size;
     let jobs = run.job.jobs.unwrap_or(1) as f64;
-    let depth = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-    Some((Interval { low: (bytes - size * jobs).max(0.0), high: bytes + size * jobs * depth }, size, *issued))
+    let most = bytes + size * run.most_in_flight();
+    Some((Interval { low: (bytes - size * jobs).max(0.0), high: most }, size, *issued))
 }
 
 fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
@@ -298,10 +298,8 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
         let Some(bandwidth) = run.direction.bandwidth else { continue };
         let rate = bandwidth.interval().scaled(1.0 / size);
         // A short last block, a rate that was cut to a whole number, what was in flight when a ramp ended.
-        let asked = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-        let in_flight = asked * run.job.jobs.unwrap_or(1) as f64;
-        let slack =
-            1.0 + rate.high * 1e-6 + run.runtime_ms().map_or(0.0, |runtime| 1e3 * in_flight / runtime);
+        let in_flight = run.runtime_ms().map_or(0.0, |runtime| 1e3 * run.most_in_flight() / runtime);
+        let slack = 1.0 + rate.high * 1e-6 + in_flight;
         let rate = Interval { low: rate.low - slack, high: rate.high + slack };
         Check {
             rule: "F4",

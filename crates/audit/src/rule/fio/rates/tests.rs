@@ -86,3 +86,24 @@ fn a_group_of_old_fio_is_cut_to_whole_kib() {
     let long = findings(&text("30014", "15330KB/s"));
     assert!(long.iter().any(|one| one.recomputed == "5330KB/s"), "{long:#?}");
 }
+
+#[test]
+fn what_all_clients_had_in_flight_when_a_ramp_ended_is_no_slip() {
+    // Of each client 8 I/Os of 4 KiB that were begun in the ramp are in its bytes, not in its count.
+    let job = |name: &str, ios: u64, bytes: u64, options: &str| {
+        format!(
+            "{{\"jobname\" : \"{name}\", \"groupid\" : 0, \"error\" : 0, {options}\n\"read\" : {{\n\"io_bytes\" : {bytes},\n\
+             \"bw_bytes\" : {bytes},\n\"iops\" : {ios}.000000,\n\"runtime\" : 1000,\n\"total_ios\" : {ios}\n}},\n\"hostname\" : \"h\"}}"
+        )
+    };
+    let options =
+        "\"job options\" : {\"name\" : \"j\", \"rw\" : \"read\", \"bs\" : \"4k\", \"iodepth\" : \"8\"},";
+    let one = job("j", 1000, 1008 * 4096, options);
+    let page = |bytes: u64| {
+        let all = job("All clients", 2000, bytes, "");
+        format!("{{\n\"fio version\" : \"fio-3.19\",\n\"client_stats\" : [\n{one},\n{one},\n{all}\n]\n}}\n")
+    };
+    let f4 = |text: &str| findings(text).iter().filter(|one| one.rule == "F4").count();
+    assert_eq!(f4(&page(2016 * 4096)), 0);
+    assert_eq!(f4(&page(2116 * 4096)), 1);
+}
