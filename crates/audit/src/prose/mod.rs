@@ -119,7 +119,8 @@ fn of_line(index: usize, line: &str, clauses: &mut Vec<Clause>) {
             let figures: Vec<Quantity> = figures.iter().filter(inside).copied().collect();
             // `slower than the host, by 14 %`: what has no words of its own is put as what stands before it.
             let spoken = if has_words(text) { text } else { &line[sentence.start..bytes.end] };
-            let manner = manner(spoken, &line[sentence.clone()], &figures);
+            let times = figures.iter().any(|figure| words::is_multiple(line, &bytes, figure));
+            let manner = manner(spoken, &line[sentence.clone()], &figures, times);
             if figures.is_empty() && manner != Manner::Half {
                 continue;
             }
@@ -152,10 +153,10 @@ fn pieces(line: &str, range: Range<usize>, ends: fn(&str, usize, char) -> bool) 
     pieces
 }
 
-fn manner(text: &str, sentence: &str, figures: &[Quantity]) -> Manner {
+/// How a clause puts its figures; `times` says that one of them is a multiple.
+fn manner(text: &str, sentence: &str, figures: &[Quantity], times: bool) -> Manner {
     let lower = text.to_lowercase();
     let percent = figures.iter().any(|figure| figure.unit == Unit::Percent);
-    let times = figures.iter().any(|figure| figure.unit == Unit::Times);
     let within = figures.iter().any(|figure| figure.hedge == Hedge::PlusMinus);
     let says = |words: &[&str]| words.iter().any(|word| words::has(&lower, word));
     if percent

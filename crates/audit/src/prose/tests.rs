@@ -35,6 +35,32 @@ fn clauses_tell_what_they_are_about_and_how_they_put_it() {
 }
 
 #[test]
+fn counts_and_names_are_no_multiples() {
+    for text in [
+        "Writes are 3x faster there",
+        "it is better, about 3.5x.",
+        "reads went up by 3×",
+        "which is 3 times as much",
+        "and is slower by 3 times",
+        "读性能是它的 3 倍",
+        "это в 3 раза больше",
+    ] {
+        let found = clauses(&Page::new("p", text), &[]);
+        assert!(found.iter().any(|one| one.manner == Manner::Times), "{text}: {found:?}");
+    }
+    for text in [
+        "CPUs: 2 x Xeon Gold of 2.0 GHz",
+        "it has 8x NVMe drives",
+        "4 × 2 GiB of memory",
+        "802.1x网络认证说明",
+        "the queue ran over 667399 times",
+    ] {
+        let found = clauses(&Page::new("p", text), &[]);
+        assert!(found.iter().all(|one| one.manner != Manner::Times), "{text}: {found:?}");
+    }
+}
+
+#[test]
 fn what_is_no_sentence_is_none() {
     for text in [
         "| a | 94% |",

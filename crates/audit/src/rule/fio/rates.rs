@@ -176,8 +176,8 @@ fn issued_bytes(run: &Run) -> Option<(Interval, f64, Figure)> {
     let size = run.block_size().filter(|_| run.direction.way != Way::Trim)?;
     let bytes = issued.value * size;
     let jobs = run.job.jobs.unwrap_or(1) as f64;
-    let depth = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-    Some((Interval { low: (bytes - size * jobs).max(0.0), high: bytes + size * jobs * depth }, size, *issued))
+    let most = bytes + size * run.most_in_flight();
+    Some((Interval { low: (bytes - size * jobs).max(0.0), high: most }, size, *issued))
 }
 
 fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
@@ -237,13 +237,16 @@ fn moved(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job]) -> Option<Inter
 
 fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink: &mut Sink) {
     let (Some(bytes), Some(longest)) = (moved(page, fio, status, jobs), status.runtime_ms[1]) else { return };
-    let rate = Interval {
-        low: (1000.0 * bytes.low / longest.value).floor(),
-        high: 1000.0 * bytes.high / longest.value,
-    };
     let alone = jobs.len() == 1;
     let ends = status.slowest.iter().chain(&status.fastest).filter(|_| alone);
     for figure in status.bandwidth.iter().chain(ends).flatten() {
+        // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
+        let old = Era::of(fio.version) == Era::Remainder || page.quote(figure.spot).contains("KB");
+        let cut = if old { 1024.0 } else { 0.0 };
+        let rate = Interval {
+            low: (1000.0 * bytes.low / longest.value - cut).floor(),
+            high: 1000.0 * bytes.high / longest.value,
+        };
         Check {
             rule: "F2",
             severity: Severity::WrongFigure,
@@ -293,10 +296,8 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
         let Some(bandwidth) = run.direction.bandwidth else { continue };
         let rate = bandwidth.interval().scaled(1.0 / size);
         // A short last block, a rate that was cut to a whole number, what was in flight when a ramp ended.
-        let asked = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-        let in_flight = asked * run.job.jobs.unwrap_or(1) as f64;
-        let slack =
-            1.0 + rate.high * 1e-6 + run.runtime_ms().map_or(0.0, |runtime| 1e3 * in_flight / runtime);
+        let in_flight = run.runtime_ms().map_or(0.0, |runtime| 1e3 * run.most_in_flight() / runtime);
+        let slack = 1.0 + rate.high * 1e-6 + in_flight;
         let rate = Interval { low: rate.low - slack, high: rate.high + slack };
         Check {
             rule: "F4",
