@@ -11,6 +11,7 @@ mod hardware;
 mod hcibench;
 mod ledger;
 mod mbw;
+mod method;
 pub mod prose;
 pub mod slip;
 mod sysbench;
@@ -219,6 +220,7 @@ pub const ALL: &[&Rule] = &[
     &fio::load::GENERATOR,
     &fio::load::DEPTH,
     &fio::load::ERRORS,
+    &fio::asked::RUNTIME,
     &fio::samples::MEAN,
     &fio::samples::PER,
     &fio::samples::COUNT,
