@@ -263,6 +263,7 @@ pub const ALL: &[&Rule] = &[
     &hardware::P13,
     &hardware::P14,
     &hardware::P15,
+    &method::M9,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,
