@@ -264,6 +264,7 @@ pub const ALL: &[&Rule] = &[
     &hardware::P14,
     &hardware::P15,
     &method::M9,
+    &method::T7,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,

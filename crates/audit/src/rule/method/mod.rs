@@ -1,6 +1,8 @@
 //! Rules on how it was measured: what was asked for, on what, with which settings.
 
 mod effect;
+mod labels;
 pub(in crate::rule) mod loads;
 
 pub use effect::RULE as M9;
+pub use labels::RULE as T7;
