@@ -265,6 +265,7 @@ pub const ALL: &[&Rule] = &[
     &hardware::P15,
     &method::M9,
     &method::T7,
+    &method::T8,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,

@@ -3,6 +3,8 @@
 mod effect;
 mod labels;
 pub(in crate::rule) mod loads;
+mod same;
 
 pub use effect::RULE as M9;
 pub use labels::RULE as T7;
+pub use same::RULE as T8;
