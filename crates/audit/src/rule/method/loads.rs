@@ -14,8 +14,6 @@ pub(in crate::rule) struct Load<'a> {
     pub name: &'a str,
     /// Where that stands.
     pub spot: Spot,
-    /// Whether it is of a job file, not of a command line.
-    pub of_file: bool,
     entries: Vec<&'a Entry>,
 }
 
@@ -118,14 +116,14 @@ fn of_command(output: usize, command: &Command) -> Vec<Load<'_>> {
                 let (name, spot) = (value, entry.spot);
                 // What stands before the first name is of its job.
                 let entries = if jobs.is_empty() { std::mem::take(&mut global) } else { Vec::new() };
-                jobs.push(Load { output, name, spot, of_file: false, entries });
+                jobs.push(Load { output, name, spot, entries });
             }
             (_, Some(job)) => job.entries.push(entry),
             (_, None) => global.push(entry),
         }
     }
     if jobs.is_empty() && global.iter().any(|entry| matches!(entry.key.as_str(), "rw" | "readwrite")) {
-        return vec![Load { output, name: "", spot: command.spot, of_file: false, entries: global }];
+        return vec![Load { output, name: "", spot: command.spot, entries: global }];
     }
     with_globals(jobs)
 }
@@ -135,7 +133,6 @@ fn of_file(output: usize, file: &JobFile) -> Vec<Load<'_>> {
         output,
         name: &section.name,
         spot: Spot::new(section.line, 0..section.name.len() + 2),
-        of_file: true,
         entries: section.entries.iter().collect(),
     });
     with_globals(sections.collect())

@@ -3,8 +3,10 @@
 mod effect;
 mod labels;
 pub(in crate::rule) mod loads;
+mod preparation;
 mod same;
 
 pub use effect::RULE as M9;
 pub use labels::RULE as T7;
+pub use preparation::{BUFFERED as M7, UNUSED as M6, ZEROS as M8};
 pub use same::RULE as T8;
