@@ -1,11 +1,13 @@
 //! Rules on how it was measured: what was asked for, on what, with which settings.
 
+mod devices;
 mod effect;
 mod labels;
 pub(in crate::rule) mod loads;
 mod preparation;
 mod same;
 
+pub use devices::{DISKS as M5, MADE as M11};
 pub use effect::RULE as M9;
 pub use labels::RULE as T7;
 pub use preparation::{BUFFERED as M7, UNUSED as M6, ZEROS as M8};
