@@ -118,7 +118,7 @@ fn by_volume(evidence: &Evidence, sink: &mut Sink) {
     let Some(first) = groups.iter().find_map(|group| members(group).next()) else { return };
     let named: Vec<&str> = groups.iter().flat_map(|group| members(group)).map(|(disk, _)| disk).collect();
     let mut others: Vec<(&str, usize)> = Vec::new();
-    for fio in evidence.fio() {
+    for fio in evidence.fio().filter(|fio| !fio.disks.is_empty()) {
         let mapped = fio.disks.iter().any(|disk| disk.aggregates && disk.name.starts_with("dm-"));
         let leaves = leaves(fio);
         if !mapped || leaves.is_empty() || leaves.iter().any(|disk| named.contains(&disk.name.as_str())) {

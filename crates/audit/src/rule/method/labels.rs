@@ -97,7 +97,9 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
     let rows = evidence.tables.iter().flat_map(|table| &table.rows);
     let mut labels: Vec<(String, Profile)> = Vec::new();
     for row in rows {
-        if let Some(profile) = of_label(&row.label, row.line)
+        let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
+        let spot = Spot::new(row.line, start..start + row.label.len());
+        if let Some(profile) = of_label(&row.label, spot)
             && !labels.iter().any(|(label, _)| *label == row.label)
         {
             labels.push((row.label.clone(), profile));
@@ -130,7 +132,7 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// `64k-75rdpct-80randompct`.
-fn of_label(label: &str, line: usize) -> Option<Profile> {
+fn of_label(label: &str, spot: Spot) -> Option<Profile> {
     let share = |ends: &[&str]| {
         let part = label
             .split(['-', '_', ' '])
@@ -139,7 +141,7 @@ fn of_label(label: &str, line: usize) -> Option<Profile> {
     };
     let size = size_of(label.split(['-', '_']).next()?)? as u64;
     let (reads, random) = (share(&["rdpct"])?, share(&["randompct", "rndpct", "seekpct"])?);
-    Some(Profile { size, reads, random, spot: Spot::new(line, 0..0) })
+    Some(Profile { size, reads, random, spot })
 }
 
 /// `64k - 80% seq - 75/25 r/w`.

@@ -4,11 +4,14 @@ mod devices;
 mod effect;
 mod labels;
 pub(in crate::rule) mod loads;
+mod parity;
 mod preparation;
 mod same;
+mod settings;
 
 pub use devices::{DISKS as M5, MADE as M11};
 pub use effect::RULE as M9;
 pub use labels::RULE as T7;
+pub use parity::{HARDWARE as M14, PARITY as M4};
 pub use preparation::{BUFFERED as M7, UNUSED as M6, ZEROS as M8};
 pub use same::RULE as T8;
