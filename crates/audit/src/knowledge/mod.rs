@@ -6,6 +6,7 @@ pub mod memory;
 pub mod mentions;
 pub mod network;
 pub mod pcie;
+pub mod platform;
 pub mod ratings;
 pub mod sata_sas;
 

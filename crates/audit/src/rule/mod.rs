@@ -270,6 +270,7 @@ pub const ALL: &[&Rule] = &[
     &method::M8,
     &method::M9,
     &method::M11,
+    &method::M12,
     &method::M13,
     &method::M14,
     &method::T7,
