@@ -12,6 +12,7 @@ mod hcibench;
 mod ledger;
 mod mbw;
 mod method;
+mod network;
 pub mod prose;
 pub mod slip;
 mod sysbench;
@@ -243,8 +244,12 @@ pub const ALL: &[&Rule] = &[
     &dd::RULE,
     &diskspd::RULE,
     &elbencho::RULE,
+    &network::ARITHMETIC,
+    &network::STREAMS,
     &table::sizes::UNIT,
     &table::copies::COPY,
+    &table::sums::SUMS,
+    &table::sums::PERCENTILES,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,

@@ -5,6 +5,7 @@ pub mod copies;
 pub mod ratios;
 pub mod replicas;
 pub mod sizes;
+pub mod sums;
 
 use crate::number::Quantity;
 
