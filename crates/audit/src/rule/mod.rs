@@ -254,6 +254,8 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &table::heads::COLUMN,
+    &table::heads::CHART,
     &hardware::P1,
     &hardware::P2,
     &hardware::P3,

@@ -2,6 +2,7 @@
 //! from, replicas against each other.
 
 pub mod copies;
+pub mod heads;
 pub mod ratios;
 pub mod replicas;
 pub mod sizes;
