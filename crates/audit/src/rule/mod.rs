@@ -256,6 +256,7 @@ pub const ALL: &[&Rule] = &[
     &table::replicas::REPLICAS,
     &table::heads::COLUMN,
     &table::heads::CHART,
+    &table::means::RULE,
     &hardware::P1,
     &hardware::P2,
     &hardware::P3,

@@ -3,6 +3,7 @@
 
 pub mod copies;
 pub mod heads;
+pub mod means;
 pub mod ratios;
 pub mod replicas;
 pub mod sizes;
