@@ -114,11 +114,26 @@ fn tells_runs(evidence: &Evidence) -> bool {
         let lower = page.line(line).to_lowercase();
         RUNS.iter().any(|word| {
             lower.match_indices(word).take(4).any(|(at, _)| {
+                // The end of another word (`образом`), or the beginning of one that is longer (`разница`), counts nothing.
+                let (left, right) = (&lower[..at], &lower[at + word.len()..]);
+                let within = left
+                    .chars()
+                    .next_back()
+                    .is_some_and(|letter| letter.is_alphabetic() && letter < '\u{3000}');
+                let goes_on =
+                    right.chars().take_while(|letter| letter.is_alphabetic() && *letter < '\u{3000}').count();
+                if within || goes_on > 3 || (*word == "раз" && goes_on > 1) {
+                    return false;
+                }
                 // A number within some words before or behind it.
-                let before: String =
-                    lower[..at].chars().rev().take(16).collect::<Vec<_>>().into_iter().rev().collect();
-                let behind: String = lower[at + word.len()..].chars().take(12).collect();
-                let near = format!("{before}\u{0}{behind}");
+                let before = left.chars().rev().take(16);
+                let near: String = before
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .rev()
+                    .chain(['\u{0}'])
+                    .chain(right.chars().take(12))
+                    .collect();
                 near.contains(|letter: char| letter.is_ascii_digit())
                     || COUNTS.iter().any(|count| near.contains(count))
             })
