@@ -287,6 +287,7 @@ pub const ALL: &[&Rule] = &[
     &prose::within::BANDS,
     &prose::about::ABOUT,
     &prose::better::BETTER,
+    &prose::unused::RULE,
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,

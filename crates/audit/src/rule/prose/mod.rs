@@ -4,6 +4,7 @@
 pub mod about;
 pub mod better;
 pub mod method;
+pub mod unused;
 pub mod within;
 
 use crate::link::mentions;
