@@ -8,6 +8,7 @@ pub mod network;
 pub mod pcie;
 pub mod platform;
 pub mod ratings;
+pub mod releases;
 pub mod sata_sas;
 
 use crate::number::Interval;

@@ -288,6 +288,7 @@ pub const ALL: &[&Rule] = &[
     &prose::about::ABOUT,
     &prose::better::BETTER,
     &prose::unused::RULE,
+    &prose::order::RULE,
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,

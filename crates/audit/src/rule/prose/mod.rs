@@ -4,6 +4,7 @@
 pub mod about;
 pub mod better;
 pub mod method;
+pub mod order;
 pub mod unused;
 pub mod within;
 
