@@ -289,6 +289,7 @@ pub const ALL: &[&Rule] = &[
     &prose::better::BETTER,
     &prose::unused::RULE,
     &prose::order::RULE,
+    &prose::median::RULE,
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,

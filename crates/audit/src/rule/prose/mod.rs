@@ -3,6 +3,7 @@
 
 pub mod about;
 pub mod better;
+pub mod median;
 pub mod method;
 pub mod order;
 pub mod unused;
