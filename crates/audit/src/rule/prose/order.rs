@@ -127,7 +127,7 @@ fn told_order(evidence: &Evidence, sink: &mut Sink) {
         if text.len() > 1500 || outputs.peek().is_some_and(|output| output.lines.contains(&line)) {
             continue;
         }
-        let Some(first) = text.split(['。', '；']).find_map(first_of) else { continue };
+        let Some(first) = first_of(text) else { continue };
         let of = |own: bool| moments.iter().filter(move |(system, ..)| (*system == first) == own);
         let (Some(earliest), Some(latest)) =
             (of(true).min_by_key(|one| one.1), of(false).max_by_key(|one| one.1))
