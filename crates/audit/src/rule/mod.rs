@@ -287,6 +287,7 @@ pub const ALL: &[&Rule] = &[
     &prose::within::BANDS,
     &prose::about::ABOUT,
     &prose::better::BETTER,
+    &prose::unbacked::RULE,
     &prose::unused::RULE,
     &prose::order::RULE,
     &prose::median::RULE,

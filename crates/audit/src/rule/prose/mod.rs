@@ -6,6 +6,7 @@ pub mod better;
 pub mod median;
 pub mod method;
 pub mod order;
+pub mod unbacked;
 pub mod unused;
 pub mod within;
 
