@@ -288,6 +288,7 @@ pub const ALL: &[&Rule] = &[
     &prose::about::ABOUT,
     &prose::better::BETTER,
     &prose::unbacked::RULE,
+    &prose::noise::RULE,
     &prose::unused::RULE,
     &prose::order::RULE,
     &prose::median::RULE,

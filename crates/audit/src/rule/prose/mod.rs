@@ -5,6 +5,7 @@ pub mod about;
 pub mod better;
 pub mod median;
 pub mod method;
+pub mod noise;
 pub mod order;
 pub mod unbacked;
 pub mod unused;
