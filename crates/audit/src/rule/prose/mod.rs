@@ -7,6 +7,7 @@ pub mod median;
 pub mod method;
 pub mod noise;
 pub mod order;
+pub(in crate::rule) mod ranges;
 pub mod unbacked;
 pub mod unused;
 pub mod within;
